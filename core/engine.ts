@@ -1,0 +1,92 @@
+/**
+ * The port to whatever writes a twin's replies, and the engine that only echoes.
+ *
+ * @module
+ */
+
+import { type Clock, sleep, systemClock } from "./clock.ts";
+import type { FinishReason, Usage } from "./store.ts";
+import type { Twin } from "./twins.ts";
+
+/** An earlier message of a conversation, as a model gets to see it. */
+export interface HistoryMessage {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+/** What a twin is asked to reply to. */
+export interface Turn {
+  readonly twin: Twin;
+  /** Up to 50 earlier messages, oldest first: whole exchanges, failed ones left out. */
+  readonly history: readonly HistoryMessage[];
+  /** The user's message. */
+  readonly content: string;
+}
+
+/** Where an engine puts its reply while it makes it. */
+export interface ReplyOutput {
+  /**
+   * Appends text: one or more tokens, split anywhere. Never waits: a follower that falls behind catches up
+   * from the reply's text. Text written after the signal aborted is ignored.
+   */
+  write(text: string): void;
+  /** Tells followers of something beside the text, sent as a `progress` event: `{ stage, … }`. */
+  progress(progress: EngineProgress): void;
+  /** Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Let go of everything then. */
+  readonly signal: AbortSignal;
+}
+
+/** A `progress` event of an engine's own: a stage and whatever belongs to it, JSON only. */
+export interface EngineProgress {
+  readonly stage: string;
+  readonly [field: string]: unknown;
+}
+
+/** How an engine's reply ended well. */
+export interface EngineResult {
+  readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter">;
+  /** Null where tokens are not counted. */
+  readonly usage: Usage | null;
+}
+
+/**
+ * Writes replies. A rejection fails the reply: a {@link ModelError} with its own code, anything else as
+ * `model_error`. Both are logged, and the client learns only the code.
+ */
+export interface TwinEngine {
+  reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
+}
+
+/** The model behind an engine failed, or took too long. The message is for the log, not for clients. */
+export class ModelError extends Error {
+  override readonly name = "ModelError";
+  readonly code: "model_error" | "model_timeout";
+
+  constructor(code: "model_error" | "model_timeout", message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Options of {@link createEchoEngine}. */
+export interface EchoOptions {
+  /** Pause before each word, in milliseconds. Default 0: the whole text is there at once. */
+  readonly pauseMs?: number;
+  /** The clock that pauses run on. Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/** An engine that streams the user's own text back, word by word: for tests, demos and benchmarks. */
+export function createEchoEngine(options: EchoOptions = {}): TwinEngine {
+  const { pauseMs = 0, clock = systemClock } = options;
+  return {
+    async reply(turn, output) {
+      for (const word of turn.content.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
+        if (pauseMs > 0) await sleep(clock, pauseMs);
+        if (output.signal.aborted) break;
+        output.write(word);
+      }
+      return { finishReason: "stop", usage: null };
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Every error a client can get: its code, its HTTP status, its JSON body.
+ *
+ * @module
+ */
+
+const statusByCode = {
+  invalid_request: 400,
+  invalid_json: 400,
+  validation_error: 400,
+  idempotency_not_supported: 400,
+  missing_credentials: 401,
+  invalid_api_key: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  twin_not_found: 404,
+  conversation_not_found: 404,
+  message_not_found: 404,
+  api_key_not_found: 404,
+  method_not_allowed: 405,
+  conversation_busy: 409,
+  key_limit_reached: 409,
+  payload_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  model_error: 502,
+  unavailable: 503,
+  shutting_down: 503,
+  model_timeout: 504,
+} as const;
+
+/** The `code` of an error answer. Each code has exactly one HTTP status. */
+export type ErrorCode = keyof typeof statusByCode;
+
+/** All error codes, in the order of their statuses. */
+export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
+
+/** The HTTP status that answers an error code. */
+export function errorStatus(code: ErrorCode): number {
+  return statusByCode[code];
+}
+
+/** What an {@link ApiError} carries beside its code and message. */
+export interface ApiErrorOptions {
+  /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Header fields of the error's response, such as `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What went wrong underneath. Logged, never sent. */
+  readonly cause?: unknown;
+}
+
+/**
+ * An error that the client is told about. Its message says what was wrong and what is accepted, and is
+ * sent as it is: it must not carry a stack, SQL, a file path, a secret or an upstream's words.
+ */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return statusByCode[this.code];
+  }
+}
+
+/** One refused field of a request: where it is, and what is accepted there. */
+export interface FieldError {
+  /** The field's name, or a path such as `body` for the whole body. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A `validation_error` that lists the refused fields. */
+export function validationError(fields: readonly FieldError[]): ApiError {
+  const summary = fields.map((field) => `${field.path} ${field.message}`).join("; ");
+  return new ApiError("validation_error", `${summary}.`, { details: { fields } });
+}
+
+/** The value of `error` in an error answer and in a stream's error event. */
+export interface ErrorObject {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+}
+
+/** What the client is told of an error. `JSON.stringify` leaves absent details out. */
+export function errorObject(error: ApiError, requestId: string): ErrorObject {
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.details && { details: error.details }),
+    requestId,
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Identifiers that sort by the time they were made, and where their randomness comes from.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+
+/** Fills `bytes` with cryptographically strong random values and returns it. */
+export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
+
+/** The runtime's own source of randomness (Web Crypto). */
+export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
+
+/** The kinds of identifiers that the service makes. */
+export type IdPrefix = "conv" | "msg" | "key" | "req";
+
+/** Makes the next identifier of a kind, such as `msg_06f1c2k8w1v3x5z7a9b2d4e6g8`. */
+export type NewId = (prefix: IdPrefix) => string;
+
+// Crockford's base32 in ASCII order, so that text order is number order.
+const digits = "0123456789abcdefghjkmnpqrstvwxyz";
+const timeDigits = 10; // 50 bits of milliseconds
+const randomDigits = 16; // 80 bits, like ULID
+
+/**
+ * Makes identifiers of a prefix, 50 bits of time and 80 of randomness. Those made by one maker always
+ * ascend: within one millisecond, or while the clock steps back, the random part counts up instead.
+ */
+export function createIds(clock: Clock, random: RandomBytes): NewId {
+  const tail = new Uint8Array(randomDigits);
+  let time = -1;
+  let head = "";
+
+  return (prefix) => {
+    const now = clock.now();
+    if (now > time) {
+      time = now;
+      head = encodeTime(now);
+      random(tail);
+      for (let index = 0; index < randomDigits; index++) tail[index] = (tail[index] ?? 0) & 31;
+      tail[0] = (tail[0] ?? 0) & 15; // room to count up without overflow
+    } else {
+      increment(tail);
+    }
+    let id = `${prefix}_${head}`;
+    for (const digit of tail) id += digits[digit];
+    return id;
+  };
+}
+
+function encodeTime(milliseconds: number): string {
+  let text = "";
+  let rest = milliseconds;
+  for (let index = 0; index < timeDigits; index++) {
+    text = digits[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/** Adds one to a big-endian base-32 number. */
+function increment(number: Uint8Array): void {
+  for (let index = number.length - 1; index >= 0; index--) {
+    const digit = ((number[index] ?? 0) + 1) & 31;
+    number[index] = digit;
+    if (digit !== 0) return;
+  }
+}

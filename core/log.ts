@@ -1,0 +1,19 @@
+/**
+ * What the service has to say to its operator.
+ *
+ * @module
+ */
+
+/** From the least to the most urgent. */
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+/**
+ * Receives log entries. Fields never hold secrets or message text. An `error` field is the thrown value as
+ * it was caught. Must not throw.
+ */
+export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** Keeps silent. */
+export const noLog: Log = () => {};

@@ -1,0 +1,267 @@
+/**
+ * What the service keeps, and the port to whatever keeps it.
+ *
+ * Records hold times as whole milliseconds since the epoch; `routes.ts` turns them into ISO 8601 for clients.
+ * Everything belongs to an owner: another owner's object does not exist for a query.
+ *
+ * @module
+ */
+
+/** What a key may do. `full_access` includes all that `read_only` may. */
+export type Scope = "read_only" | "full_access";
+
+/** An API key as it is kept: never the secret itself, only its SHA-256. */
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly scope: Scope;
+  /** The first 12 characters of the secret, to recognize a key by. */
+  readonly prefix: string;
+  /** SHA-256 of the secret, in lower-case hexadecimal. Unique. */
+  readonly hash: string;
+  readonly createdAt: number;
+  /** From this moment on the key is refused. Null: never. */
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** A conversation between its owner and a twin. */
+export interface ConversationRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly twinId: string;
+  readonly title: string | null;
+  /** The reply in progress, which makes the conversation busy. Null: idle. */
+  readonly replyId: string | null;
+  readonly messageCount: number;
+  readonly lastMessageAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** How a message stands. `in_progress` moves once, to one of the others, which are final. */
+export type MessageStatus = "in_progress" | "completed" | "cancelled" | "failed";
+
+/** Why a reply ended. */
+export type FinishReason = "stop" | "length" | "content_filter" | "cancelled" | "error";
+
+/** Tokens as the model counted them. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+}
+
+/** Why a reply failed: the model's error, its time limit, or the end of the process that produced it. */
+export interface ReplyFailure {
+  readonly code: "model_error" | "model_timeout" | "interrupted";
+  readonly message: string;
+}
+
+/** A user's message or a twin's reply. */
+export interface MessageRecord {
+  readonly id: string;
+  readonly conversationId: string;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+  readonly status: MessageStatus;
+  /** Null for a user's message and while a reply is in progress. */
+  readonly finishReason: FinishReason | null;
+  /** The id of the user's message that a reply answers. Null for a user's message. */
+  readonly inReplyTo: string | null;
+  readonly usage: Usage | null;
+  readonly error: ReplyFailure | null;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+}
+
+/** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A slice's items, and how many the whole list has. */
+export interface Listing<Item> {
+  readonly items: readonly Item[];
+  readonly total: number;
+}
+
+/** A request for at most one effect of several equal requests (the `Idempotency-Key` header). */
+export interface IdempotencyClaim {
+  readonly owner: string;
+  /** What the key is for, such as `/conversations`. */
+  readonly path: string;
+  readonly key: string;
+  /** A digest of the request's fields: equal fields, equal fingerprint. */
+  readonly fingerprint: string;
+  readonly createdAt: number;
+  /** From this moment on the claim no longer stands in the way of a new one. */
+  readonly expiresAt: number;
+}
+
+/** A claim that a request made before: its fields, and what came of it. */
+export interface MadeClaim {
+  readonly fingerprint: string;
+  /** The conversation, or the reply, that the first request made. It may be deleted since. */
+  readonly resourceId: string;
+}
+
+/** A reply's beginning: what {@link Store.beginReply} stores in one transaction. */
+export interface BeginReply {
+  readonly owner: string;
+  /** The user's message, completed. */
+  readonly question: MessageRecord;
+  /** The reply, empty and in progress. */
+  readonly reply: MessageRecord;
+  readonly lease: Lease;
+  readonly claim?: IdempotencyClaim;
+}
+
+/** Who produces a reply, and until when nobody else may end it. */
+export interface Lease {
+  /** The service instance that runs the reply's producer. */
+  readonly holder: string;
+  /** Moment of expiry, milliseconds since the epoch. Renewed by each save. */
+  readonly until: number;
+}
+
+/** What came of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
+export type BeginOutcome =
+  | { readonly outcome: "begun" }
+  | { readonly outcome: "busy"; readonly replyId: string }
+  | { readonly outcome: "claimed"; readonly claim: MadeClaim }
+  | { readonly outcome: "not_found" };
+
+/** A reply's progress, saved while it runs. */
+export interface SaveReply {
+  readonly owner: string;
+  readonly id: string;
+  /** The whole text so far. */
+  readonly content: string;
+  readonly lease: Lease;
+}
+
+/** What {@link Store.saveReply} found. `lost`: the reply is gone, has ended, or has another holder. */
+export type SaveOutcome = "saved" | "cancel_requested" | "lost";
+
+/** A reply's one way out of `in_progress`. */
+export interface EndReply {
+  readonly owner: string;
+  readonly conversationId: string;
+  readonly id: string;
+  readonly status: Exclude<MessageStatus, "in_progress">;
+  readonly finishReason: FinishReason;
+  readonly usage: Usage | null;
+  readonly error: ReplyFailure | null;
+  readonly completedAt: number;
+  /** The whole text. Absent: the text saved last stays. */
+  readonly content?: string;
+  /** End it only if its lease ran out before this moment; absent: whoever holds it. */
+  readonly leaseExpiredBefore?: number;
+}
+
+/** A reply in progress whose lease ran out. */
+export interface AbandonedReply {
+  readonly owner: string;
+  readonly conversationId: string;
+  readonly id: string;
+}
+
+/** Where to look for messages: from the start (`asc`) or the end (`desc`), behind a message or not. */
+export interface MessageSlice extends Slice {
+  readonly order: "asc" | "desc";
+  /** Start behind this message, in the order asked for. `total` then counts what lies behind it. */
+  readonly after?: string;
+}
+
+/**
+ * Keeps keys, conversations, messages and idempotency claims.
+ *
+ * Every method is one transaction, and durable when its promise resolves. A method rejects only if the
+ * store cannot do its work (lost connection, full disk): with a {@link StoreUnavailable} where trying
+ * again later makes sense.
+ */
+export interface Store {
+  /**
+   * Whether this store belongs to this process alone. Then a reply in progress that the process does not
+   * run at its start is an orphan, and is ended at once instead of when its lease runs out.
+   */
+  readonly exclusive: boolean;
+
+  /** Stores a key unless its owner has `maxLive` that are neither revoked nor expired at `key.createdAt`. */
+  createKey(key: ApiKeyRecord, maxLive: number): Promise<"created" | "limit_reached">;
+  /** The owner's keys, revoked and expired ones too, newest first. */
+  listKeys(owner: string, slice: Slice): Promise<Listing<ApiKeyRecord>>;
+  /** Revokes a key (a second time changes nothing) and returns it, or undefined if there is none. */
+  revokeKey(owner: string, id: string, at: number): Promise<ApiKeyRecord | undefined>;
+  /** The key with this hash, whoever owns it, revoked or not. */
+  findKey(hash: string): Promise<ApiKeyRecord | undefined>;
+  /** Notes when a key was last used. */
+  touchKey(owner: string, id: string, at: number): Promise<void>;
+
+  /** Stores a conversation, unless the claim was made before: then returns that claim. */
+  createConversation(
+    conversation: ConversationRecord,
+    claim?: IdempotencyClaim,
+  ): Promise<MadeClaim | undefined>;
+  getConversation(owner: string, id: string): Promise<ConversationRecord | undefined>;
+  /** The owner's conversations, newest first by `createdAt`, then `id`. */
+  listConversations(
+    owner: string,
+    slice: Slice & { readonly twinId?: string },
+  ): Promise<Listing<ConversationRecord>>;
+  /** Sets the title and returns the conversation as it is now, or undefined if there is none. */
+  renameConversation(
+    owner: string,
+    id: string,
+    title: string | null,
+    at: number,
+  ): Promise<ConversationRecord | undefined>;
+  /** Deletes a conversation and its messages, and returns it as it was, or undefined if there was none. */
+  deleteConversation(owner: string, id: string): Promise<ConversationRecord | undefined>;
+
+  getMessage(owner: string, conversationId: string, id: string): Promise<MessageRecord | undefined>;
+  /** A conversation's messages. Undefined if the conversation, or the message to start behind, is missing. */
+  listMessages(
+    owner: string,
+    conversationId: string,
+    slice: MessageSlice,
+  ): Promise<Listing<MessageRecord> | undefined>;
+  /**
+   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model
+   * gets to see. Failed exchanges and the one in progress are left out.
+   */
+  readHistory(owner: string, conversationId: string, exchanges: number): Promise<readonly MessageRecord[]>;
+
+  /**
+   * Stores a question and its reply, and takes the conversation for it. A claim that was made before comes
+   * first, then a missing conversation, then a busy one.
+   */
+  beginReply(begin: BeginReply): Promise<BeginOutcome>;
+  /** Saves a running reply's text and renews its lease, if the holder still has it. */
+  saveReply(save: SaveReply): Promise<SaveOutcome>;
+  /** Ends a reply in progress and frees its conversation. False if it was not in progress (any more). */
+  endReply(end: EndReply): Promise<boolean>;
+  /** Asks whoever holds a reply in progress to cancel it. Changes nothing about other messages. */
+  requestCancel(owner: string, id: string): Promise<void>;
+  /** Replies in progress whose lease ran out before `expiredBefore`, those of `exceptHolder` left out. */
+  findAbandonedReplies(expiredBefore: number, exceptHolder: string): Promise<readonly AbandonedReply[]>;
+
+  /** A claim that was made and has not expired at `at`. */
+  findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;
+  /** Forgets claims that expired at or before `at`. */
+  sweepClaims(at: number): Promise<void>;
+
+  /** Resolves if the store can do its work now. */
+  ping(): Promise<void>;
+  /** Waits for what was begun, then lets go of files and connections. */
+  close(): Promise<void>;
+}
+
+/** The store cannot be reached now; trying again later makes sense. Answered 503 `unavailable`. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}

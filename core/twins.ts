@@ -1,0 +1,73 @@
+/**
+ * Twins, and the port to wherever they come from.
+ *
+ * @module
+ */
+
+import type { Listing, Slice } from "./store.ts";
+
+/** An AI twin: a persona with knowledge, and the engine that speaks for it. */
+export interface Twin {
+  /** Chosen by the operator; part of paths. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly avatarUrl: string | null;
+  /** What the twin says before anything was asked. */
+  readonly greeting: string | null;
+  readonly tags: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+
+  // From here on: never shown to clients.
+
+  /** The name of the engine that writes its replies, a key of the service's `engines`. */
+  readonly engine: string;
+  /** The model that the engine asks, where it has a choice. Null: the engine's own default. */
+  readonly model: string | null;
+  /** Sampling temperature, 0 to 2. Null: the model's default. */
+  readonly temperature: number | null;
+  /** The owners who may use the twin. Null: every owner. */
+  readonly access: readonly string[] | null;
+  /** Persona and knowledge, in Markdown. */
+  readonly instructions: string;
+}
+
+/** Where twins come from. A twin that the owner may not use does not exist for a query. */
+export interface TwinSource {
+  /** Twins by name, then id, in binary order. */
+  list(owner: string, slice: Slice): Promise<Listing<Twin>>;
+  get(owner: string, id: string): Promise<Twin | undefined>;
+}
+
+/** A source of twins that never change. Ids must be unique. */
+export function createTwinList(twins: readonly Twin[]): TwinSource {
+  const sorted = twins.toSorted((one, other) => compare(one.name, other.name) || compare(one.id, other.id));
+  const byId = new Map(sorted.map((twin) => [twin.id, twin]));
+  if (byId.size < sorted.length) throw new Error("Two twins have the same id.");
+  const open = sorted.every((twin) => twin.access === null);
+
+  return {
+    async list(owner, { offset, limit }) {
+      const seen = open ? sorted : sorted.filter((twin) => mayUse(owner, twin));
+      return { items: seen.slice(offset, offset + limit), total: seen.length };
+    },
+    async get(owner, id) {
+      const twin = byId.get(id);
+      return twin && mayUse(owner, twin) ? twin : undefined;
+    },
+  };
+}
+
+function mayUse(owner: string, twin: Twin): boolean {
+  return twin.access === null || twin.access.includes(owner);
+}
+
+// By code point, as UTF-8 bytes sort. JavaScript's < compares UTF-16 units, which differs beyond U+FFFF.
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  const [left, right] = [[...one], [...other]];
+  const at = left.findIndex((character, index) => character !== right[index]);
+  if (at === -1) return -1; // `one` is the beginning of `other`
+  return (left[at]?.codePointAt(0) ?? 0) - (right[at]?.codePointAt(0) ?? -1);
+}
