@@ -13,6 +13,8 @@ export interface ManualClock extends Clock {
    * promises settle before the first, after each, and at the end, so that chains of timers run too.
    */
   advance(milliseconds: number): Promise<void>;
+  /** Sets the time without calling anything, as an operator sets a clock. Timers keep their distance. */
+  step(milliseconds: number): void;
   /** How many callbacks still wait for their time. */
   readonly pending: number;
 }
@@ -28,7 +30,9 @@ const settlingTurns = 4;
 /** Makes a clock that stands still at `startMs`. */
 export function createManualClock(startMs = 1_750_000_000_000): ManualClock {
   const timers = new Set<Timer>();
-  let time = startMs;
+  // Timers count elapsed time, which a step does not move.
+  let elapsed = 0;
+  let epoch = startMs;
 
   // The earliest timer; of equal ones the oldest, since a set iterates in the order of insertion.
   const nextDue = (until: number): Timer | undefined => {
@@ -40,24 +44,27 @@ export function createManualClock(startMs = 1_750_000_000_000): ManualClock {
   };
 
   return {
-    now: () => time,
+    now: () => epoch + elapsed,
     after(milliseconds, callback) {
-      const timer = { at: time + Math.max(0, milliseconds), callback };
+      const timer = { at: elapsed + Math.max(0, milliseconds), callback };
       timers.add(timer);
       return () => {
         timers.delete(timer);
       };
     },
     async advance(milliseconds) {
-      const until = time + milliseconds;
+      const until = elapsed + milliseconds;
       await settle();
       for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
         timers.delete(timer);
-        time = Math.max(time, timer.at);
+        elapsed = Math.max(elapsed, timer.at);
         timer.callback();
         await settle();
       }
-      time = until;
+      elapsed = until;
+    },
+    step(milliseconds) {
+      epoch += milliseconds;
     },
     get pending() {
       return timers.size;
