@@ -12,8 +12,8 @@ export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBu
 /** The runtime's own source of randomness (Web Crypto). */
 export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
 
-/** The kinds of identifiers that the service makes. */
-export type IdPrefix = "conv" | "msg" | "key" | "req";
+/** The kinds of identifiers that the service makes: of its resources, of a request, of a running service. */
+export type IdPrefix = "conv" | "msg" | "key" | "req" | "run";
 
 /** Makes the next identifier of a kind, such as `msg_06f1c2k8w1v3x5z7a9b2d4e6g8`. */
 export type NewId = (prefix: IdPrefix) => string;

@@ -139,8 +139,8 @@ export type BeginOutcome =
 export interface SaveReply {
   readonly owner: string;
   readonly id: string;
-  /** The whole text so far. */
-  readonly content: string;
+  /** The whole text so far. Absent: it has not changed since the last save. */
+  readonly content?: string;
   readonly lease: Lease;
 }
 

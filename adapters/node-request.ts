@@ -1,0 +1,74 @@
+/**
+ * A `node:http` request as the service reads it: nothing is built before it is asked for.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingRequest, RequestHeaders } from "../core/answer.ts";
+import { maxBodyBytes } from "../core/input.ts";
+
+export class NodeRequest implements IncomingRequest, RequestHeaders {
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  #signal: AbortSignal | undefined;
+  #continued: boolean;
+
+  constructor(message: IncomingMessage, response: ServerResponse) {
+    this.#message = message;
+    this.#response = response;
+    this.#continued = message.headers.expect === undefined;
+  }
+
+  get method(): string {
+    return this.#message.method ?? "";
+  }
+
+  /** The whole path, also where a framework cut its mount point off `url`. */
+  get url(): string {
+    const { originalUrl, url = "" } = this.#message as IncomingMessage & { readonly originalUrl?: string };
+    return originalUrl ?? url;
+  }
+
+  get headers(): RequestHeaders {
+    return this;
+  }
+
+  /** Fields sent twice are joined, as web `Headers` do. (`message.headers` drops a second Authorization.) */
+  get(name: string): string | null {
+    return this.#message.headersDistinct[name.toLowerCase()]?.join(", ") ?? null;
+  }
+
+  /** Asking for the body is what lets a client send it that waits for `100 Continue`. */
+  get body(): AsyncIterable<Uint8Array> {
+    if (!this.#continued) {
+      this.#continued = true;
+      this.#response.writeContinue();
+    }
+    return this.#message.iterator({ destroyOnReturn: false });
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.#response);
+    return this.#signal;
+  }
+
+  /** Whether more of the body may come than is worth reading past to reach the next request. */
+  get leavesBodyUnread(): boolean {
+    if (!this.#continued) return true;
+    const { complete, headers } = this.#message;
+    if (complete) return false;
+    return (
+      headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > maxBodyBytes
+    );
+  }
+}
+
+/** Aborts when the connection closes before the answer is out. */
+function signalOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,39 @@
+/**
+ * What comes in and what goes out, as the core sees it: the parts of a web `Request` that it reads, and an
+ * answer that an adapter can write without building a web `Response` first.
+ *
+ * @module
+ */
+
+import { type EventStream, toReadableStream } from "./sse.ts";
+
+/** Header fields by lower-case name, or as a web `Headers`. Fields sent twice are joined by `, `. */
+export interface RequestHeaders {
+  get(name: string): string | null;
+}
+
+/** The parts of a request that the service reads. A web `Request` is one. */
+export interface IncomingRequest {
+  readonly method: string;
+  /** Absolute, or beginning with the path. The authority is never looked at. */
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  /** Read at most once, and only where a body is expected. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+  /** Aborts when the client has gone. It may abort after the answer, too. */
+  readonly signal?: AbortSignal;
+}
+
+/** A response before it is one. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | EventStream | null;
+}
+
+/** The answer as a web `Response`. */
+export function toResponse(answer: Answer): Response {
+  const { status, headers, body } = answer;
+  const stream = body !== null && typeof body !== "string";
+  return new Response(stream ? toReadableStream(body) : body, { status, headers });
+}

@@ -1,0 +1,208 @@
+/**
+ * A follower: one client's way through a reply, from an offset to its end.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+import type { EngineProgress } from "./engine.ts";
+import { messageResource } from "./resources.ts";
+import { type EventStream, encodeEvent, encodeJson, keepAliveComment } from "./sse.ts";
+import type { MessageRecord } from "./store.ts";
+
+/** A reply as followers see it, wherever it is produced. */
+export interface ReplyFeed {
+  /** The id of the reply, and of the user's message that it answers. */
+  readonly id: string;
+  readonly questionId: string;
+  /** UTF-16 code units of the reply that can be read. Only grows. */
+  readonly length: number;
+  /** Text between two offsets. Ends at `length` are never inside a surrogate pair. */
+  slice(from: number, to: number): string;
+  /** What the engine told beside the text, in order. Only grows. */
+  readonly progress: readonly EngineProgress[];
+  /** The reply as stored at its end. Once this is set, nothing changes any more. */
+  readonly ended: MessageRecord | undefined;
+  /** Calls back after each change. Unsubscribing twice is harmless. */
+  subscribe(changed: () => void): void;
+  unsubscribe(changed: () => void): void;
+}
+
+/**
+ * Resolves with the reply as stored at its end. Rejects with the signal's reason as soon as that aborts:
+ * whoever waited no longer counts as a follower then.
+ */
+export function endOf(feed: ReplyFeed, signal?: AbortSignal): Promise<MessageRecord> {
+  return new Promise((resolve, reject) => {
+    function leave(): void {
+      feed.unsubscribe(changed);
+      signal?.removeEventListener("abort", aborted);
+    }
+    function changed(): void {
+      if (!feed.ended) return;
+      leave();
+      resolve(feed.ended);
+    }
+    function aborted(): void {
+      leave();
+      reject(signal?.reason);
+    }
+    feed.subscribe(changed);
+    signal?.addEventListener("abort", aborted);
+    if (signal?.aborted) aborted();
+    else changed();
+  });
+}
+
+/** How a follower follows. */
+export interface FollowOptions {
+  readonly clock: Clock;
+  /** Offset to start from, in UTF-16 code units of the reply. */
+  readonly from: number;
+  /** Silence after which a keep-alive comment is sent, in milliseconds. */
+  readonly heartbeatMs: number;
+  /** For the error event of a reply that failed. */
+  readonly requestId: string;
+}
+
+/** A reader that takes nothing for this long is cut, in milliseconds. */
+const stallMs = 60_000;
+
+/** The longest piece of text in one delta, in code units: what a reader that stops may cost. */
+const deltaLength = 16_384;
+
+/** Follows a reply as an event stream. All it remembers of what it sent is an offset and a count. */
+export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream {
+  return new ReplyFollower(feed, options);
+}
+
+class ReplyFollower implements EventStream {
+  readonly #feed: ReplyFeed;
+  readonly #options: FollowOptions;
+  #offset: number;
+  #progressSent = 0;
+  #accepted = false;
+  #ended = false;
+  /** Silence lasted, and the keep-alive comment is not read yet. */
+  #keepAliveDue = false;
+  #readAt: number;
+  /** Since when the reader has been offered something that it did not take. */
+  #offeredAt: number | undefined;
+  #ready: () => void = () => {};
+  #cut: () => void = () => {};
+  #stopTimer: () => void = () => {};
+
+  constructor(feed: ReplyFeed, options: FollowOptions) {
+    this.#feed = feed;
+    this.#options = options;
+    this.#offset = options.from;
+    this.#readAt = options.clock.now();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  attach(ready: () => void, cut: () => void): void {
+    this.#ready = ready;
+    this.#cut = cut;
+    this.#feed.subscribe(this.#offer);
+    this.#tick();
+  }
+
+  detach(): void {
+    this.#feed.unsubscribe(this.#offer);
+    this.#stopTimer();
+    this.#stopTimer = () => {};
+    this.#ready = () => {};
+    this.#cut = () => {};
+  }
+
+  read(): string {
+    this.#offeredAt = undefined;
+    if (this.#ended) return "";
+    const text = this.#nextEvents() || this.#keepAlive();
+    if (text !== "") this.#readAt = this.#options.clock.now();
+    this.#keepAliveDue = false;
+    return text;
+  }
+
+  #nextEvents(): string {
+    let text = "";
+    const unreachable = this.#endsBeforeOffset();
+    if (!this.#accepted) {
+      this.#accepted = true;
+      if (!unreachable) text += this.#progressEvent(this.#acceptance());
+    }
+    for (; this.#progressSent < this.#feed.progress.length; this.#progressSent++) {
+      text += this.#progressEvent(this.#feed.progress[this.#progressSent]);
+    }
+    if (this.#offset < this.#feed.length) text += this.#delta();
+    if (this.#feed.ended && (unreachable || this.#offset >= this.#feed.length))
+      text += this.#lastEvent(this.#feed.ended);
+    return text;
+  }
+
+  /** A reply that was interrupted may have lost text that this reader has: its error is all there is to tell. */
+  #endsBeforeOffset(): boolean {
+    return this.#feed.ended !== undefined && this.#offset > this.#feed.length;
+  }
+
+  #acceptance(): EngineProgress {
+    return { stage: "accepted", messageId: this.#feed.id, userMessageId: this.#feed.questionId };
+  }
+
+  #progressEvent(progress: EngineProgress | undefined): string {
+    return encodeEvent(this.#offset, encodeJson({ type: "progress", progress }));
+  }
+
+  #delta(): string {
+    const length = this.#feed.length;
+    let content = this.#feed.slice(this.#offset, Math.min(length, this.#offset + deltaLength));
+    // Only a cut of ours can fall inside a surrogate pair.
+    if (this.#offset + content.length < length && !content.isWellFormed()) content = content.slice(0, -1);
+    this.#offset += content.length;
+    return encodeEvent(this.#offset, `{"type":"delta","content":${encodeJson(content)}}`);
+  }
+
+  #lastEvent(message: MessageRecord): string {
+    this.#ended = true;
+    if (message.error === null) {
+      return encodeEvent(this.#offset, encodeJson({ type: "complete", message: messageResource(message) }));
+    }
+    const error = {
+      ...message.error,
+      details: { messageId: message.id },
+      requestId: this.#options.requestId,
+    };
+    return encodeEvent(this.#offset, encodeJson({ type: "error", error }));
+  }
+
+  #keepAlive(): string {
+    return this.#keepAliveDue ? keepAliveComment : "";
+  }
+
+  /** Tells the reader once that there is something, until it reads. */
+  readonly #offer = (): void => {
+    if (this.#offeredAt !== undefined) return;
+    this.#offeredAt = this.#options.clock.now();
+    this.#ready();
+  };
+
+  /** One timer serves both silences: ours, ended by a keep-alive, and the reader's, ended by a cut. */
+  readonly #tick = (): void => {
+    const { clock, heartbeatMs } = this.#options;
+    const now = clock.now();
+    if (this.#offeredAt !== undefined && now - this.#offeredAt >= stallMs) {
+      this.#cut();
+      return;
+    }
+    const silence = now - this.#readAt;
+    if (silence >= heartbeatMs) {
+      this.#keepAliveDue = true;
+      this.#offer();
+    }
+    const rest = heartbeatMs - silence;
+    this.#stopTimer = clock.after(rest > 0 ? rest : heartbeatMs, this.#tick);
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * `Idempotency-Key`: a request that is sent again has no second effect.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { ApiError, validationError } from "./errors.ts";
+import type { Call } from "./route.ts";
+import type { IdempotencyClaim, MadeClaim } from "./store.ts";
+
+/** How long a key stands for its first request, in milliseconds. */
+const claimMs = 24 * 3600 * 1000;
+
+const keyPattern = /^[\x20-\x7e]{1,255}$/;
+
+/** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
+export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
+  const key = call.request.headers.get("idempotency-key");
+  if (key === null) return undefined;
+  if (!keyPattern.test(key)) {
+    throw validationError([
+      { path: "Idempotency-Key", message: "must be 1 to 255 printable ASCII characters" },
+    ]);
+  }
+  const fingerprint = bytesToHex(sha256(utf8ToBytes(JSON.stringify(call.body))));
+  return { owner: call.owner, path, key, fingerprint, createdAt: now, expiresAt: now + claimMs };
+}
+
+/** The id of what the first request with this key made, if its fields were the same. */
+export function replayedId(claim: IdempotencyClaim | undefined, made: MadeClaim): string {
+  if (claim?.fingerprint === made.fingerprint) return made.resourceId;
+  throw new ApiError(
+    "idempotency_key_reused",
+    "This Idempotency-Key was used with other fields; send the same fields, or another key.",
+  );
+}
+
+/** Tells the client that its request had no new effect. */
+export const replayedHeaders = { "Idempotency-Replayed": "true" } as const;

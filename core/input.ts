@@ -1,0 +1,167 @@
+/**
+ * Reads what a request brings: its query and its JSON body, checked against their schemas.
+ *
+ * @module
+ */
+
+import type { IncomingRequest } from "./answer.ts";
+import type { Clock } from "./clock.ts";
+import { ApiError, type FieldError, validationError } from "./errors.ts";
+import { accepted, type Schema, validate } from "./schema.ts";
+
+/** The longest body, in bytes. */
+export const maxBodyBytes = 256 * 1024;
+
+/** The deepest nesting of arrays and objects in a body. */
+const maxDepth = 64;
+
+/** How long a body may take to arrive, in milliseconds. Not every runtime has a time limit of its own. */
+const bodyTimeoutMs = 30_000;
+
+const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
+
+/** The parameters that a query's schema names, defaults filled in. Others are ignored. */
+export function readQuery(schema: Schema | undefined, search: string): Record<string, unknown> {
+  const properties = Object.entries(schema?.properties ?? {});
+  if (!schema || properties.length === 0) return {};
+  const given = new URLSearchParams(search);
+  const query: Record<string, unknown> = {};
+  const errors: FieldError[] = [];
+  for (const [name, property] of properties) {
+    const [value, ...repeated] = given.getAll(name);
+    if (repeated.length > 0) errors.push({ path: name, message: "must be given once" });
+    else if (value === undefined) query[name] = property.default;
+    else if (property.type !== "integer") query[name] = value;
+    else if (wholeNumber.test(value)) query[name] = Number(value);
+    else errors.push({ path: name, message: `must be ${accepted(property)}` });
+    if (query[name] === undefined) delete query[name];
+  }
+  errors.push(...validate(schema, query));
+  if (errors.length > 0) throw validationError(errors);
+  return query;
+}
+
+/** The members of a JSON body that its schema names. Others are ignored. */
+export async function readBody(
+  schema: Schema,
+  request: IncomingRequest,
+  clock: Clock,
+): Promise<Record<string, unknown>> {
+  requireJson(request.headers.get("content-type"), request.headers.get("content-encoding"));
+  requireLength(request.headers.get("content-length"));
+  const value = parseJson(await readText(request, clock));
+  const errors = validate(schema, value);
+  if (errors.length > 0) throw validationError(errors);
+  return pick(value as Record<string, unknown>, schema);
+}
+
+function requireJson(contentType: string | null, contentEncoding: string | null): void {
+  const [mediaType = ""] = (contentType ?? "").split(";");
+  if (mediaType.trim().toLowerCase() !== "application/json") {
+    throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
+  }
+  if (contentEncoding !== null) {
+    throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
+  }
+}
+
+function requireLength(contentLength: string | null): void {
+  if (Number(contentLength) > maxBodyBytes) throw payloadTooLarge();
+}
+
+function payloadTooLarge(): ApiError {
+  return new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
+}
+
+async function readText(request: IncomingRequest, clock: Clock): Promise<string> {
+  const bytes = await readBytes(request, clock);
+  try {
+    // A byte order mark is kept, and refused by the parser as any other stray character.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ApiError("invalid_json", "The body is not valid UTF-8.");
+  }
+}
+
+/** The body's bytes; reading stops at the limit and at the deadline. */
+async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
+  const chunks = request.body[Symbol.asyncIterator]();
+  const received: Uint8Array[] = [];
+  let length = 0;
+  let cancelTimer = () => {};
+  const late = new Promise<"late">((resolve) => {
+    cancelTimer = clock.after(bodyTimeoutMs, () => resolve("late"));
+  });
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), late]);
+      if (next === "late")
+        throw new ApiError("invalid_request", "The body did not arrive within 30 seconds.");
+      if (next.done) return concatenate(received, length);
+      received.push(next.value);
+      length += next.value.byteLength;
+      if (length > maxBodyBytes) throw payloadTooLarge();
+    }
+  } catch (error) {
+    // Not awaited: it would wait behind a read that is still pending. What it rejects with is `error` again.
+    void chunks.return?.().catch(() => {});
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("invalid_request", "The body did not arrive whole.", { cause: error });
+  } finally {
+    cancelTimer();
+  }
+}
+
+function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks;
+  if (first && chunks.length === 1) return first;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+function parseJson(text: string): unknown {
+  if (isTooDeep(text)) {
+    throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("invalid_json", "The body is not valid JSON.");
+  }
+}
+
+/** Counts brackets outside of strings, before a parser recurses into them. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (inString) {
+      if (character === "\\") index++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') {
+      inString = true;
+    } else if (character === "{" || character === "[") {
+      if (++depth > maxDepth) return true;
+    } else if (character === "}" || character === "]") {
+      depth--;
+    }
+  }
+  return false;
+}
+
+/** The members that the schema names, defaults filled in. */
+function pick(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (Object.hasOwn(value, name)) picked[name] = value[name];
+    else if (property.default !== undefined) picked[name] = property.default;
+  }
+  return picked;
+}

@@ -1,0 +1,53 @@
+/**
+ * The objects that a path or body names, or the 404 that names their kind. Another owner's object is
+ * answered as one that does not exist.
+ *
+ * @module
+ */
+
+import { ApiError } from "./errors.ts";
+import type { ConversationRecord, MessageRecord, Store } from "./store.ts";
+import type { Twin, TwinSource } from "./twins.ts";
+
+export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
+  const twin = await twins.get(owner, id);
+  if (!twin) throw new ApiError("twin_not_found", "There is no twin with this id.");
+  return twin;
+}
+
+export async function requireConversation(
+  store: Store,
+  owner: string,
+  id: string,
+): Promise<ConversationRecord> {
+  return (await store.getConversation(owner, id)) ?? conversationNotFound();
+}
+
+export function conversationNotFound(): never {
+  throw new ApiError("conversation_not_found", "There is no conversation with this id.");
+}
+
+export async function requireMessage(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  id: string,
+): Promise<MessageRecord> {
+  await requireConversation(store, owner, conversationId);
+  return (await store.getMessage(owner, conversationId, id)) ?? messageNotFound();
+}
+
+export function messageNotFound(): never {
+  throw new ApiError("message_not_found", "There is no such message in this conversation.");
+}
+
+/** A reply, as user's messages cannot be streamed or cancelled. */
+export async function requireReply(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  id: string,
+): Promise<MessageRecord> {
+  const message = await requireMessage(store, owner, conversationId, id);
+  return message.role === "assistant" ? message : messageNotFound();
+}

@@ -1,0 +1,56 @@
+/**
+ * Conversational AI twins over HTTP, as pure `Request → Response` functions on web standards.
+ *
+ * @example
+ * ```ts
+ * import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
+ * ```
+ *
+ * @module
+ */
+
+export type { Answer, IncomingRequest, RequestHeaders } from "./answer.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export {
+  createEchoEngine,
+  type EchoOptions,
+  type EngineProgress,
+  type EngineResult,
+  type HistoryMessage,
+  ModelError,
+  type ReplyOutput,
+  type Turn,
+  type TwinEngine,
+} from "./engine.ts";
+export {
+  ApiError,
+  type ApiErrorOptions,
+  type ErrorCode,
+  type ErrorObject,
+  type FieldError,
+} from "./errors.ts";
+export type { RandomBytes } from "./ids.ts";
+export { createJwtVerifier } from "./jwt.ts";
+export { createKnowledgeEngine } from "./knowledge.ts";
+export {
+  createFallbackLimiter,
+  createMemoryLimiter,
+  type RateDecision,
+  type RateLimiter,
+  type RatePolicy,
+} from "./limit.ts";
+export type { Log, LogLevel } from "./log.ts";
+export { createMemoryStore } from "./memory-store.ts";
+export type {
+  ApiKeyResource,
+  ConversationResource,
+  CreatedApiKeyResource,
+  MessageResource,
+  Pagination,
+  TwinResource,
+  UsageResource,
+} from "./schema.ts";
+export { createService, type Handler, type Service, type ServiceOptions } from "./service.ts";
+export type { EventStream } from "./sse.ts";
+export * from "./store.ts";
+export { createTwinList, type Twin, type TwinSource } from "./twins.ts";

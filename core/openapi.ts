@@ -1,0 +1,200 @@
+/**
+ * The OpenAPI 3.1 document, computed from the routes and schemas.
+ *
+ * @module
+ */
+
+import { type ErrorCode, errorCodes, errorStatus } from "./errors.ts";
+import type { Route } from "./route.ts";
+import {
+  apiKeySchema,
+  conversationSchema,
+  createApiKeySchema,
+  createConversationSchema,
+  createdApiKeySchema,
+  healthSchema,
+  messageSchema,
+  paginationSchema,
+  type Schema,
+  sendMessageSchema,
+  twinSchema,
+  updateConversationSchema,
+  usageSchema,
+} from "./schema.ts";
+
+const components: Readonly<Record<string, Schema>> = {
+  Twin: twinSchema,
+  Conversation: conversationSchema,
+  Message: messageSchema,
+  ApiKey: apiKeySchema,
+  CreatedApiKey: createdApiKeySchema,
+  Usage: usageSchema,
+  Health: healthSchema,
+  Pagination: paginationSchema,
+  CreateConversation: createConversationSchema,
+  UpdateConversation: updateConversationSchema,
+  SendMessage: sendMessageSchema,
+  CreateApiKey: createApiKeySchema,
+};
+
+const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+
+const errorSchema = {
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      properties: {
+        code: { type: "string", enum: errorCodes },
+        message: { type: "string" },
+        details: { type: "object" },
+        requestId: { type: "string" },
+      },
+      required: ["code", "message", "requestId"],
+    },
+  },
+  required: ["error"],
+};
+
+const securitySchemes = {
+  apiKey: { type: "http", scheme: "bearer", description: "An API key. Keep it on your servers." },
+  apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
+  token: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A JWT whose `sub` is the owner.",
+  },
+};
+
+const securityOf = {
+  api_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
+  token: [{ token: [] }],
+  none: [],
+} as const;
+
+/** Describes the routes, under a base path. */
+export function createOpenApi(routes: readonly Route[], basePath: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Conversational AI twins",
+      version: "1",
+      description: "Twins, conversations, streamed replies.",
+    },
+    servers: [{ url: basePath || "/" }],
+    paths,
+    components: { schemas: { ...components, Error: errorSchema }, securitySchemes },
+  };
+}
+
+function operation(route: Route): Record<string, unknown> {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.scope && { description: `Needs a key with the scope ${route.scope}.` }),
+    security: securityOf[route.credential],
+    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
+    ...(route.body && {
+      requestBody: { required: true, content: { "application/json": { schema: reference(route.body) } } },
+    }),
+    responses: { [route.success.status]: success(route), ...errorResponses(route) },
+  };
+}
+
+function pathParameters(route: Route): unknown[] {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+}
+
+function queryParameters(route: Route): unknown[] {
+  return Object.entries(route.query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    ...(description && { description }),
+    schema,
+  }));
+}
+
+function headerParameters(route: Route): unknown[] {
+  const headers: unknown[] = [];
+  if (route.idempotency === "supported") {
+    const description = "Equal requests with the same key have one effect, for 24 hours.";
+    headers.push(header("Idempotency-Key", description, { type: "string", minLength: 1, maxLength: 255 }));
+  }
+  if (route.method === "GET" && route.success.events) {
+    const description = "The id of the last event received, sent by a reconnecting EventSource.";
+    headers.push(header("Last-Event-ID", description, { type: "integer", minimum: 0 }));
+  }
+  return headers;
+}
+
+function header(name: string, description: string, schema: unknown): unknown {
+  return { name, in: "header", description, schema };
+}
+
+function reference(schema: Schema): unknown {
+  const name = nameOfSchema.get(schema);
+  return name ? { $ref: `#/components/schemas/${name}` } : schema;
+}
+
+function success({ success }: Route): unknown {
+  const headers = success.location && { Location: { schema: { type: "string" } } };
+  const { description } = success;
+  if (success.events)
+    return { description, content: { "text/event-stream": { schema: { type: "string" } } } };
+  if (success.status === 204) return { description };
+  const schema = success.schema ? envelope(success.schema, success.list) : { type: "object" };
+  return { description, ...(headers && { headers }), content: { "application/json": { schema } } };
+}
+
+function envelope(schema: Schema, list: true | undefined): unknown {
+  const item = reference(schema);
+  if (!list) return { type: "object", properties: { data: item }, required: ["data"] };
+  return {
+    type: "object",
+    properties: { data: { type: "array", items: item }, pagination: reference(paginationSchema) },
+    required: ["data", "pagination"],
+  };
+}
+
+/** All the errors that an endpoint can answer with, by status. */
+function errorResponses(route: Route): Record<string, unknown> {
+  const codes = errorsOf(route);
+  const byStatus: Record<string, unknown> = {};
+  for (const status of new Set(codes.map(errorStatus))) {
+    byStatus[status] = {
+      description: codes.filter((code) => errorStatus(code) === status).join(", "),
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    };
+  }
+  return byStatus;
+}
+
+function errorsOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>([
+    "invalid_request",
+    "uri_too_long",
+    "headers_too_large",
+    "internal_error",
+  ]);
+  if (route.credential === "api_key")
+    add("missing_credentials", "invalid_api_key", "rate_limited", "unavailable");
+  if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
+  if (route.ownerPolicy) add("rate_limited");
+  if (route.scope === "full_access") add("insufficient_scope");
+  if (route.query) add("validation_error");
+  if (route.body) add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
+  if (route.idempotency === "supported") add("idempotency_key_reused");
+  if (route.idempotency === "refused") add("idempotency_not_supported");
+  add(...(route.errors ?? []));
+  return errorCodes.filter((code) => codes.has(code));
+
+  function add(...more: readonly ErrorCode[]): void {
+    for (const code of more) codes.add(code);
+  }
+}

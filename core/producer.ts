@@ -1,0 +1,288 @@
+/**
+ * Producing one reply: runs the engine, keeps the text, saves it while it grows, and ends it exactly once.
+ * No client is involved; whoever wants the text follows it (`follower.ts`).
+ *
+ * @module
+ */
+
+import { type Clock, sleep } from "./clock.ts";
+import { type EngineProgress, type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
+import type { ReplyFeed } from "./follower.ts";
+import type { Log } from "./log.ts";
+import { ReplyText } from "./reply-text.ts";
+import {
+  type EndReply,
+  type Lease,
+  type MessageRecord,
+  type ReplyFailure,
+  type Store,
+  StoreUnavailable,
+} from "./store.ts";
+import type { Twin } from "./twins.ts";
+
+/** How a reply ends, before it is stored. `lost`: it is no longer ours to end. */
+export type Ending = "lost" | Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
+
+/** The reply was stopped on somebody's wish; its text so far is kept. */
+export const cancelled: Exclude<Ending, "lost"> = {
+  status: "cancelled",
+  finishReason: "cancelled",
+  usage: null,
+  error: null,
+};
+
+const failureMessages: Record<ReplyFailure["code"], string> = {
+  model_error: "The twin's model failed to reply.",
+  model_timeout: "The twin's model took too long to reply.",
+  interrupted: "The reply was interrupted before it was finished.",
+};
+
+/** The reply failed; its text so far is kept. */
+export function failed(code: ReplyFailure["code"]): Exclude<Ending, "lost"> {
+  return {
+    status: "failed",
+    finishReason: "error",
+    usage: null,
+    error: { code, message: failureMessages[code] },
+  };
+}
+
+/** What the producers of one service share. */
+export interface ProducerContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** This service instance, as leases name it. */
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly maxReplyMs: number;
+  /** Whether a reply is cancelled when its last follower has gone. */
+  readonly cancelOnDisconnect: boolean;
+}
+
+/** What one reply is made of. */
+export interface Production {
+  readonly owner: string;
+  readonly twin: Twin;
+  /** Undefined: the twin names an engine that the service does not have. */
+  readonly engine: TwinEngine | undefined;
+  readonly question: MessageRecord;
+  /** The reply as it was begun. */
+  readonly reply: MessageRecord;
+}
+
+/** How many exchanges before the question a model gets to see. */
+const historyExchanges = 25;
+
+/** Pause between two saves of a running reply, in milliseconds; less where the lease is short. */
+const saveMs = 1000;
+
+/** Pause before an ending that could not be stored is tried again, in milliseconds. */
+const retryMs = 500;
+
+/** A lease that starts, or is renewed, now. */
+export function newLease(context: Pick<ProducerContext, "clock" | "holder" | "leaseMs">): Lease {
+  return { holder: context.holder, until: context.clock.now() + context.leaseMs };
+}
+
+/** A reply that this process produces. */
+export class Producer implements ReplyFeed {
+  readonly id: string;
+  readonly questionId: string;
+  readonly progress: EngineProgress[] = [];
+  ended: MessageRecord | undefined;
+  readonly #context: ProducerContext;
+  readonly #production: Production;
+  readonly #text = new ReplyText();
+  readonly #followers = new Set<() => void>();
+  readonly #abort = new AbortController();
+  #savedLength = 0;
+  #abandoned = false;
+  #resolveEnding: (ending: Ending) => void = () => {};
+  readonly #ending = new Promise<Ending>((resolve) => {
+    this.#resolveEnding = resolve;
+  });
+
+  constructor(context: ProducerContext, production: Production) {
+    this.#context = context;
+    this.#production = production;
+    this.id = production.reply.id;
+    this.questionId = production.question.id;
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  slice(from: number, to: number): string {
+    return this.#text.slice(from, to);
+  }
+
+  subscribe(changed: () => void): void {
+    this.#followers.add(changed);
+  }
+
+  unsubscribe(changed: () => void): void {
+    const left = this.#followers.delete(changed);
+    if (left && this.#followers.size === 0 && this.#context.cancelOnDisconnect) this.stop(cancelled);
+  }
+
+  /** Ends the reply this way, unless it has an ending already. The engine is told to let go at once. */
+  stop(ending: Ending): void {
+    this.#resolveEnding(ending);
+    this.#abort.abort();
+  }
+
+  /** Gives up storing an ending that the store does not take, so that a shutdown can finish. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
+  /** Runs the reply from its beginning to its stored end. Never rejects. */
+  async run(): Promise<void> {
+    const { clock, maxReplyMs } = this.#context;
+    const cancelTimeout = clock.after(maxReplyMs, () => this.stop(failed("model_timeout")));
+    const stopSaving = this.#saveRepeatedly();
+    void this.#runEngine().then(this.#resolveEnding);
+
+    const ending = await this.#ending;
+    this.#abort.abort();
+    this.#text.end();
+    cancelTimeout();
+    stopSaving();
+    this.ended = await this.#store(ending);
+    this.#changed();
+    this.#followers.clear();
+  }
+
+  async #runEngine(): Promise<Ending> {
+    const { twin, engine, question, owner } = this.#production;
+    try {
+      if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
+      const history = await this.#readHistory(owner, question.conversationId);
+      if (this.#abort.signal.aborted) return cancelled; // the ending is decided already
+      const turn = { twin, history, content: question.content };
+      const result = await engine.reply(turn, {
+        write: (text) => this.#write(text),
+        progress: (progress) => this.#tell(progress),
+        signal: this.#abort.signal,
+      });
+      return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#logFailure(error);
+      return failed(failureCode(error));
+    }
+  }
+
+  async #readHistory(owner: string, conversationId: string): Promise<HistoryMessage[]> {
+    const messages = await this.#context.store.readHistory(owner, conversationId, historyExchanges);
+    return messages.map(({ role, content }) => ({ role, content }));
+  }
+
+  #write(text: string): void {
+    if (this.#abort.signal.aborted || text === "") return;
+    this.#text.append(text);
+    this.#changed();
+  }
+
+  #tell(progress: EngineProgress): void {
+    if (this.#abort.signal.aborted) return;
+    this.progress.push(progress);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const changed of this.#followers) changed();
+  }
+
+  /** Saves the text and renews the lease about once a second. Returns a function that stops it. */
+  #saveRepeatedly(): () => void {
+    const { clock, leaseMs } = this.#context;
+    const pause = Math.min(saveMs, Math.ceil(leaseMs / 3));
+    let cancelTimer = () => {};
+    let stopped = false;
+    const schedule = () => {
+      cancelTimer = clock.after(pause, async () => {
+        await this.#save();
+        if (!stopped) schedule();
+      });
+    };
+    schedule();
+    return () => {
+      stopped = true;
+      cancelTimer();
+    };
+  }
+
+  async #save(): Promise<void> {
+    const { store, log } = this.#context;
+    const { owner } = this.#production;
+    try {
+      const length = this.#text.length;
+      const content = length === this.#savedLength ? {} : { content: this.#text.toString() };
+      const outcome = await store.saveReply({
+        owner,
+        id: this.id,
+        lease: newLease(this.#context),
+        ...content,
+      });
+      if (outcome === "lost") return this.stop("lost");
+      this.#savedLength = length;
+      if (outcome === "cancel_requested") this.stop(cancelled);
+    } catch (error) {
+      log("warn", "a running reply could not be saved; it will be tried again", {
+        messageId: this.id,
+        error,
+      });
+    }
+  }
+
+  /** Stores the ending, however long the store takes to come back, and returns the reply as it is then. */
+  async #store(ending: Ending): Promise<MessageRecord> {
+    const { clock, log } = this.#context;
+    for (;;) {
+      try {
+        return await this.#storeOnce(ending);
+      } catch (error) {
+        log("error", "a reply's end could not be stored", { messageId: this.id, error });
+        // Whoever finds the lease run out ends it just so.
+        if (this.#abandoned) return this.#record(failed("interrupted"));
+        await sleep(clock, retryMs);
+      }
+    }
+  }
+
+  async #storeOnce(ending: Ending): Promise<MessageRecord> {
+    const { store, clock } = this.#context;
+    const { owner, reply } = this.#production;
+    const { id, conversationId } = reply;
+    if (ending !== "lost") {
+      const record = this.#record(ending);
+      const { content } = record;
+      const completedAt = record.completedAt ?? clock.now();
+      if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) return record;
+    }
+    // Somebody else ended it, or deleted the conversation and the reply with it.
+    return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
+  }
+
+  #record(ending: Exclude<Ending, "lost">): MessageRecord {
+    const completedAt = this.#context.clock.now();
+    return { ...this.#production.reply, ...ending, content: this.#text.toString(), completedAt };
+  }
+
+  #logFailure(error: unknown): void {
+    const { twin, reply } = this.#production;
+    this.#context.log("error", "a reply failed", {
+      messageId: reply.id,
+      twinId: twin.id,
+      engine: twin.engine,
+      error,
+    });
+  }
+}
+
+function failureCode(error: unknown): ReplyFailure["code"] {
+  if (error instanceof ModelError) return error.code;
+  return error instanceof StoreUnavailable ? "interrupted" : "model_error";
+}

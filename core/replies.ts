@@ -1,0 +1,228 @@
+/**
+ * A reply's life: begun in one store transaction, produced detached from any connection, followed by
+ * whoever asks, ended once. The store is the only truth that processes share.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+import type { TwinEngine } from "./engine.ts";
+import { ApiError } from "./errors.ts";
+import { endOf, type ReplyFeed } from "./follower.ts";
+import type { NewId } from "./ids.ts";
+import type { Log } from "./log.ts";
+import { conversationNotFound } from "./lookup.ts";
+import { cancelled, failed, newLease, Producer, type ProducerContext } from "./producer.ts";
+import { SavedReply } from "./saved-reply.ts";
+import type { ConversationRecord, IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
+import type { Twin } from "./twins.ts";
+
+/** What replies are made with. */
+export interface RepliesOptions {
+  readonly store: Store;
+  readonly engines: Readonly<Record<string, TwinEngine>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newId: NewId;
+  readonly leaseMs: number;
+  readonly maxReplyMs: number;
+  readonly onDisconnect: "continue" | "cancel";
+}
+
+/** A message to send, checked. */
+export interface Send {
+  readonly conversation: ConversationRecord;
+  readonly twin: Twin;
+  readonly content: string;
+  readonly claim: IdempotencyClaim | undefined;
+}
+
+/** What came of a send: the reply to follow, or an equal request that was made before. */
+export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
+
+/** Begins, follows and ends replies. */
+export interface Replies {
+  /** Ends orphans of an earlier process, then looks for abandoned replies now and then. Call it once. */
+  start(): Promise<void>;
+  /** Begins a reply, which then runs to its end whatever happens to the client. */
+  send(send: Send): Promise<Sent>;
+  /** Whether this process produces a reply. */
+  runs(replyId: string): boolean;
+  /** A reply as a feed, wherever it runs. */
+  feedOf(owner: string, reply: MessageRecord): ReplyFeed;
+  /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */
+  cancel(owner: string, reply: MessageRecord): Promise<MessageRecord>;
+  /** Stops producing a reply whose conversation was deleted. */
+  drop(replyId: string): void;
+  /** Whether new sends are refused because {@link Replies.close} was called. */
+  readonly closing: boolean;
+  /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Pause between two looks for abandoned replies, in milliseconds. */
+const sweepMs = 2000;
+
+/** How long a shutdown waits for the store to take the last endings, in milliseconds. */
+const lastStoreMs = 5000;
+
+export function createReplies(options: RepliesOptions): Replies {
+  const { store, engines, clock, log, newId } = options;
+  const context: ProducerContext = {
+    store,
+    clock,
+    log,
+    holder: newId("run"),
+    leaseMs: options.leaseMs,
+    maxReplyMs: options.maxReplyMs,
+    cancelOnDisconnect: options.onDisconnect === "cancel",
+  };
+  const running = new Map<string, { readonly producer: Producer; readonly done: Promise<void> }>();
+  let closing = false;
+  let stopSweeping = () => {};
+
+  function produce(producer: Producer): void {
+    const done = producer.run().finally(() => running.delete(producer.id));
+    running.set(producer.id, { producer, done });
+  }
+
+  /** Ends the replies whose producers have died. Another process that does the same does no harm. */
+  async function endAbandoned(expiredBefore: number): Promise<void> {
+    for (const reply of await store.findAbandonedReplies(expiredBefore, context.holder)) {
+      const completedAt = clock.now();
+      const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
+      if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    try {
+      await endAbandoned(clock.now());
+      await store.sweepClaims(clock.now());
+    } catch (error) {
+      log("warn", "the store could not be swept; it will be tried again", { error });
+    }
+  }
+
+  function scheduleSweep(): void {
+    stopSweeping = clock.after(sweepMs, async () => {
+      await sweep();
+      if (!closing) scheduleSweep();
+    });
+  }
+
+  /** Waits until the running replies have ended, or the time is over. */
+  async function drain(milliseconds: number): Promise<void> {
+    let cancelTimer = () => {};
+    const timeUp = new Promise<void>((resolve) => {
+      cancelTimer = clock.after(milliseconds, resolve);
+    });
+    await Promise.race([Promise.all([...running.values()].map(({ done }) => done)), timeUp]);
+    cancelTimer();
+  }
+
+  return {
+    get closing() {
+      return closing;
+    },
+
+    async start() {
+      // A lease of another process on a store that only this one uses is an earlier life's.
+      await endAbandoned(store.exclusive ? Number.MAX_SAFE_INTEGER : clock.now());
+      if (!closing) scheduleSweep();
+    },
+
+    async send({ conversation, twin, content, claim }) {
+      if (closing)
+        throw new ApiError("shutting_down", "The server is shutting down; send the message again elsewhere.");
+      const { owner } = conversation;
+      const { question, reply } = newExchange(conversation.id, content, newId, clock.now());
+      const lease = newLease(context);
+      const begun = await store.beginReply({ owner, question, reply, lease, ...(claim && { claim }) });
+      switch (begun.outcome) {
+        case "claimed":
+          return { claim: begun.claim };
+        case "busy":
+          throw conversationBusy(begun.replyId);
+        case "not_found":
+          return conversationNotFound();
+        case "begun": {
+          const producer = new Producer(context, {
+            owner,
+            twin,
+            engine: engines[twin.engine],
+            question,
+            reply,
+          });
+          produce(producer);
+          if (closing) producer.stop(failed("interrupted"));
+          return { feed: producer };
+        }
+      }
+    },
+
+    runs(replyId) {
+      return running.has(replyId);
+    },
+
+    feedOf(owner, reply) {
+      return running.get(reply.id)?.producer ?? new SavedReply({ store, clock, log }, owner, reply);
+    },
+
+    async cancel(owner, reply) {
+      const producer = running.get(reply.id)?.producer;
+      if (producer) producer.stop(cancelled);
+      else if (reply.status === "in_progress") await store.requestCancel(owner, reply.id);
+      return endOf(producer ?? new SavedReply({ store, clock, log }, owner, reply));
+    },
+
+    drop(replyId) {
+      running.get(replyId)?.producer.stop("lost");
+    },
+
+    async close(graceMs) {
+      closing = true;
+      stopSweeping();
+      await drain(graceMs);
+      for (const { producer } of running.values()) producer.stop(failed("interrupted"));
+      await drain(lastStoreMs);
+      for (const { producer } of running.values()) producer.abandon();
+      await drain(lastStoreMs);
+    },
+  };
+}
+
+/** A question and its reply in progress. */
+function newExchange(conversationId: string, content: string, newId: NewId, now: number) {
+  const common = { conversationId, finishReason: null, usage: null, error: null, createdAt: now };
+  const question: MessageRecord = {
+    ...common,
+    id: newId("msg"),
+    role: "user",
+    content,
+    status: "completed",
+    inReplyTo: null,
+    completedAt: now,
+  };
+  const reply: MessageRecord = {
+    ...common,
+    id: newId("msg"),
+    role: "assistant",
+    content: "",
+    status: "in_progress",
+    inReplyTo: question.id,
+    completedAt: null,
+  };
+  return { question, reply };
+}
+
+function conversationBusy(messageId: string): ApiError {
+  return new ApiError(
+    "conversation_busy",
+    "The conversation is busy with a reply; wait for its end or cancel it.",
+    {
+      details: { messageId },
+      headers: { "Retry-After": "1" },
+    },
+  );
+}

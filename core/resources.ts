@@ -1,0 +1,73 @@
+/**
+ * Records as clients see them: the fields that are public, times in ISO 8601, nothing else.
+ *
+ * @module
+ */
+
+import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schema.ts";
+import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
+import type { Twin } from "./twins.ts";
+
+export function twinResource(twin: Twin): TwinResource {
+  return {
+    id: twin.id,
+    name: twin.name,
+    description: twin.description,
+    avatarUrl: twin.avatarUrl,
+    greeting: twin.greeting,
+    tags: [...twin.tags],
+    createdAt: isoTime(twin.createdAt),
+    updatedAt: isoTime(twin.updatedAt),
+  };
+}
+
+export function conversationResource(conversation: ConversationRecord): ConversationResource {
+  return {
+    id: conversation.id,
+    twinId: conversation.twinId,
+    title: conversation.title,
+    status: conversation.replyId === null ? "idle" : "busy",
+    messageCount: conversation.messageCount,
+    lastMessageAt: isoTimeOrNull(conversation.lastMessageAt),
+    createdAt: isoTime(conversation.createdAt),
+    updatedAt: isoTime(conversation.updatedAt),
+  };
+}
+
+export function messageResource(message: MessageRecord): MessageResource {
+  return {
+    id: message.id,
+    conversationId: message.conversationId,
+    role: message.role,
+    content: message.content,
+    status: message.status,
+    finishReason: message.finishReason,
+    inReplyTo: message.inReplyTo,
+    usage: message.usage && { ...message.usage },
+    error: message.error && { ...message.error },
+    createdAt: isoTime(message.createdAt),
+    completedAt: isoTimeOrNull(message.completedAt),
+  };
+}
+
+export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
+  return {
+    id: key.id,
+    name: key.name,
+    scope: key.scope,
+    prefix: key.prefix,
+    createdAt: isoTime(key.createdAt),
+    expiresAt: isoTimeOrNull(key.expiresAt),
+    lastUsedAt: isoTimeOrNull(key.lastUsedAt),
+    revokedAt: isoTimeOrNull(key.revokedAt),
+  };
+}
+
+/** UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`. */
+export function isoTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+function isoTimeOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : isoTime(milliseconds);
+}

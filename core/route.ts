@@ -1,0 +1,128 @@
+/**
+ * What a route is: the one record that routing, credentials, limits, validation and the OpenAPI document of
+ * an endpoint come from.
+ *
+ * @module
+ */
+
+import type { IncomingRequest } from "./answer.ts";
+import type { Keyring } from "./auth.ts";
+import type { Clock } from "./clock.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { NewId, RandomBytes } from "./ids.ts";
+import type { RateDecision, RatePolicy } from "./limit.ts";
+import type { Replies } from "./replies.ts";
+import type { FromSchema, Pagination, Schema } from "./schema.ts";
+import type { EventStream } from "./sse.ts";
+import type { ApiKeyRecord, Scope, Store } from "./store.ts";
+import type { TwinSource } from "./twins.ts";
+
+/** The segments of a path that its pattern leaves open, decoded. Those that a pattern names are there. */
+export interface PathParams {
+  readonly id: string;
+  readonly messageId: string;
+}
+
+/** What handlers work with. */
+export interface HandlerContext {
+  readonly store: Store;
+  readonly twins: TwinSource;
+  readonly replies: Replies;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly newId: NewId;
+  /** The address of the API's version, without authority: base path and `/api/v1`. */
+  readonly root: string;
+  readonly heartbeatMs: number;
+  /** The OpenAPI document, as JSON. */
+  readonly openApi: string;
+  /** Rejects with `shutting_down` or `unavailable` unless the service can do its work now. */
+  requireReady(): Promise<void>;
+}
+
+/** A request after all checks: what a handler gets. */
+export interface Call<Query = unknown, Body = unknown> {
+  readonly requestId: string;
+  readonly request: IncomingRequest;
+  readonly params: PathParams;
+  readonly query: Query;
+  readonly body: Body;
+  /** Whose objects the call may see. Empty where no credential is asked for. */
+  readonly owner: string;
+  /** The caller's key, on endpoints that take one. */
+  readonly key: ApiKeyRecord | undefined;
+  /** The key's bucket after this request. */
+  readonly rate: RateDecision | undefined;
+}
+
+/** What a handler answers. */
+export interface Result {
+  /** The payload; sent as `{ "data": … }`. */
+  readonly data?: unknown;
+  readonly pagination?: Pagination;
+  /** An event stream instead of a payload. */
+  readonly events?: EventStream;
+  /** A whole JSON document instead of a payload. */
+  readonly document?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What an endpoint asks for: an API key, a JWT, or nothing. */
+export type Credential = "api_key" | "token" | "none";
+
+/** How an endpoint answers when all is well. */
+export interface Success {
+  readonly status: 200 | 201 | 204;
+  readonly description: string;
+  /** The schema of `data`. */
+  readonly schema?: Schema;
+  /** Whether `data` is a list of such, beside `pagination`. */
+  readonly list?: true;
+  /** Whether the `Location` header says where the new object is. */
+  readonly location?: true;
+  /** Whether it is an event stream. Such a route does not answer HEAD. */
+  readonly events?: true;
+}
+
+/** One endpoint. */
+export interface Route {
+  readonly operationId: string;
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Below the base path; `{name}` stands for one segment. */
+  readonly path: string;
+  readonly summary: string;
+  readonly credential: Credential;
+  /** The scope that a key needs. */
+  readonly scope?: Scope;
+  /** Whether a request costs none of its key's tokens. */
+  readonly free?: true;
+  /** A limit on an owner's requests to this endpoint, where they come with a JWT. */
+  readonly ownerPolicy?: RatePolicy;
+  readonly query?: Schema;
+  readonly body?: Schema;
+  /** What `Idempotency-Key` does here. Absent: it is ignored. */
+  readonly idempotency?: "supported" | "refused";
+  readonly success: Success;
+  /** The errors of the endpoint itself, beside those that its other fields bring. */
+  readonly errors?: readonly ErrorCode[];
+  handle(call: Call, context: HandlerContext): Promise<Result>;
+}
+
+type InputOf<S> = S extends Schema ? FromSchema<S> : undefined;
+
+/** Declares a route, its handler typed by its schemas. Both were checked before the handler is called. */
+export function route<
+  const Id extends string,
+  const Query extends Schema | undefined = undefined,
+  const Body extends Schema | undefined = undefined,
+>(
+  declaration: Omit<Route, "handle" | "query" | "body"> & {
+    readonly operationId: Id;
+    readonly query?: Query;
+    readonly body?: Body;
+    handle(call: Call<InputOf<Query>, InputOf<Body>>, context: HandlerContext): Promise<Result>;
+  },
+): Route & { readonly operationId: Id } {
+  return declaration as unknown as Route & { readonly operationId: Id };
+}

@@ -1,0 +1,94 @@
+/**
+ * From a path to its endpoints.
+ *
+ * @module
+ */
+
+import type { PathParams, Route } from "./route.ts";
+
+/** What stands at a path: its routes by method, and what the path's open segments are. */
+export interface PathMatch {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly params: PathParams;
+}
+
+/** One segment's place in the tree of all paths. */
+interface Place {
+  readonly literals: Map<string, Place>;
+  /** Where any segment leads that is no literal here, and the parameter's name. */
+  open?: { readonly name: string; readonly place: Place };
+  readonly routes: Map<string, Route>;
+}
+
+/** Finds what stands at a path (below the base path, not decoded). Undefined: nothing. A literal segment wins. */
+export function createRouter(routes: readonly Route[]): (path: string) => PathMatch | undefined {
+  const root = newPlace();
+  for (const route of routes) placeOf(root, route.path).routes.set(route.method, route);
+
+  return (path) => {
+    let place = root;
+    const params: Record<string, string> = {};
+    for (const segment of path.slice(1).split("/")) {
+      const literal = place.literals.get(segment);
+      if (literal) {
+        place = literal;
+        continue;
+      }
+      const value = place.open && decodeSegment(segment);
+      if (!place.open || value === undefined) return undefined;
+      params[place.open.name] = value;
+      place = place.open.place;
+    }
+    return place.routes.size > 0 ? { routes: place.routes, params: { ...noParams, ...params } } : undefined;
+  };
+}
+
+/** What a host's own router found, or the path's last segments, held against a route's pattern. */
+export function paramsOf(
+  route: Route,
+  path: string,
+  given: Readonly<Record<string, string>> = {},
+): PathParams {
+  const pattern = route.path.split("/");
+  const segments = path.split("/").slice(-pattern.length);
+  const params: Record<string, string> = { ...noParams };
+  for (const [index, part] of pattern.entries()) {
+    const name = paramName(part);
+    if (name) params[name] = given[name] ?? decodeSegment(segments[index] ?? "") ?? "";
+  }
+  return { ...noParams, ...params };
+}
+
+const noParams: PathParams = { id: "", messageId: "" };
+
+function newPlace(): Place {
+  return { literals: new Map(), routes: new Map() };
+}
+
+function placeOf(root: Place, path: string): Place {
+  let place = root;
+  for (const segment of path.slice(1).split("/")) {
+    const name = paramName(segment);
+    if (name) place.open ??= { name, place: newPlace() };
+    const next = name ? place.open?.place : place.literals.get(segment);
+    const following = next ?? newPlace();
+    if (!next) place.literals.set(segment, following);
+    place = following;
+  }
+  return place;
+}
+
+function paramName(segment: string): string | undefined {
+  return /^\{(.+)\}$/.exec(segment)?.[1];
+}
+
+/** A segment's text, or undefined where no id can be meant: bad escapes, nothing, control characters. */
+function decodeSegment(segment: string): string | undefined {
+  if (segment.length > 1024) return undefined;
+  try {
+    const text = segment.includes("%") ? decodeURIComponent(segment) : segment;
+    return text === "" || /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

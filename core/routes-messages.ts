@@ -1,0 +1,222 @@
+/**
+ * The endpoints of messages: sending, normally and streamed, reading, resuming and cancelling.
+ *
+ * @module
+ */
+
+import { ApiError, type ErrorCode, validationError } from "./errors.ts";
+import { endOf, followReply, type ReplyFeed } from "./follower.ts";
+import { claimOf, replayedHeaders, replayedId } from "./idempotency.ts";
+import { messageNotFound, requireConversation, requireMessage, requireReply, requireTwin } from "./lookup.ts";
+import { pageOf, sliceOf } from "./paging.ts";
+import { splitsSurrogatePair } from "./reply-text.ts";
+import { messageResource } from "./resources.ts";
+import { type Call, type HandlerContext, type Result, route } from "./route.ts";
+import {
+  type FromSchema,
+  messageSchema,
+  messagesQuerySchema,
+  sendMessageSchema,
+  streamQuerySchema,
+} from "./schema.ts";
+import type { MessageRecord, ReplyFailure } from "./store.ts";
+
+const sendErrors = [
+  "conversation_not_found",
+  "twin_not_found",
+  "message_not_found",
+  "conversation_busy",
+  "shutting_down",
+] as const;
+
+export const messageRoutes = [
+  route({
+    operationId: "listMessages",
+    method: "GET",
+    path: "/api/v1/conversations/{id}/messages",
+    summary: "Read a conversation's messages, oldest first",
+    credential: "api_key",
+    scope: "read_only",
+    query: messagesQuerySchema,
+    success: { status: 200, description: "A page of messages.", schema: messageSchema, list: true },
+    errors: ["conversation_not_found", "message_not_found"],
+    async handle({ owner, params, query }, { store }) {
+      const { order, after } = query;
+      await requireConversation(store, owner, params.id);
+      const slice = { ...sliceOf(query), order, ...(after && { after }) };
+      const list = await store.listMessages(owner, params.id, slice);
+      return pageOf(query, list ?? messageNotFound(), messageResource);
+    },
+  }),
+
+  route({
+    operationId: "sendMessage",
+    method: "POST",
+    path: "/api/v1/conversations/{id}/messages",
+    summary: "Send a message and wait for the whole reply",
+    credential: "api_key",
+    scope: "full_access",
+    body: sendMessageSchema,
+    idempotency: "supported",
+    success: { status: 200, description: "The twin's reply at its end.", schema: messageSchema },
+    errors: [...sendErrors, "model_error", "model_timeout"],
+    async handle(call, context) {
+      const { feed, headers } = await send(call, context);
+      const reply = await endOf(feed, call.request.signal);
+      if (reply.error) throw replyError(reply, reply.error, headers);
+      return { data: messageResource(reply), headers };
+    },
+  }),
+
+  route({
+    operationId: "streamMessage",
+    method: "POST",
+    path: "/api/v1/conversations/{id}/messages/stream",
+    summary: "Send a message and stream the reply while it is made",
+    credential: "api_key",
+    scope: "full_access",
+    body: sendMessageSchema,
+    idempotency: "supported",
+    success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
+    errors: sendErrors,
+    async handle(call, context) {
+      const { feed, headers } = await send(call, context);
+      return follow(feed, 0, call, context, headers);
+    },
+  }),
+
+  route({
+    operationId: "getMessage",
+    method: "GET",
+    path: "/api/v1/conversations/{id}/messages/{messageId}",
+    summary: "Read one message",
+    credential: "api_key",
+    scope: "read_only",
+    success: { status: 200, description: "The message.", schema: messageSchema },
+    errors: ["conversation_not_found", "message_not_found"],
+    async handle({ owner, params }, { store }) {
+      return { data: messageResource(await requireMessage(store, owner, params.id, params.messageId)) };
+    },
+  }),
+
+  route({
+    operationId: "resumeMessageStream",
+    method: "GET",
+    path: "/api/v1/conversations/{id}/messages/{messageId}/stream",
+    summary: "Stream a reply from any point of its text, while it is made or at any time later",
+    credential: "api_key",
+    scope: "read_only",
+    query: streamQuerySchema,
+    success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
+    errors: ["conversation_not_found", "message_not_found"],
+    async handle(call, context) {
+      const reply = await requireReply(context.store, call.owner, call.params.id, call.params.messageId);
+      const feed = context.replies.feedOf(call.owner, reply);
+      const from = resumeOffset(call.request.headers.get("last-event-id"), call.query.after);
+      requireReachable(feed, from, feed.ended ?? reply, context);
+      return follow(feed, from, call, context);
+    },
+  }),
+
+  route({
+    operationId: "cancelMessage",
+    method: "POST",
+    path: "/api/v1/conversations/{id}/messages/{messageId}/cancel",
+    summary: "Stop a reply and keep its text so far; a reply that has ended stays as it is",
+    credential: "api_key",
+    scope: "full_access",
+    success: { status: 200, description: "The reply at its end.", schema: messageSchema },
+    errors: ["conversation_not_found", "message_not_found"],
+    async handle({ owner, params }, { store, replies }) {
+      const reply = await requireReply(store, owner, params.id, params.messageId);
+      return { data: messageResource(await replies.cancel(owner, reply)) };
+    },
+  }),
+];
+
+interface Sending {
+  readonly feed: ReplyFeed;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What both kinds of sending do: begins the reply, or finds the one that an equal request began. */
+async function send(
+  call: Call<undefined, FromSchema<typeof sendMessageSchema>>,
+  context: HandlerContext,
+): Promise<Sending> {
+  const { owner, params, body } = call;
+  const { store, twins, replies, clock } = context;
+  const conversation = await requireConversation(store, owner, params.id);
+  const now = clock.now();
+  const claim = claimOf(call, `/conversations/${conversation.id}/messages`, now);
+  let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
+  if (!made) {
+    const twin = await requireTwin(twins, owner, conversation.twinId);
+    const sent = await replies.send({ conversation, twin, content: body.content, claim });
+    if ("feed" in sent) return { feed: sent.feed, headers: {} };
+    made = sent.claim;
+  }
+  const reply = await requireReply(store, owner, conversation.id, replayedId(claim, made));
+  return { feed: replies.feedOf(owner, reply), headers: replayedHeaders };
+}
+
+function follow(
+  feed: ReplyFeed,
+  from: number,
+  call: Call,
+  context: HandlerContext,
+  headers: Readonly<Record<string, string>> = {},
+): Result {
+  const { clock, heartbeatMs } = context;
+  return { events: followReply(feed, { clock, from, heartbeatMs, requestId: call.requestId }), headers };
+}
+
+const offsetPattern = /^[0-9]{1,15}$/;
+
+/** How many code units of the reply the client has. A reconnecting EventSource says so in a header. */
+function resumeOffset(lastEventId: string | null, after: number | undefined): number {
+  if (lastEventId === null) return after ?? 0;
+  if (!offsetPattern.test(lastEventId)) {
+    throw validationError([{ path: "Last-Event-ID", message: "must be the id of an event: a whole number" }]);
+  }
+  return Number(lastEventId);
+}
+
+/**
+ * Refuses an offset that the reply does not have. Where only saved text can be seen, more may yet arrive;
+ * and an interrupted reply may have lost its last second, which is told by its error event.
+ */
+function requireReachable(
+  feed: ReplyFeed,
+  from: number,
+  reply: MessageRecord,
+  context: HandlerContext,
+): void {
+  const mayArrive = !feed.ended && !context.replies.runs(feed.id);
+  if (from > feed.length && (mayArrive || reply.error?.code === "interrupted")) return;
+  if (from <= feed.length && !splitsSurrogatePair(feed, from)) return;
+  throw validationError([
+    {
+      path: "after",
+      message: `must be the id of an event of this reply: a whole number from 0 to ${feed.length}`,
+    },
+  ]);
+}
+
+const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
+  model_error: "model_error",
+  model_timeout: "model_timeout",
+  interrupted: "shutting_down",
+};
+
+/** The answer to a normal send whose reply failed: the same for a send that is replayed. */
+function replyError(
+  reply: MessageRecord,
+  error: ReplyFailure,
+  headers: Readonly<Record<string, string>>,
+): ApiError {
+  return new ApiError(codeOfFailure[error.code], error.message, {
+    details: { messageId: reply.id },
+    headers,
+  });
+}

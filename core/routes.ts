@@ -1,0 +1,123 @@
+/**
+ * The table of all endpoints, with the handlers of twins and of the service itself.
+ *
+ * @module
+ */
+
+import { policyOf } from "./budget.ts";
+import { remainingTokens } from "./limit.ts";
+import { requireTwin } from "./lookup.ts";
+import { pageOf, sliceOf } from "./paging.ts";
+import { isoTime, twinResource } from "./resources.ts";
+import { type Route, route } from "./route.ts";
+import { apiKeyRoutes } from "./routes-api-keys.ts";
+import { conversationRoutes } from "./routes-conversations.ts";
+import { messageRoutes } from "./routes-messages.ts";
+import { healthSchema, pageQuerySchema, twinSchema, type UsageResource, usageSchema } from "./schema.ts";
+
+const twinRoutes = [
+  route({
+    operationId: "listTwins",
+    method: "GET",
+    path: "/api/v1/twins",
+    summary: "List the twins that you may use, by name",
+    credential: "api_key",
+    scope: "read_only",
+    query: pageQuerySchema,
+    success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
+    async handle({ owner, query }, { twins }) {
+      return pageOf(query, await twins.list(owner, sliceOf(query)), twinResource);
+    },
+  }),
+
+  route({
+    operationId: "getTwin",
+    method: "GET",
+    path: "/api/v1/twins/{id}",
+    summary: "Read one twin",
+    credential: "api_key",
+    scope: "read_only",
+    success: { status: 200, description: "The twin.", schema: twinSchema },
+    errors: ["twin_not_found"],
+    async handle({ owner, params }, { twins }) {
+      return { data: twinResource(await requireTwin(twins, owner, params.id)) };
+    },
+  }),
+];
+
+const serviceRoutes = [
+  route({
+    operationId: "getUsage",
+    method: "GET",
+    path: "/api/v1/usage",
+    summary: "Read your key's limit and what is left of it; costs nothing",
+    credential: "api_key",
+    scope: "read_only",
+    free: true,
+    success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
+    async handle({ key, rate }, { clock }) {
+      if (!key || !rate) throw new Error("Usage is only told to a key.");
+      const policy = policyOf(key.scope);
+      const usage: UsageResource = {
+        scope: key.scope,
+        limit: policy.capacity,
+        remaining: remainingTokens(rate.debt, policy),
+        resetAt: isoTime(clock.now() + Math.ceil(rate.debt / 1000)),
+      };
+      return { data: usage };
+    },
+  }),
+
+  route({
+    operationId: "getOpenApi",
+    method: "GET",
+    path: "/api/v1/openapi.json",
+    summary: "Read this API's OpenAPI 3.1 document",
+    credential: "none",
+    success: { status: 200, description: "The document." },
+    async handle(_, { openApi }) {
+      return { document: openApi };
+    },
+  }),
+
+  route({
+    operationId: "getHealth",
+    method: "GET",
+    path: "/healthz",
+    summary: "Tell that the process lives",
+    credential: "none",
+    success: { status: 200, description: "It lives.", schema: healthSchema },
+    async handle() {
+      return { data: { status: "ok" } };
+    },
+  }),
+
+  route({
+    operationId: "getReadiness",
+    method: "GET",
+    path: "/readyz",
+    summary: "Tell whether the service can do its work now",
+    credential: "none",
+    success: { status: 200, description: "It can.", schema: healthSchema },
+    errors: ["unavailable", "shutting_down"],
+    async handle(_, context) {
+      await context.requireReady();
+      return { data: { status: "ok" } };
+    },
+  }),
+];
+
+/** Every endpoint, once. */
+export const routes = [
+  ...twinRoutes,
+  ...conversationRoutes,
+  ...messageRoutes,
+  ...apiKeyRoutes,
+  ...serviceRoutes,
+];
+
+/** The name of an endpoint, as in the OpenAPI document. */
+export type OperationId = (typeof routes)[number]["operationId"];
+
+// The table is data: nothing but a route's own declaration may depend on which route it is.
+routes satisfies readonly Route[];

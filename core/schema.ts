@@ -1,0 +1,312 @@
+/**
+ * The JSON Schemas (2020-12) of everything that goes in and out. Each is the one source of its TypeScript
+ * type, of its validation and of its component in the OpenAPI document.
+ *
+ * @module
+ */
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { FieldError } from "./errors.ts";
+
+/** The subset of JSON Schema that the service speaks. */
+export interface Schema {
+  readonly type: JsonType | readonly JsonType[];
+  readonly description?: string;
+  readonly enum?: readonly (string | null)[];
+  readonly format?: "text" | "date-time" | "uri";
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: unknown;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
+
+/** The TypeScript type of the values that a schema describes. */
+export type FromSchema<S> = S extends { readonly enum: readonly (infer Value)[] }
+  ? Value
+  : S extends { readonly type: readonly (infer Type)[] }
+    ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
+    : S extends { readonly type: "string" }
+      ? string
+      : S extends { readonly type: "integer" }
+        ? number
+        : S extends { readonly type: "boolean" }
+          ? boolean
+          : S extends { readonly type: "null" }
+            ? null
+            : S extends { readonly type: "array"; readonly items: infer Item }
+              ? FromSchema<Item>[]
+              : S extends { readonly type: "object"; readonly properties: infer Properties }
+                ? FromProperties<
+                    Properties,
+                    S extends { readonly required: readonly (infer Name)[] } ? Name : never
+                  >
+                : never;
+
+/** Required members are always there, and so are those with a default, which is filled in when it is read. */
+type FromProperties<Properties, Required> = {
+  -readonly [Name in keyof Properties as IsPresent<Properties, Name, Required> extends true
+    ? Name
+    : never]: FromSchema<Properties[Name]>;
+} & {
+  -readonly [Name in keyof Properties as IsPresent<Properties, Name, Required> extends true
+    ? never
+    : Name]?: FromSchema<Properties[Name]>;
+};
+
+type IsPresent<Properties, Name extends keyof Properties, Required> = Name extends Required
+  ? true
+  : Properties[Name] extends { readonly default: unknown }
+    ? true
+    : false;
+
+const id = { type: "string" } as const;
+const time = { type: "string", format: "date-time", description: "UTC with milliseconds." } as const;
+const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
+const stringOrNull = { type: ["string", "null"] } as const;
+const scope = { type: "string", enum: ["read_only", "full_access"] } as const;
+
+/** An object all of whose properties are always there. */
+function record<const Properties extends Record<string, Schema>>(properties: Properties) {
+  return {
+    type: "object",
+    properties,
+    required: Object.keys(properties) as (keyof Properties & string)[],
+  } as const;
+}
+
+export const twinSchema = record({
+  id,
+  name: { type: "string" },
+  description: stringOrNull,
+  avatarUrl: stringOrNull,
+  greeting: stringOrNull,
+  tags: { type: "array", items: { type: "string" } },
+  createdAt: time,
+  updatedAt: time,
+});
+
+export const conversationSchema = record({
+  id,
+  twinId: id,
+  title: stringOrNull,
+  status: {
+    type: "string",
+    enum: ["idle", "busy"],
+    description: "Busy while a reply is in progress.",
+  },
+  messageCount: { type: "integer", minimum: 0 },
+  lastMessageAt: timeOrNull,
+  createdAt: time,
+  updatedAt: time,
+});
+
+export const messageSchema = record({
+  id,
+  conversationId: id,
+  role: { type: "string", enum: ["user", "assistant"] },
+  content: { type: "string" },
+  status: {
+    type: "string",
+    enum: ["in_progress", "completed", "cancelled", "failed"],
+    description: "Moves once from in_progress to one of the others.",
+  },
+  finishReason: {
+    type: ["string", "null"],
+    enum: ["stop", "length", "content_filter", "cancelled", "error", null],
+  },
+  inReplyTo: { type: ["string", "null"], description: "The id of the user's message that a reply answers." },
+  usage: {
+    type: ["object", "null"],
+    properties: {
+      inputTokens: { type: "integer", minimum: 0 },
+      outputTokens: { type: "integer", minimum: 0 },
+      totalTokens: { type: "integer", minimum: 0 },
+    },
+    required: ["inputTokens", "outputTokens", "totalTokens"],
+  },
+  error: {
+    type: ["object", "null"],
+    properties: {
+      code: { type: "string", enum: ["model_error", "model_timeout", "interrupted"] },
+      message: { type: "string" },
+    },
+    required: ["code", "message"],
+  },
+  createdAt: time,
+  completedAt: timeOrNull,
+});
+
+export const apiKeySchema = record({
+  id,
+  name: { type: "string" },
+  scope,
+  prefix: { type: "string", description: "The first 12 characters of the key." },
+  createdAt: time,
+  expiresAt: timeOrNull,
+  lastUsedAt: timeOrNull,
+  revokedAt: timeOrNull,
+});
+
+export const createdApiKeySchema = record({
+  ...apiKeySchema.properties,
+  key: { type: "string", description: "The secret. It is shown this once and cannot be read again." },
+});
+
+export const usageSchema = record({
+  scope,
+  limit: { type: "integer", description: "Tokens in a full bucket." },
+  remaining: { type: "integer", minimum: 0 },
+  resetAt: { ...time, description: "When the bucket is full again." },
+});
+
+export const paginationSchema = record({
+  page: { type: "integer", minimum: 1 },
+  limit: { type: "integer", minimum: 1, maximum: 100 },
+  total: { type: "integer", minimum: 0 },
+  totalPages: { type: "integer", minimum: 0 },
+  hasMore: { type: "boolean" },
+});
+
+export const healthSchema = record({ status: { type: "string", enum: ["ok"] } });
+
+export const createConversationSchema = {
+  type: "object",
+  properties: {
+    twinId: { type: "string", format: "text", minLength: 1, maxLength: 255 },
+    title: { type: ["string", "null"], format: "text", minLength: 1, maxLength: 200 },
+  },
+  required: ["twinId"],
+} as const satisfies Schema;
+
+export const updateConversationSchema = {
+  type: "object",
+  properties: { title: createConversationSchema.properties.title },
+  required: ["title"],
+} as const satisfies Schema;
+
+export const sendMessageSchema = {
+  type: "object",
+  properties: { content: { type: "string", format: "text", minLength: 1, maxLength: 32_000 } },
+  required: ["content"],
+} as const satisfies Schema;
+
+export const createApiKeySchema = {
+  type: "object",
+  properties: {
+    name: { type: "string", format: "text", minLength: 1, maxLength: 100 },
+    scope: { ...scope, default: "read_only" },
+    expiresInDays: {
+      type: ["integer", "null"],
+      minimum: 1,
+      maximum: 3650,
+      description: "Null: never expires.",
+    },
+  },
+  required: ["name"],
+} as const satisfies Schema;
+
+export const pageQuerySchema = {
+  type: "object",
+  properties: {
+    page: { type: "integer", minimum: 1, maximum: 999_999_999, default: 1 },
+    limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  },
+} as const satisfies Schema;
+
+export const conversationsQuerySchema = {
+  type: "object",
+  properties: {
+    ...pageQuerySchema.properties,
+    twinId: { type: "string", minLength: 1, description: "Only conversations with this twin." },
+  },
+} as const satisfies Schema;
+
+export const messagesQuerySchema = {
+  type: "object",
+  properties: {
+    ...pageQuerySchema.properties,
+    order: { type: "string", enum: ["asc", "desc"], default: "asc" },
+    after: {
+      type: "string",
+      minLength: 1,
+      description: "Start behind the message with this id, in the order asked for.",
+    },
+  },
+} as const satisfies Schema;
+
+export const streamQuerySchema = {
+  type: "object",
+  properties: {
+    after: {
+      type: "integer",
+      minimum: 0,
+      maximum: 999_999_999,
+      description:
+        "Resume behind this many UTF-16 code units of the reply. The Last-Event-ID header wins over it.",
+    },
+  },
+} as const satisfies Schema;
+
+export type TwinResource = FromSchema<typeof twinSchema>;
+export type ConversationResource = FromSchema<typeof conversationSchema>;
+export type MessageResource = FromSchema<typeof messageSchema>;
+export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
+export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
+export type UsageResource = FromSchema<typeof usageSchema>;
+export type Pagination = FromSchema<typeof paginationSchema>;
+
+const ajv = new Ajv2020({
+  allErrors: true,
+  ownProperties: true,
+  allowUnionTypes: true,
+  strictRequired: true,
+  formats: { text: isText, "date-time": true, uri: true },
+});
+
+const validators = new WeakMap<Schema, ValidateFunction>();
+
+/** What a value of an object schema gets wrong, a field each; empty if it is fine. */
+export function validate(schema: Schema, value: unknown): FieldError[] {
+  const validator = validators.get(schema) ?? ajv.compile(schema);
+  validators.set(schema, validator);
+  if (validator(value)) return [];
+  const paths = new Set(
+    (validator.errors ?? []).map((error) => error.params.missingProperty ?? error.instancePath.slice(1)),
+  );
+  return [...paths].map((path) => fieldError(schema, path, value));
+}
+
+function fieldError(schema: Schema, path: string, value: unknown): FieldError {
+  const property = schema.properties?.[path];
+  if (!property) return { path: "body", message: "must be a JSON object" };
+  const missing = !Object.hasOwn(value as object, path);
+  return { path, message: missing ? `is required: ${accepted(property)}` : `must be ${accepted(property)}` };
+}
+
+/** What a schema accepts, in words. */
+export function accepted(schema: Schema): string {
+  const types: readonly JsonType[] = typeof schema.type === "string" ? [schema.type] : schema.type;
+  return types.map((type) => acceptedType(type, schema)).join(" or ");
+}
+
+function acceptedType(type: JsonType, schema: Schema): string {
+  if (type === "null") return "null";
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  const length = schema.maxLength
+    ? `${schema.minLength} to ${schema.maxLength} characters`
+    : "at least 1 character";
+  const text = schema.format === "text" ? ", not only white space, without NUL or lone surrogates" : "";
+  return `a string of ${length}${text}`;
+}
+
+/** Text that every store keeps as it is, and that says something. */
+function isText(text: string): boolean {
+  return /\S/.test(text) && !text.includes("\0") && text.isWellFormed();
+}

@@ -1,0 +1,345 @@
+/**
+ * The service: the steps that every request walks, in order, from its first byte checked to its answer.
+ *
+ * @module
+ */
+
+import { type Answer, type IncomingRequest, toResponse } from "./answer.ts";
+import { createKeyring, insufficientScope, readToken, scopePermits } from "./auth.ts";
+import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { corsHeaders, preflightHeaders } from "./cors.ts";
+import type { TwinEngine } from "./engine.ts";
+import { ApiError, errorObject } from "./errors.ts";
+import { createIds, type RandomBytes, systemRandom } from "./ids.ts";
+import { readBody, readQuery } from "./input.ts";
+import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
+import { type Log, noLog } from "./log.ts";
+import { createOpenApi } from "./openapi.ts";
+import { createReplies } from "./replies.ts";
+import type { Call, HandlerContext, PathParams, Result, Route } from "./route.ts";
+import { createRouter, paramsOf } from "./router.ts";
+import { type OperationId, routes } from "./routes.ts";
+import { type ApiKeyRecord, type Store, StoreUnavailable } from "./store.ts";
+import { readTarget, requireHost } from "./target.ts";
+import type { TwinSource } from "./twins.ts";
+
+/** Options of {@link createService}. */
+export interface ServiceOptions {
+  readonly store: Store;
+  readonly twins: TwinSource;
+  /** The engines that twins name, such as `{ echo: createEchoEngine() }`. */
+  readonly engines: Readonly<Record<string, TwinEngine>>;
+  readonly limiter: RateLimiter;
+  /** The owner that a JWT speaks for. Rejects with an {@link ApiError}, `invalid_token` as a rule. */
+  readonly verifyToken: (token: string) => Promise<string>;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Default: Web Crypto. */
+  readonly random?: RandomBytes;
+  /** Default: silence. */
+  readonly log?: Log;
+  /** What all paths begin with, such as `/twins-api`; no slash at its end. Default: nothing. */
+  readonly basePath?: string;
+  /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: readonly string[];
+  /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
+  readonly heartbeatMs?: number;
+  /** The longest that a reply may take, in milliseconds. Default 300,000. */
+  readonly maxReplyMs?: number;
+  /** How long a running reply stays its process's own without a save, in milliseconds. Default 30,000. */
+  readonly leaseMs?: number;
+  /** Whether a reply goes on when its last follower has gone. Default `continue`. */
+  readonly onDisconnect?: "continue" | "cancel";
+}
+
+/** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
+export type Handler = (request: Request, pathParams?: Readonly<Record<string, string>>) => Promise<Response>;
+
+/** The service. */
+export interface Service {
+  /** The whole API, below the base path. Never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Each endpoint by its operationId, walking the same steps. Never rejects. */
+  readonly handlers: Readonly<Record<OperationId, Handler>>;
+  /** As {@link Service.fetch}, for adapters that write an answer themselves. Never rejects. */
+  readonly answer: (request: IncomingRequest) => Promise<Answer>;
+  /** An error as an answer, for adapters that refuse a request before it is one. */
+  readonly refuse: (error: ApiError) => Answer;
+  /** Resolves once the store is found in order. The first request waits for it, too. */
+  ready(): Promise<void>;
+  /**
+   * Refuses new sends, gives running replies `graceMs` milliseconds (default 25,000), ends those left as
+   * interrupted, and resolves. The store stays open: it is the caller's.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/** Puts the service together. Nothing runs before the first request, or {@link Service.ready}. */
+export function createService(options: ServiceOptions): Service {
+  const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
+  const { clock = systemClock, random = systemRandom, log = noLog } = options;
+  const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
+  const newId = createIds(clock, random);
+  const keyring = createKeyring({ store, clock, log });
+  const replies = createReplies({ store, engines, clock, log, newId, leaseMs, maxReplyMs, onDisconnect });
+  const root = `${basePath}/api/v1`;
+  const openApi = JSON.stringify(createOpenApi(routes, basePath));
+  const match = createRouter(routes);
+  const context: HandlerContext = {
+    store,
+    twins,
+    replies,
+    keyring,
+    clock,
+    random,
+    newId,
+    root,
+    heartbeatMs,
+    openApi,
+    requireReady,
+  };
+
+  let started: Promise<void> | undefined;
+
+  function ready(): Promise<void> {
+    started ??= replies.start().catch((error) => {
+      started = undefined; // the next request tries again
+      throw unavailable(error);
+    });
+    return started;
+  }
+
+  async function requireReady(): Promise<void> {
+    if (replies.closing) throw new ApiError("shutting_down", "The server is shutting down.");
+    await ready();
+    await store.ping();
+  }
+
+  /** What one request has gathered on its way: needed to answer it, whether it went well or not. */
+  interface Visit {
+    readonly request: IncomingRequest;
+    readonly requestId: string;
+    readonly startedAt: number;
+    readonly headers: Record<string, string>;
+    route?: Route;
+    owner?: string;
+    keyId?: string;
+  }
+
+  /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
+  async function visit(request: IncomingRequest, walk: (visit: Visit) => Promise<Answer>): Promise<Answer> {
+    const startedAt = clock.now();
+    const current: Visit = { request, requestId: newId("req"), startedAt, headers: {} };
+    try {
+      return finish(current, await walk(current));
+    } catch (error) {
+      return finish(current, errorAnswer(error, current.requestId));
+    }
+  }
+
+  async function byPath(current: Visit): Promise<Answer> {
+    const { request } = current;
+    requireHost(request.headers.get("host"));
+    const { path, search } = readTarget(request.url, basePath);
+    const found = path === undefined ? undefined : match(path);
+    if (!found) throw new ApiError("not_found", "There is nothing at this path.");
+    if (request.method === "OPTIONS") return options204(current, allowedMethods(found.routes));
+    const route = found.routes.get(request.method === "HEAD" ? "GET" : request.method);
+    if (!route || (request.method === "HEAD" && route.success.events)) throw methodNotAllowed(found.routes);
+    return walkRoute(current, route, found.params, search);
+  }
+
+  async function byRoute(
+    current: Visit,
+    route: Route,
+    given?: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const { request } = current;
+    const { path = "", search } = readTarget(request.url, "");
+    const only = new Map([[route.method as string, route]]);
+    if (request.method === "OPTIONS") return options204(current, allowedMethods(only));
+    if (request.method !== route.method && !(request.method === "HEAD" && route.method === "GET")) {
+      throw methodNotAllowed(only);
+    }
+    return walkRoute(current, route, paramsOf(route, path, given), search);
+  }
+
+  async function walkRoute(
+    current: Visit,
+    route: Route,
+    params: PathParams,
+    search: string,
+  ): Promise<Answer> {
+    const { request, requestId } = current;
+    current.route = route;
+    if (route.credential !== "none") await ready();
+    const { owner, key, rate } = await admit(current, route);
+    if (route.idempotency === "refused") refuseIdempotencyKey(request);
+    const body = route.body && (await readBody(route.body, request, clock));
+    const query = readQuery(route.query, search);
+    const call: Call = { requestId, request, params, query, body, owner, key, rate };
+    return toAnswer(route, await route.handle(call, context));
+  }
+
+  /** Credentials, then the rate limit, then the scope. */
+  async function admit(current: Visit, route: Route): Promise<Pick<Call, "owner" | "key" | "rate">> {
+    switch (route.credential) {
+      case "none":
+        return { owner: "", key: undefined, rate: undefined };
+      case "token": {
+        const owner = await verifyToken(readToken(current.request.headers));
+        current.owner = owner;
+        if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
+        return { owner, key: undefined, rate: undefined };
+      }
+      case "api_key": {
+        const key = await keyring.authenticate(current.request.headers);
+        current.owner = key.owner;
+        current.keyId = key.id;
+        const rate = await spend(current, key, route);
+        if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
+        return { owner: key.owner, key, rate };
+      }
+    }
+  }
+
+  /** Takes a token of the key's budget, and tells the client what is left of it. */
+  async function spend(current: Visit, key: ApiKeyRecord, route: Route): Promise<RateDecision> {
+    const policy = policyOf(key.scope);
+    const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
+    Object.assign(current.headers, rateHeaders(rate, policy, clock.now()));
+    if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
+    return rate;
+  }
+
+  async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
+    const rate = await limiter.take(id, policy);
+    if (!rate.allowed) throw rateLimited(rate, policy);
+  }
+
+  function options204(current: Visit, allow: string): Answer {
+    const { headers } = current.request;
+    return {
+      status: 204,
+      headers: { Allow: allow, ...preflightHeaders(headers, allow, corsOrigins) },
+      body: null,
+    };
+  }
+
+  function errorAnswer(thrown: unknown, requestId: string): Answer {
+    const error = toApiError(thrown);
+    if (error.status >= 500) log("error", error.message, { requestId, code: error.code, error: thrown });
+    return {
+      status: error.status,
+      headers: { "Content-Type": jsonType, ...error.headers },
+      body: JSON.stringify({ error: errorObject(error, requestId) }),
+    };
+  }
+
+  /** The header fields of every answer, and its line in the log. */
+  function finish(current: Visit, answer: Answer): Answer {
+    const { request, requestId, startedAt, route, owner, keyId } = current;
+    const { status } = answer;
+    const headers = {
+      "X-Request-Id": requestId,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      ...current.headers,
+      ...corsHeaders(request.headers, corsOrigins),
+      ...answer.headers,
+    };
+    const durationMs = clock.now() - startedAt;
+    // The path itself may hold what somebody put there by mistake; its pattern cannot.
+    log("info", "request", {
+      requestId,
+      method: request.method,
+      route: route?.path,
+      status,
+      durationMs,
+      owner,
+      keyId,
+    });
+    return { status, headers, body: request.method === "HEAD" ? null : answer.body };
+  }
+
+  function answer(request: IncomingRequest): Promise<Answer> {
+    return visit(request, byPath);
+  }
+
+  return {
+    answer,
+    async fetch(request) {
+      return toResponse(await answer(request));
+    },
+    handlers: Object.fromEntries(
+      routes.map((route) => {
+        const handler: Handler = async (request, given) =>
+          toResponse(await visit(request, (current) => byRoute(current, route, given)));
+        return [route.operationId, handler];
+      }),
+    ) as Record<OperationId, Handler>,
+    refuse(error) {
+      const requestId = newId("req");
+      const { status, headers, body } = errorAnswer(error, requestId);
+      return {
+        status,
+        headers: { "X-Request-Id": requestId, "Cache-Control": "no-store", ...headers },
+        body,
+      };
+    },
+    ready,
+    close: ({ graceMs = 25_000 } = {}) => replies.close(graceMs),
+  };
+}
+
+const jsonType = "application/json; charset=utf-8";
+
+const streamHeaders = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-store, no-transform",
+  "X-Accel-Buffering": "no",
+} as const;
+
+function toAnswer(route: Route, result: Result): Answer {
+  const { status } = route.success;
+  if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
+  if (status === 204) return { status, headers: { ...result.headers }, body: null };
+  const { data, pagination } = result;
+  const body = result.document ?? JSON.stringify(pagination ? { data, pagination } : { data });
+  return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailable) return unavailable(error);
+  return new ApiError("internal_error", "Something went wrong on the server's side.", { cause: error });
+}
+
+function unavailable(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause;
+  return new ApiError("unavailable", "The service's store cannot be reached now.", {
+    headers: { "Retry-After": "5" },
+    cause,
+  });
+}
+
+function allowedMethods(routes: ReadonlyMap<string, Route>): string {
+  const methods = [...routes.keys()];
+  const get = routes.get("GET");
+  if (get && !get.success.events) methods.push("HEAD");
+  return [...methods, "OPTIONS"].sort().join(", ");
+}
+
+function methodNotAllowed(routes: ReadonlyMap<string, Route>): ApiError {
+  const allow = allowedMethods(routes);
+  return new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
+}
+
+function refuseIdempotencyKey(request: IncomingRequest): void {
+  if (request.headers.get("idempotency-key") === null) return;
+  throw new ApiError(
+    "idempotency_not_supported",
+    "A key's secret cannot be shown twice; send the request without Idempotency-Key.",
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * Server-Sent Events (WHATWG HTML, section 9.2): events as text, and an event stream as a response body.
+ *
+ * @module
+ */
+
+/** What ends silence on a stream, so that nothing between server and client takes it for dead. */
+export const keepAliveComment = ": keep-alive\n\n";
+
+/**
+ * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue.
+ * A sender reads until there is nothing, then waits for `ready`.
+ */
+export interface EventStream {
+  /** The event text that is ready now, in handy pieces. Empty: nothing is. */
+  read(): string;
+  /** Whether the last event was read. End the body then. */
+  readonly ended: boolean;
+  /** Begins to call back. `ready`: reading pays again. `cut`: the reader took nothing for too long; drop it. */
+  attach(ready: () => void, cut: () => void): void;
+  /** The reader has gone, or the body has ended. Idempotent. */
+  detach(): void;
+}
+
+/** One event: its id, and its JSON data on one line. */
+export function encodeEvent(id: number, json: string): string {
+  return `id: ${id}\ndata: ${json}\n\n`;
+}
+
+const lineBreaks = /[\u0085\u2028\u2029]/g;
+const lineBreak = /[\u0085\u2028\u2029]/;
+
+/** JSON without the characters that some clients take for line ends, though SSE does not. */
+export function encodeJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!lineBreak.test(json)) return json;
+  return json.replace(
+    lineBreaks,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** A web stream of an event stream's UTF-8: the way for hosts that take a `Response`. */
+export function toReadableStream(events: EventStream): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  let left = false;
+  let wake = () => {};
+
+  function leave(): void {
+    left = true;
+    events.detach();
+    wake();
+  }
+
+  return new ReadableStream(
+    {
+      start(controller) {
+        events.attach(
+          () => wake(),
+          () => {
+            controller.error(new Error("The reader took nothing for too long."));
+            leave();
+          },
+        );
+      },
+      // Called once for each chunk that the reader wants, so a slow reader holds back only itself.
+      async pull(controller) {
+        let text = events.read();
+        while (text === "" && !events.ended) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          if (left) return;
+          text = events.read();
+        }
+        if (text !== "") controller.enqueue(encoder.encode(text));
+        if (!events.ended) return;
+        controller.close();
+        events.detach();
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  );
+}

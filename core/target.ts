@@ -1,0 +1,47 @@
+/**
+ * What a request is aimed at: its path and query. Its authority is checked for form, and never used.
+ *
+ * @module
+ */
+
+import { ApiError } from "./errors.ts";
+
+/** The longest path and query, in characters. */
+const maxTargetLength = 8192;
+
+/** A path below the base path (undefined if it lies elsewhere), and the query without its question mark. */
+export interface Target {
+  readonly path: string | undefined;
+  readonly search: string;
+}
+
+/** Splits an absolute or origin-form target. Not by `new URL`: a hostile Host can bend or break that. */
+export function readTarget(url: string, basePath: string): Target {
+  const target = withoutAuthority(url);
+  if (target.length > maxTargetLength) {
+    throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
+  }
+  const [beforeFragment = ""] = target.split("#", 1);
+  const question = beforeFragment.indexOf("?");
+  const whole = question === -1 ? beforeFragment : beforeFragment.slice(0, question);
+  const search = question === -1 ? "" : beforeFragment.slice(question + 1);
+  const inside = whole.startsWith(`${basePath}/`);
+  return { path: inside ? whole.slice(basePath.length) : undefined, search };
+}
+
+function withoutAuthority(url: string): string {
+  if (url.startsWith("/")) return url;
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(url);
+  return authority ? url.slice(authority[0].length) : url;
+}
+
+const hostPattern = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+
+/** Refuses a Host that is no host: some runtimes would read a path out of it. */
+export function requireHost(host: string | null): void {
+  if (host === null || hostPattern.test(host)) return;
+  throw new ApiError(
+    "invalid_request",
+    "The Host header must be a host name or address, with a port or without.",
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * What the tests of the API share: a service on a clock of its own, reached in-process or over a socket.
+ */
+
+import { serve } from "../adapters/node.ts";
+import { createJwtVerifier, signToken } from "../core/jwt.ts";
+import {
+  createEchoEngine,
+  createMemoryLimiter,
+  createMemoryStore,
+  createService,
+  createTwinList,
+  type MessageResource,
+  type Scope,
+  type Service,
+  type ServiceOptions,
+  type Store,
+  type Twin,
+} from "../core/mod.ts";
+import { createManualClock, type ManualClock } from "./clock.ts";
+
+/** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
+export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+
+const secret = "a secret for tests, 32 bytes long or more";
+
+/** One way to reach a service. */
+export interface Transport {
+  readonly name: string;
+  open(
+    service: Service,
+  ): Promise<{ send(path: string, init?: RequestInit): Promise<Response>; close(): Promise<void> }>;
+}
+
+/** The two ways that every endpoint test goes. */
+export const transports: readonly Transport[] = [
+  {
+    name: "in-process",
+    async open(service) {
+      return {
+        send: (path, init) => service.fetch(new Request(`http://twins.test${path}`, init)),
+        close: () => service.close({ graceMs: 0 }),
+      };
+    },
+  },
+  {
+    name: "over a socket",
+    async open(service) {
+      const server = await serve(service, { port: 0 });
+      return {
+        send: (path, init) => fetch(server.url + path, init),
+        close: () => server.close({ graceMs: 0 }),
+      };
+    },
+  },
+];
+
+/** A service under test, and what its tests do with it. */
+export interface Fixture extends AsyncDisposable {
+  readonly service: Service;
+  readonly store: Store;
+  readonly clock: ManualClock;
+  /** Sends a request as it is. */
+  send(path: string, init?: RequestInit): Promise<Response>;
+  /** Sends JSON with a credential: an API key or a token. */
+  call(
+    method: string,
+    path: string,
+    credential: string,
+    body?: unknown,
+    headers?: HeadersInit,
+  ): Promise<Response>;
+  token(owner?: string): Promise<string>;
+  /** The secret of a new key. */
+  key(scope?: Scope, owner?: string): Promise<string>;
+  /** The id of a new conversation. */
+  conversation(key: string, twinId?: string): Promise<string>;
+}
+
+export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
+  return {
+    name: twin.id,
+    description: null,
+    avatarUrl: null,
+    greeting: null,
+    tags: [],
+    createdAt: startOfTests,
+    updatedAt: startOfTests,
+    engine: "echo",
+    model: null,
+    temperature: null,
+    access: null,
+    instructions: "Repeat what the user says. This sentence is secret.",
+    ...twin,
+  };
+}
+
+const twins = [
+  newTwin({ id: "echo", name: "Echo" }),
+  newTwin({ id: "private", name: "Private", access: ["alice"] }),
+];
+
+/** Opens a service of echoing twins in memory; options replace its parts. */
+export async function openFixture(
+  transport: Transport,
+  options: Partial<ServiceOptions> = {},
+  clock: ManualClock = createManualClock(startOfTests),
+): Promise<Fixture> {
+  const store = options.store ?? createMemoryStore();
+  const service = createService({
+    store,
+    twins: createTwinList(twins),
+    engines: { echo: createEchoEngine() },
+    limiter: createMemoryLimiter({ clock }),
+    verifyToken: createJwtVerifier({ secret, clock }),
+    clock,
+    ...options,
+  });
+  const { send, close } = await transport.open(service);
+  const root = `${options.basePath ?? ""}/api/v1`;
+
+  const fixture: Fixture = {
+    service,
+    store,
+    clock,
+    send,
+    call(method, path, credential, body, headers) {
+      const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+      return send(root + path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${credential}`,
+          ...(json !== undefined && { "Content-Type": "application/json" }),
+          ...Object.fromEntries(new Headers(headers)),
+        },
+        ...(json !== undefined && { body: json }),
+      });
+    },
+    token: (owner = "alice") => signToken({ secret, sub: owner, expiresInSeconds: 3600, clock }),
+    async key(scope = "full_access", owner = "alice") {
+      const response = await fixture.call("POST", "/auth/api-keys", await fixture.token(owner), {
+        name: "test",
+        scope,
+      });
+      return (await dataOf<{ key: string }>(response)).key;
+    },
+    async conversation(key, twinId = "echo") {
+      return (await dataOf<{ id: string }>(await fixture.call("POST", "/conversations", key, { twinId }))).id;
+    },
+    [Symbol.asyncDispose]: close,
+  };
+  return fixture;
+}
+
+/** The payload of a successful answer. */
+export async function dataOf<Data>(response: Response): Promise<Data> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status}: ${text}`);
+  return (JSON.parse(text) as { data: Data }).data;
+}
+
+/** The error of a refused request. */
+export async function errorOf(response: Response): Promise<{
+  code: string;
+  message: string;
+  details?: Record<string, unknown>;
+  requestId: string;
+}> {
+  return ((await response.json()) as { error: Awaited<ReturnType<typeof errorOf>> }).error;
+}
+
+/** One event of a stream. */
+export interface StreamEvent {
+  readonly id: number;
+  readonly data:
+    | {
+        readonly type: "progress";
+        readonly progress: { readonly stage: string; readonly [field: string]: unknown };
+      }
+    | { readonly type: "delta"; readonly content: string }
+    | { readonly type: "complete"; readonly message: MessageResource }
+    | { readonly type: "error"; readonly error: { readonly code: string; readonly requestId: string } };
+}
+
+/** All events of a stream that ends. */
+export async function eventsOf(response: Response): Promise<StreamEvent[]> {
+  return parseEvents(await response.text());
+}
+
+/** Reads whole events strictly: an `id` line, a `data` line, a blank line; comments are left out. */
+export function parseEvents(text: string): StreamEvent[] {
+  const blocks = text.split("\n\n").filter((block) => block !== "" && !block.startsWith(":"));
+  return blocks.map((block) => {
+    const event = /^id: (\d+)\ndata: (.+)$/.exec(block);
+    if (!event) throw new Error(`Not an event: ${JSON.stringify(block)}`);
+    return { id: Number(event[1]), data: JSON.parse(event[2] ?? "") };
+  });
+}
+
+/** The deltas of a stream, joined. */
+export function textOf(events: readonly StreamEvent[]): string {
+  return events.map(({ data }) => (data.type === "delta" ? data.content : "")).join("");
+}
