@@ -1,0 +1,93 @@
+/**
+ * The endpoints of API keys, called with a JWT.
+ *
+ * @module
+ */
+
+import { createApiKey } from "./api-keys.ts";
+import { ApiError } from "./errors.ts";
+import { pageOf, sliceOf } from "./paging.ts";
+import { apiKeyResource } from "./resources.ts";
+import { route } from "./route.ts";
+import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "./schema.ts";
+import type { ApiKeyRecord } from "./store.ts";
+
+/** Keys of one owner that are neither revoked nor expired. */
+const maxLiveKeys = 50;
+
+const dayMs = 24 * 3600 * 1000;
+
+export const apiKeyRoutes = [
+  route({
+    operationId: "createApiKey",
+    method: "POST",
+    path: "/api/v1/auth/api-keys",
+    summary: "Create an API key; its secret is shown this once",
+    credential: "token",
+    ownerPolicy: { capacity: 30 },
+    body: createApiKeySchema,
+    idempotency: "refused",
+    success: {
+      status: 201,
+      description: "The key with its secret.",
+      schema: createdApiKeySchema,
+      location: true,
+    },
+    errors: ["key_limit_reached"],
+    async handle({ owner, body }, { store, clock, random, newId, root }) {
+      const { key, prefix, hash } = createApiKey(random);
+      const now = clock.now();
+      const record: ApiKeyRecord = {
+        id: newId("key"),
+        owner,
+        name: body.name,
+        scope: body.scope,
+        prefix,
+        hash,
+        createdAt: now,
+        expiresAt: body.expiresInDays ? now + body.expiresInDays * dayMs : null,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
+      if ((await store.createKey(record, maxLiveKeys)) === "limit_reached") {
+        throw new ApiError(
+          "key_limit_reached",
+          `There are ${maxLiveKeys} live API keys already; revoke one first.`,
+        );
+      }
+      return {
+        data: { ...apiKeyResource(record), key },
+        headers: { Location: `${root}/auth/api-keys/${record.id}` },
+      };
+    },
+  }),
+
+  route({
+    operationId: "listApiKeys",
+    method: "GET",
+    path: "/api/v1/auth/api-keys",
+    summary: "List your API keys, newest first, without their secrets",
+    credential: "token",
+    query: pageQuerySchema,
+    success: { status: 200, description: "A page of keys.", schema: apiKeySchema, list: true },
+    async handle({ owner, query }, { store }) {
+      return pageOf(query, await store.listKeys(owner, sliceOf(query)), apiKeyResource);
+    },
+  }),
+
+  route({
+    operationId: "revokeApiKey",
+    method: "DELETE",
+    path: "/api/v1/auth/api-keys/{id}",
+    summary: "Revoke an API key, at once and for good",
+    credential: "token",
+    success: { status: 204, description: "It is revoked." },
+    errors: ["api_key_not_found"],
+    async handle({ owner, params }, { store, keyring, clock }) {
+      const key = await store.revokeKey(owner, params.id, clock.now());
+      if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
+      keyring.forget(key.hash);
+      return {};
+    },
+  }),
+];
