@@ -1,0 +1,70 @@
+/**
+ * Notices that a folder's files changed.
+ *
+ * @module
+ */
+
+import { type FSWatcher, watch } from "node:fs";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+
+// Editors save in several steps: wait until they are through.
+const quietMs = 100;
+
+/** What to do about changes, and when. */
+export interface FollowOptions {
+  readonly clock: Clock;
+  /** How often to look for changes that the system does not announce, in milliseconds. */
+  readonly pollMs: number;
+  readonly log: Log;
+  /** Whether the folder is not as it was read last. Must not reject. */
+  changed(): Promise<boolean>;
+  /** Reads the folder. Must not reject. */
+  reload(): Promise<void>;
+}
+
+/**
+ * Reloads after changes: when the system announces one, and, because not every file system does, whenever a
+ * regular look finds one. Returns a function that stops it.
+ */
+export function followFolder(
+  folder: string,
+  { clock, pollMs, log, changed, reload }: FollowOptions,
+): () => void {
+  let cancelReload = () => {};
+  const watcher = announce(folder, log, () => {
+    cancelReload();
+    cancelReload = clock.after(quietMs, reload);
+  });
+
+  let stopped = false;
+  let cancelPoll = clock.after(pollMs, poll);
+  async function poll(): Promise<void> {
+    if (await changed()) await reload();
+    if (!stopped) cancelPoll = clock.after(pollMs, poll);
+  }
+
+  return () => {
+    stopped = true;
+    watcher?.close();
+    cancelReload();
+    cancelPoll();
+  };
+}
+
+/** Watches a folder, where the system can. Undefined: it cannot. */
+function announce(folder: string, log: Log, changed: () => void): FSWatcher | undefined {
+  const giveUp = (error: unknown) =>
+    log("warn", "A folder cannot be watched; it is looked at regularly.", { folder, error });
+  try {
+    const watcher = watch(folder, { persistent: false }, changed);
+    watcher.on("error", (error) => {
+      giveUp(error);
+      watcher.close();
+    });
+    return watcher;
+  } catch (error) {
+    giveUp(error);
+    return undefined;
+  }
+}

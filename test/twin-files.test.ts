@@ -1,0 +1,457 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { parseTwinFile, TwinFileError } from "../adapters/twin-file.ts";
+import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../adapters/twin-files.ts";
+import type { Clock } from "../core/clock.ts";
+import type { LogLevel } from "../core/log.ts";
+import { createManualClock } from "./clock.ts";
+
+const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
+
+function parse(text: string, file = "ada.md") {
+  return parseTwinFile(file, new TextEncoder().encode(text), parsing);
+}
+
+function problemOf(text: string, file = "ada.md"): string {
+  try {
+    parse(text, file);
+  } catch (error) {
+    assert.ok(error instanceof TwinFileError);
+    assert.doesNotMatch(error.message, /\n/u, "one line");
+    return error.message;
+  }
+  throw new Error("The file was accepted.");
+}
+
+interface Entry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Collects log entries, and tells when the next of a kind arrives. */
+function createRecorder() {
+  const entries: Entry[] = [];
+  const waiting: { level: LogLevel; resolve: (entry: Entry) => void }[] = [];
+  return {
+    entries,
+    log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}) {
+      const entry = { level, message, fields };
+      entries.push(entry);
+      const at = waiting.findIndex((wait) => wait.level === level);
+      if (at !== -1) waiting.splice(at, 1)[0]?.resolve(entry);
+    },
+    next: (level: LogLevel) => new Promise<Entry>((resolve) => waiting.push({ level, resolve })),
+    of: (level: LogLevel) => entries.filter((entry) => entry.level === level).map((entry) => entry.message),
+  };
+}
+
+async function createFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "twin-files-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+  return folder;
+}
+
+/** Opens a folder that is only read again when a test says so, unless its options bring a clock. */
+async function open(
+  t: TestContext,
+  folder: string,
+  options: Partial<TwinFilesOptions> = {},
+): Promise<TwinFiles> {
+  const files = await openTwinFiles(folder, {
+    defaultEngine: "knowledge",
+    clock: createManualClock(),
+    ...options,
+  });
+  t.after(() => files.close());
+  return files;
+}
+
+async function idsFor(files: TwinFiles, owner: string): Promise<string[]> {
+  const { items } = await files.list(owner, { offset: 0, limit: 100 });
+  return items.map((twin) => twin.id);
+}
+
+test("a file with all keys gives a twin with all fields", () => {
+  const twin = parse(`---
+id: countess
+name: Ada Lovelace
+description: Wrote notes.
+avatarUrl: https://example.com/ada.png
+greeting: |
+  Good day.
+  What shall we compute?
+tags: [history, mathematics]
+engine: openai
+model: gpt-small
+temperature: 0.7
+access: [alice, "42"]
+---
+
+You are Ada.
+
+# Engines
+They weave algebra.
+`);
+  assert.deepEqual(twin, {
+    id: "countess",
+    name: "Ada Lovelace",
+    description: "Wrote notes.",
+    avatarUrl: "https://example.com/ada.png",
+    greeting: "Good day.\nWhat shall we compute?\n",
+    tags: ["history", "mathematics"],
+    engine: "openai",
+    model: "gpt-small",
+    temperature: 0.7,
+    access: ["alice", "42"],
+    instructions: "You are Ada.\n\n# Engines\nThey weave algebra.",
+  });
+});
+
+test("a file with a name alone gets the file's name as id, the default engine, and is open to all", () => {
+  const twin = parse("---\nname: Ada\n---\n", "ada.v2.md");
+  assert.deepEqual(twin, {
+    id: "ada.v2",
+    name: "Ada",
+    description: null,
+    avatarUrl: null,
+    greeting: null,
+    tags: [],
+    engine: "knowledge",
+    model: null,
+    temperature: null,
+    access: null,
+    instructions: "",
+  });
+});
+
+test("a byte order mark and Windows line ends change nothing", () => {
+  assert.deepEqual(
+    parse("\uFEFF---\r\nname: Ada\r\n---\r\nOne.\r\nTwo.\r\n"),
+    parse("---\nname: Ada\n---\nOne.\nTwo.\n"),
+  );
+});
+
+test("a rule of dashes in the body does not end the body", () => {
+  assert.equal(parse("---\nname: Ada\n---\nOne.\n\n---\n\nTwo.").instructions, "One.\n\n---\n\nTwo.");
+});
+
+test("an empty access list is kept: it means nobody", () => {
+  assert.deepEqual(parse("---\nname: Ada\naccess: []\n---\n").access, []);
+});
+
+const refused: readonly (readonly [string, string, RegExp])[] = [
+  [
+    "an unknown key",
+    "name: Ada\nacess: [alice]",
+    /^Twin file "ada.md": "acess" is not a known key; known are id, name, .*access\.$/u,
+  ],
+  ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
+  ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
+  ["a missing name", "description: Ada", /name is missing/u],
+  ["a name that is a number", "name: 42", /name must be a string/u],
+  ["a blank name", 'name: "  "', /name must be a string/u],
+  ["a name on two lines", 'name: "A\\nB"', /name must be a string/u],
+  ["an id with a slash", "name: Ada\nid: a/b", /id must be a string of 1 to 64 letters/u],
+  ["an id that begins with a dot", "name: Ada\nid: ..", /id must be/u],
+  ["an id that is a number", "name: Ada\nid: 7", /id must be/u],
+  ["access without a value", "name: Ada\naccess:", /access must be a list of owners/u],
+  ["access that is no list", "name: Ada\naccess: alice", /access must be a list of owners/u],
+  ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
+  ["a tag that is a number", "name: Ada\ntags: [1]", /tags must be a list of strings/u],
+  ["an unknown engine", "name: Ada\nengine: gpt", /engine must be one of knowledge, openai, echo/u],
+  ["a temperature above 2", "name: Ada\ntemperature: 2.1", /temperature must be a number from 0 to 2/u],
+  ["a temperature that is no number", "name: Ada\ntemperature: .nan", /temperature must be/u],
+  [
+    "an address of another scheme",
+    "name: Ada\navatarUrl: javascript:alert(1)",
+    /avatarUrl must be an http or https address/u,
+  ],
+  ["a NUL in a greeting", 'name: Ada\ngreeting: "a\\0b"', /greeting must be/u],
+  [
+    "a key twice",
+    "name: Ada\naccess: [alice]\naccess: [bob]",
+    /line 4 is not valid front matter: Map keys must be unique/u,
+  ],
+  ["a custom tag", "name: !!js/function 'x'", /is not valid front matter/u],
+  ["an alias", "name: &x Ada\ndescription: *x", /must not use YAML aliases/u],
+  ["broken YAML", "name: [Ada", /is not valid front matter/u],
+  ["a list", "- Ada", /must consist of lines such as "name: Ada"/u],
+];
+
+for (const [what, frontMatter, problem] of refused) {
+  test(`${what} is refused with one line that says what is accepted`, () => {
+    assert.match(problemOf(`---\n${frontMatter}\n---\nText.\n`), problem);
+  });
+}
+
+test("a file without front matter is refused", () => {
+  assert.match(problemOf("# Ada\n"), /must begin with YAML front matter/u);
+  assert.match(problemOf(""), /must begin with YAML front matter/u);
+});
+
+test("front matter that is never closed is refused", () => {
+  assert.match(problemOf("---\nname: Ada\n"), /no closing line/u);
+});
+
+test("a file name that cannot be an id is refused, unless the file names one", () => {
+  assert.match(
+    problemOf("---\nname: Ada\n---\n", "my ada.md"),
+    /"my ada.md": the file's name cannot be the twin's id/u,
+  );
+  assert.equal(parse("---\nname: Ada\nid: ada\n---\n", "my ada.md").id, "ada");
+});
+
+test("bytes that are not UTF-8 are refused", () => {
+  const bytes = new Uint8Array([...new TextEncoder().encode("---\nname: Ada\n---\n"), 0xff]);
+  assert.throws(() => parseTwinFile("ada.md", bytes, parsing), /"ada.md": is not valid UTF-8/u);
+});
+
+test("a file of 1 MiB is read, a larger one refused", async (t) => {
+  const head = "---\nname: Big\n---\n";
+  const folder = await createFolder(t, { "big.md": head.padEnd(1024 * 1024, "x") });
+  assert.deepEqual(await idsFor(await open(t, folder), "alice"), ["big"]);
+  await writeFile(join(folder, "big.md"), head.padEnd(1024 * 1024 + 1, "x"));
+  await assert.rejects(open(t, folder), /"big.md": is larger than 1 MiB/u);
+});
+
+test("twins come by name, each owner's own", async (t) => {
+  const folder = await createFolder(t, {
+    "1.md": "---\nname: Zoe\n---\n",
+    "2.md": "---\nname: Ada\naccess: [alice]\n---\n",
+    "3.md": "---\nname: Bob\naccess: []\n---\n",
+  });
+  const files = await open(t, folder);
+  assert.deepEqual(await idsFor(files, "alice"), ["2", "1"]);
+  assert.deepEqual(await idsFor(files, "mallory"), ["1"]);
+  assert.equal((await files.get("alice", "2"))?.name, "Ada");
+  assert.equal(await files.get("mallory", "2"), undefined);
+  assert.equal(await files.get("alice", "3"), undefined);
+});
+
+test("links to files are twins; folders, hidden files and other kinds are not", async (t) => {
+  const folder = await createFolder(t, {
+    "notes.txt": "Not a twin.",
+    ".draft.md": "Not a twin.",
+    "ada.md": "---\nname: Ada\n---\n",
+  });
+  await mkdir(join(folder, "old.md"));
+  await symlink(join(folder, "ada.md"), join(folder, "linked.md"));
+  await symlink(join(folder, "nowhere"), join(folder, "dangling.md"));
+  assert.deepEqual(await idsFor(await open(t, folder), "alice"), ["ada", "linked"]);
+});
+
+test("the start is refused for a broken file, naming it", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n", "bob.md": "Hello" });
+  await assert.rejects(open(t, folder), {
+    name: "TwinFileError",
+    message: /^Twin file "bob.md": must begin/u,
+  });
+});
+
+test("the start is refused for two files with one id, naming both", async (t) => {
+  const folder = await createFolder(t, {
+    "ada.md": "---\nname: Ada\n---\n",
+    "bob.md": "---\nname: Bob\nid: ada\n---\n",
+  });
+  await assert.rejects(open(t, folder), /"bob.md": its id "ada" is that of "ada.md" already/u);
+});
+
+test("the start is refused for a folder that is not there", async () => {
+  await assert.rejects(openTwinFiles("/nonexistent/twins", { defaultEngine: "echo" }), /ENOENT/u);
+});
+
+test("new files add twins, deleted ones remove them, changed ones change them", async (t) => {
+  const folder = await createFolder(t, {
+    "ada.md": "---\nname: Ada\n---\n",
+    "bob.md": "---\nname: Bob\n---\n",
+  });
+  const files = await open(t, folder);
+  await writeFile(join(folder, "ada.md"), "---\nname: Countess\n---\n");
+  await unlink(join(folder, "bob.md"));
+  await writeFile(join(folder, "cyd.md"), "---\nname: Cyd\n---\n");
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada", "cyd"]);
+  assert.equal((await files.get("alice", "ada"))?.name, "Countess");
+});
+
+test("access that is narrowed is narrowed with the reload", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const files = await open(t, folder);
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada\naccess: [alice]\n---\n");
+  await files.reload();
+  assert.equal(await files.get("mallory", "ada"), undefined);
+  assert.deepEqual(await idsFor(files, "mallory"), []);
+  assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
+});
+
+test("a file that breaks keeps its last good version, and is logged once for each change", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\naccess: [alice]\n---\n# A\nB" });
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log });
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada\nacess: [alice]\n---\n# A\nB");
+  await files.reload();
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
+  assert.deepEqual(await idsFor(files, "mallory"), []);
+  assert.equal(recorder.of("error").length, 1);
+  assert.match(recorder.of("error").join(), /"ada.md": "acess" is not a known key/u);
+
+  await writeFile(join(folder, "ada.md"), "");
+  await files.reload();
+  assert.equal(recorder.of("error").length, 2);
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada King\n---\n# A\nB");
+  await files.reload();
+  assert.equal((await files.get("mallory", "ada"))?.name, "Ada King");
+  assert.equal(recorder.of("error").length, 2);
+});
+
+test("a broken new file adds no twin, and the others are still updated", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const files = await open(t, folder);
+  await writeFile(join(folder, "bad.md"), "oops");
+  await writeFile(join(folder, "cyd.md"), "---\nname: Cyd\n---\n");
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada", "cyd"]);
+});
+
+test("a new file with the id of another does not take it over", async (t) => {
+  const folder = await createFolder(t, { "m.md": "---\nid: ada\nname: Ada\n---\n" });
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log });
+  await writeFile(join(folder, "a.md"), "---\nid: ada\nname: Impostor\n---\n");
+  await files.reload();
+  assert.equal((await files.get("alice", "ada"))?.name, "Ada");
+  assert.match(recorder.of("error").join(), /"a.md": its id "ada" is that of "m.md" already/u);
+});
+
+test("a file that changes to the id of another keeps its last good version", async (t) => {
+  const folder = await createFolder(t, { "a.md": "---\nname: Ann\n---\n", "m.md": "---\nname: Max\n---\n" });
+  const files = await open(t, folder);
+  await writeFile(join(folder, "a.md"), "---\nname: Ann\nid: m\n---\n");
+  await files.reload();
+  assert.equal((await files.get("alice", "m"))?.name, "Max");
+  assert.equal((await files.get("alice", "a"))?.name, "Ann");
+});
+
+test("a file that is renamed passes its id on", async (t) => {
+  const folder = await createFolder(t, { "m.md": "---\nid: ada\nname: Ada\n---\n" });
+  const files = await open(t, folder);
+  await rename(join(folder, "m.md"), join(folder, "z.md"));
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
+});
+
+test("a file replaced by renaming another over it keeps its twin's createdAt", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const files = await open(t, folder);
+  const before = await files.get("alice", "ada");
+  await writeFile(join(folder, "ada.tmp"), "---\nname: Ada King\n---\n");
+  await utimes(join(folder, "ada.tmp"), new Date(), new Date(Date.now() + 5000));
+  await rename(join(folder, "ada.tmp"), join(folder, "ada.md"));
+  await files.reload();
+  const after = await files.get("alice", "ada");
+  assert.equal(after?.name, "Ada King");
+  assert.equal(after?.createdAt, before?.createdAt);
+  assert.ok((after?.updatedAt ?? 0) > (before?.updatedAt ?? 0));
+});
+
+test("times are whole milliseconds, and no twin is younger than its last change", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  await utimes(join(folder, "ada.md"), 1_600_000_000, 1_600_000_000.1234);
+  const twin = await (await open(t, folder)).get("alice", "ada");
+  assert.equal(twin?.updatedAt, 1_600_000_000_123);
+  assert.equal(twin?.createdAt, 1_600_000_000_123);
+});
+
+test("an unchanged file keeps its twin object, so that what is kept for it stays valid", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const files = await open(t, folder);
+  const before = await files.get("alice", "ada");
+  await files.reload();
+  assert.equal(await files.get("alice", "ada"), before);
+});
+
+test("a folder that cannot be read any more keeps its twins, and is logged once", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log });
+  await rename(folder, `${folder}-away`);
+  await files.reload();
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
+  assert.deepEqual(recorder.of("error"), ["The folder of twin files cannot be read."]);
+  await rename(`${folder}-away`, folder);
+  await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
+  await files.reload();
+  assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
+});
+
+test("a twin of the knowledge engine without sections is warned of", async (t) => {
+  const folder = await createFolder(t, {
+    "ada.md": "---\nname: Ada\n---\nYou are Ada.",
+    "bob.md": "---\nname: Bob\nengine: echo\n---\nYou are Bob.",
+  });
+  const recorder = createRecorder();
+  await open(t, folder, { log: recorder.log });
+  const warnings = recorder.entries.filter((entry) => entry.level === "warn");
+  assert.deepEqual(
+    warnings.map((entry) => entry.fields),
+    [{ file: "ada.md", twin: "ada" }],
+  );
+});
+
+test("the regular look finds a change that nobody announced", { timeout: 20_000 }, async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const recorder = createRecorder();
+  const clock = createManualClock();
+  const files = await open(t, folder, { log: recorder.log, clock, pollMs: 50 }); // sooner than the watcher's pause
+  const read = recorder.next("info");
+  await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
+  await clock.advance(50);
+  assert.equal((await read).fields.file, "bob.md");
+  assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
+});
+
+test("a change that the system announces is read without waiting for the regular look", {
+  timeout: 20_000,
+}, async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const recorder = createRecorder();
+  const eager: Clock = {
+    now: () => 0,
+    after(milliseconds, callback) {
+      if (milliseconds < 1000) queueMicrotask(callback);
+      return () => {};
+    },
+  };
+  const files = await open(t, folder, { log: recorder.log, clock: eager });
+  const read = recorder.next("info");
+  await writeFile(join(folder, "new.tmp"), "---\nname: Countess\n---\n");
+  await rename(join(folder, "new.tmp"), join(folder, "ada.md"));
+  await read;
+  assert.equal((await files.get("alice", "ada"))?.name, "Countess");
+});
+
+test("once closed, nothing is scheduled any more", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const pending = new Set<object>();
+  const clock: Clock = {
+    now: () => 0,
+    after() {
+      const timer = {};
+      pending.add(timer);
+      return () => {
+        pending.delete(timer);
+      };
+    },
+  };
+  const files = await openTwinFiles(folder, { defaultEngine: "echo", clock });
+  assert.equal(pending.size, 1);
+  await files.close();
+  assert.equal(pending.size, 0);
+});
