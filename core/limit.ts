@@ -8,6 +8,8 @@
  * @module
  */
 
+import { type Clock, systemClock } from "./clock.ts";
+
 /** A bucket's size: `capacity` tokens, refilled evenly over an hour. */
 export interface RatePolicy {
   /** Tokens in a full bucket. Must divide 3,600,000,000 (microseconds in the window). */
@@ -71,4 +73,30 @@ export function secondsToNextToken(debt: number, policy: RatePolicy): number {
   if (debt === 0) return 0;
   const interval = refillInterval(policy);
   return Math.ceil((debt % interval || interval) / 1_000_000);
+}
+
+/** Options of {@link createMemoryLimiter}. */
+export interface MemoryLimiterOptions {
+  /** Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/** Keeps buckets in memory: for one process, and as long as it lives. */
+export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLimiter {
+  const { clock = systemClock } = options;
+  const buckets = new Map<string, Bucket>();
+  const debtNow = (id: string, at: number) => debtAt(buckets.get(id), at);
+
+  return {
+    async take(id, policy) {
+      const at = clock.now() * 1000;
+      const decision = takeToken(debtNow(id, at), policy);
+      buckets.set(id, { debt: decision.debt, at });
+      return decision;
+    },
+    async peek(id, policy) {
+      const debt = debtNow(id, clock.now() * 1000);
+      return { allowed: takeToken(debt, policy).allowed, debt };
+    },
+  };
 }

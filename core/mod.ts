@@ -33,7 +33,6 @@ export type { RandomBytes } from "./ids.ts";
 export { createJwtVerifier } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
 export {
-  createFallbackLimiter,
   createMemoryLimiter,
   type RateDecision,
   type RateLimiter,
