@@ -6,6 +6,7 @@
 
 import type { Clock } from "./clock.ts";
 import type { EngineProgress } from "./engine.ts";
+import { ApiError } from "./errors.ts";
 import { messageResource } from "./resources.ts";
 import { type EventStream, encodeEvent, encodeJson, keepAliveComment } from "./sse.ts";
 import type { MessageRecord } from "./store.ts";
@@ -29,8 +30,8 @@ export interface ReplyFeed {
 }
 
 /**
- * Resolves with the reply as stored at its end. Rejects with the signal's reason as soon as that aborts:
- * whoever waited no longer counts as a follower then.
+ * Resolves with the reply as stored at its end. Rejects as soon as the signal aborts, which tells that the
+ * client has gone: whoever waited for it no longer counts as a follower then.
  */
 export function endOf(feed: ReplyFeed, signal?: AbortSignal): Promise<MessageRecord> {
   return new Promise((resolve, reject) => {
@@ -45,7 +46,7 @@ export function endOf(feed: ReplyFeed, signal?: AbortSignal): Promise<MessageRec
     }
     function aborted(): void {
       leave();
-      reject(signal?.reason);
+      reject(new ApiError("invalid_request", "The client left before the reply had ended."));
     }
     feed.subscribe(changed);
     signal?.addEventListener("abort", aborted);
