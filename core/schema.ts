@@ -223,7 +223,12 @@ export const conversationsQuerySchema = {
   type: "object",
   properties: {
     ...pageQuerySchema.properties,
-    twinId: { type: "string", minLength: 1, description: "Only conversations with this twin." },
+    twinId: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      description: "Only conversations with this twin.",
+    },
   },
 } as const satisfies Schema;
 
@@ -234,6 +239,7 @@ export const messagesQuerySchema = {
     order: { type: "string", enum: ["asc", "desc"], default: "asc" },
     after: {
       type: "string",
+      format: "text",
       minLength: 1,
       description: "Start behind the message with this id, in the order asked for.",
     },
@@ -308,5 +314,5 @@ function acceptedType(type: JsonType, schema: Schema): string {
 
 /** Text that every store keeps as it is, and that says something. */
 function isText(text: string): boolean {
-  return /\S/.test(text) && !text.includes("\0") && text.isWellFormed();
+  return /[^\p{White_Space}\uFEFF]/u.test(text) && !text.includes("\0") && text.isWellFormed();
 }

@@ -18,6 +18,7 @@ import {
   type Twin,
 } from "../core/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
+import { assertConforms } from "./conformance.ts";
 
 /** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
 export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -27,9 +28,15 @@ const secret = "a secret for tests, 32 bytes long or more";
 /** One way to reach a service. */
 export interface Transport {
   readonly name: string;
-  open(
-    service: Service,
-  ): Promise<{ send(path: string, init?: RequestInit): Promise<Response>; close(): Promise<void> }>;
+  open(service: Service): Promise<Connection>;
+}
+
+/** A service that can be reached. */
+interface Connection {
+  /** Where it listens. In-process: nowhere. */
+  readonly url: string;
+  send(path: string, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
 }
 
 /** The two ways that every endpoint test goes. */
@@ -38,6 +45,7 @@ export const transports: readonly Transport[] = [
     name: "in-process",
     async open(service) {
       return {
+        url: "",
         send: (path, init) => service.fetch(new Request(`http://twins.test${path}`, init)),
         close: () => service.close({ graceMs: 0 }),
       };
@@ -48,6 +56,7 @@ export const transports: readonly Transport[] = [
     async open(service) {
       const server = await serve(service, { port: 0 });
       return {
+        url: server.url,
         send: (path, init) => fetch(server.url + path, init),
         close: () => server.close({ graceMs: 0 }),
       };
@@ -60,7 +69,9 @@ export interface Fixture extends AsyncDisposable {
   readonly service: Service;
   readonly store: Store;
   readonly clock: ManualClock;
-  /** Sends a request as it is. */
+  /** Where the service listens; empty in-process. */
+  readonly url: string;
+  /** Sends a request as it is. Each answer is held against the OpenAPI document. */
   send(path: string, init?: RequestInit): Promise<Response>;
   /** Sends JSON with a credential: an API key or a token. */
   call(
@@ -116,13 +127,20 @@ export async function openFixture(
     clock,
     ...options,
   });
-  const { send, close } = await transport.open(service);
+  const { url, send: sendAsIs, close } = await transport.open(service);
   const root = `${options.basePath ?? ""}/api/v1`;
+
+  async function send(path: string, init: RequestInit = {}): Promise<Response> {
+    const response = await sendAsIs(path, init);
+    await assertConforms(init.method ?? "GET", path, response, options.basePath);
+    return response;
+  }
 
   const fixture: Fixture = {
     service,
     store,
     clock,
+    url,
     send,
     call(method, path, credential, body, headers) {
       const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);

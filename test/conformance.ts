@@ -1,0 +1,154 @@
+/**
+ * Holds every answer that a test gets against what all answers have in common and against the service's own
+ * OpenAPI document: no field beside the documented ones, no status that is not announced.
+ */
+
+import assert from "node:assert/strict";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { createOpenApi } from "../core/openapi.ts";
+import { routes } from "../core/routes.ts";
+
+/** The parts of the OpenAPI document that the tests read. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, DocumentedResponse>>;
+}
+
+interface DocumentedResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { readonly schema: unknown }>>;
+}
+
+export const requestIdPattern = /^req_[0-9a-z]{26}$/;
+
+const openApi = createOpenApi(routes, "") as unknown as OpenApiDocument;
+const ajv = new Ajv2020({ strict: false, formats: { "date-time": isTime, text: true, uri: true } });
+ajv.addSchema({ $id: "api", components: closed(openApi.components) });
+
+const validators = new Map<string, ValidateFunction>();
+const requestIds = new Set<string>();
+
+/** Fails unless an answer is as every answer is, and as the document says of this request's. */
+export async function assertConforms(
+  method: string,
+  target: string,
+  response: Response,
+  basePath = "",
+): Promise<void> {
+  assertCommon(response);
+  const path = new URL(target, "http://twins.test").pathname.slice(basePath.length);
+  const operation = operationAt(method, path);
+  const text = isEventStream(response) ? undefined : await response.clone().text();
+  if (method === "HEAD" || response.status === 204) {
+    assert.equal(text, "", "an answer without a body has none");
+    return;
+  }
+  if (text === undefined) return assertStream(response, operation);
+  assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+  assertBody(JSON.parse(text), response, method, path, operation);
+}
+
+/** The header fields that all answers have, and those that none has. */
+export function assertCommon({ headers }: Pick<Response, "headers">): void {
+  const requestId = headers.get("x-request-id") ?? "";
+  assert.match(requestId, requestIdPattern);
+  assert.ok(!requestIds.has(requestId), "a request's id is its own");
+  requestIds.add(requestId);
+  assert.equal(headers.get("x-content-type-options"), "nosniff");
+  assert.match(headers.get("cache-control") ?? "", /^no-store(, no-transform)?$/);
+  assert.equal(headers.get("server"), null);
+  assert.equal(headers.get("x-powered-by"), null);
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+}
+
+function assertStream({ headers, status }: Response, operation: Operation | undefined): void {
+  assert.equal(status, 200);
+  assert.equal(headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assert.equal(headers.get("cache-control"), "no-store, no-transform");
+  assert.equal(headers.get("x-accel-buffering"), "no");
+  assert.ok(operation?.responses["200"]?.content?.["text/event-stream"], "a stream is announced as one");
+}
+
+function assertBody(
+  body: unknown,
+  { status, headers }: Response,
+  method: string,
+  path: string,
+  operation: Operation | undefined,
+): void {
+  assert.equal(headers.get("cache-control"), "no-store");
+  if (status >= 400) assertError(body, headers, operation?.responses[status]?.description);
+  if (!operation) {
+    assert.ok(status === 404 || status === 405 || status === 414 || status === 400, `${method} ${path}`);
+    return;
+  }
+  const documented = operation.responses[status];
+  assert.ok(documented, `${operation.operationId} announces ${status}`);
+  if (operation.operationId === "getOpenApi" && status === 200) return;
+  assertMatches(documented.content?.["application/json"]?.schema, body, `${operation.operationId} ${status}`);
+}
+
+/** Fails unless a body is an error in the one shape of all errors, of a kind that is announced. */
+export function assertError(body: unknown, headers: Headers, announced?: string): void {
+  assertMatches({ $ref: "api#/components/schemas/Error" }, body, "error");
+  const { error } = body as { error: { code: string; message: string; requestId: string } };
+  assert.equal(error.requestId, headers.get("x-request-id"));
+  assert.doesNotMatch(error.message, /\bat \S+:\d+|node:|\/core\/|\/adapters\/|select |insert /i);
+  if (announced) assert.ok(announced.split(", ").includes(error.code), `${error.code} is announced`);
+}
+
+function assertMatches(schema: unknown, value: unknown, name: string): void {
+  const validator = validators.get(name) ?? ajv.compile(localized(schema) as object);
+  validators.set(name, validator);
+  assert.ok(validator(value), `${name}: ${ajv.errorsText(validator.errors)} in ${JSON.stringify(value)}`);
+}
+
+/** The documented operation that a request's method and path mean. Literal segments win over parameters. */
+export function operationAt(method: string, path: string): Operation | undefined {
+  const segments = path.split("/");
+  const fits = Object.keys(openApi.paths).filter((pattern) => {
+    const parts = pattern.split("/");
+    return (
+      parts.length === segments.length &&
+      parts.every((part, index) => part.startsWith("{") || part === segments[index])
+    );
+  });
+  const [best = ""] = fits.sort((one, other) => openSegments(one) - openSegments(other));
+  return openApi.paths[best]?.[method === "HEAD" ? "get" : method.toLowerCase()];
+}
+
+function openSegments(pattern: string): number {
+  return pattern.split("{").length;
+}
+
+/** The same schema for objects that have none but the documented members. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  const isObject = "type" in schema && "properties" in schema;
+  return isObject ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** References of the document, made to point into it from outside. */
+function localized(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"api#/'));
+}
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && new Date(text).toISOString() === text;
+}

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createTwinList } from "../core/mod.ts";
+import type { ConversationResource, Pagination } from "../core/schema.ts";
+import { dataOf, errorOf, type Fixture, newTwin, openFixture, transports } from "./harness.ts";
+
+for (const transport of transports) {
+  describe(`conversations, ${transport.name}`, () => {
+    test("a conversation is created and told where it is", async () => {
+      await using fixture = await openFixture(transport);
+      const response = await fixture.call("POST", "/conversations", await fixture.key(), {
+        twinId: "echo",
+        title: "Tea",
+      });
+      assert.equal(response.status, 201);
+      const conversation = await dataOf<ConversationResource>(response);
+      assert.match(conversation.id, /^conv_[0-9a-z]+$/);
+      assert.equal(response.headers.get("location"), `/api/v1/conversations/${conversation.id}`);
+      const { id, ...rest } = conversation;
+      assert.deepEqual(rest, {
+        twinId: "echo",
+        title: "Tea",
+        status: "idle",
+        messageCount: 0,
+        lastMessageAt: null,
+        createdAt: "2026-01-02T03:04:05.678Z",
+        updatedAt: "2026-01-02T03:04:05.678Z",
+      });
+    });
+
+    test("Location leads to the conversation, below the base path too", async () => {
+      await using fixture = await openFixture(transport, { basePath: "/chat/v9" });
+      const key = await fixture.key();
+      const created = await fixture.call("POST", "/conversations", key, { twinId: "echo" });
+      const location = created.headers.get("location") ?? "";
+      assert.match(location, /^\/chat\/v9\/api\/v1\/conversations\/conv_/);
+      const read = await fixture.send(location, { headers: { "X-API-Key": key } });
+      assert.deepEqual(await read.json(), await created.json());
+    });
+
+    test("a title is optional, and null is none", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const body of [{ twinId: "echo" }, { twinId: "echo", title: null }]) {
+        const response = await fixture.call("POST", "/conversations", key, body);
+        assert.equal((await dataOf<ConversationResource>(response)).title, null);
+      }
+    });
+
+    test("a conversation needs a twin that its owner may use", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("full_access", "mallory");
+      for (const twinId of ["private", "nowhere"]) {
+        const response = await fixture.call("POST", "/conversations", key, { twinId });
+        assert.equal(response.status, 404);
+        assert.equal((await errorOf(response)).code, "twin_not_found");
+      }
+      assert.equal(await countConversations(fixture, key), 0);
+    });
+
+    test("a list has the owner's conversations, newest first, and those of one twin alone", async () => {
+      const twins = createTwinList([newTwin({ id: "a" }), newTwin({ id: "b" })]);
+      await using fixture = await openFixture(transport, { twins });
+      const key = await fixture.key();
+      const ids: string[] = [];
+      for (const twinId of ["a", "b", "a"]) {
+        ids.push(await fixture.conversation(key, twinId));
+        await fixture.clock.advance(1);
+      }
+      await fixture.conversation(await fixture.key("full_access", "bob"), "a");
+      const [first, second, third] = ids;
+      assert.deepEqual(await listIds(fixture, key, ""), [third, second, first]);
+      assert.deepEqual(await listIds(fixture, key, "?twinId=a"), [third, first]);
+      assert.deepEqual(await listIds(fixture, key, "?twinId=a&limit=1&page=2"), [first]);
+      assert.deepEqual(await listIds(fixture, key, "?twinId=nowhere"), []);
+    });
+
+    test("an empty, repeated or unprintable twinId in the query is refused", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      for (const query of ["twinId=", "twinId", "twinId=a&twinId=b", "twinId=%00"]) {
+        const response = await fixture.call("GET", `/conversations?${query}`, key);
+        assert.equal(response.status, 400, query);
+        assert.equal((await errorOf(response)).code, "validation_error");
+      }
+    });
+
+    test("a title is changed and taken away", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      await fixture.clock.advance(1000);
+      for (const title of ["Coffee", null]) {
+        const response = await fixture.call("PATCH", `/conversations/${id}`, key, { title });
+        assert.equal(response.status, 200);
+        const conversation = await dataOf<ConversationResource>(response);
+        assert.equal(conversation.title, title);
+        assert.equal(conversation.updatedAt, "2026-01-02T03:04:06.678Z");
+        const read = await fixture.call("GET", `/conversations/${id}`, key);
+        assert.deepEqual(await dataOf(read), conversation);
+      }
+    });
+
+    test("an empty change is refused", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      for (const body of [{}, { twinId: "private" }]) {
+        const response = await fixture.call("PATCH", `/conversations/${id}`, key, body);
+        assert.equal(response.status, 400);
+        const { code, details } = await errorOf(response);
+        assert.equal(code, "validation_error");
+        assert.equal((details?.fields as { path: string }[])[0]?.path, "title");
+      }
+    });
+
+    test("a deleted conversation is gone with its messages", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      await fixture.call("POST", `/conversations/${id}/messages`, key, { content: "Hello" });
+      const response = await fixture.call("DELETE", `/conversations/${id}`, key);
+      assert.equal(response.status, 204);
+      assert.equal(await response.text(), "");
+      for (const [method, path] of [
+        ["GET", `/conversations/${id}`],
+        ["GET", `/conversations/${id}/messages`],
+        ["DELETE", `/conversations/${id}`],
+      ] as const) {
+        const gone = await fixture.call(method, path, key);
+        assert.equal(gone.status, 404);
+        assert.equal((await errorOf(gone)).code, "conversation_not_found");
+      }
+      assert.equal(await countConversations(fixture, key), 0);
+    });
+
+    test("another owner's conversation is answered as one that does not exist, wherever it is named", async () => {
+      await using fixture = await openFixture(transport);
+      const id = await fixture.conversation(await fixture.key("full_access", "bob"));
+      const key = await fixture.key();
+      const endpoints = [
+        ["GET", ""],
+        ["PATCH", "", { title: "mine" }],
+        ["DELETE", ""],
+        ["GET", "/messages"],
+        ["POST", "/messages", { content: "Hello" }],
+        ["POST", "/messages/stream", { content: "Hello" }],
+        ["GET", "/messages/msg_1"],
+        ["GET", "/messages/msg_1/stream"],
+        ["POST", "/messages/msg_1/cancel"],
+      ] as const;
+      for (const [method, rest, body] of endpoints) {
+        const [hidden, missing] = await Promise.all(
+          [id, "conv_nowhere"].map((each) => refusalOf(fixture, method, each + rest, key, body)),
+        );
+        assert.equal(hidden?.status, 404);
+        assert.match(hidden?.body ?? "", /^\{"error":\{"code":"conversation_not_found",/);
+        assert.deepEqual(hidden, missing, `${method} ${rest}`);
+      }
+    });
+  });
+}
+
+/** An answer to compare with another: its status and body, with the request's id struck out. */
+async function refusalOf(fixture: Fixture, method: string, path: string, key: string, body?: unknown) {
+  const response = await fixture.call(method, `/conversations/${path}`, key, body);
+  return { status: response.status, body: (await response.text()).replace(/req_\w+/, "req_") };
+}
+
+async function listIds(fixture: Fixture, key: string, query: string): Promise<string[]> {
+  const list = await dataOf<ConversationResource[]>(await fixture.call("GET", `/conversations${query}`, key));
+  return list.map(({ id }) => id);
+}
+
+async function countConversations(fixture: Fixture, key: string): Promise<number> {
+  const response = await fixture.call("GET", "/conversations", key);
+  return ((await response.json()) as { pagination: Pagination }).pagination.total;
+}

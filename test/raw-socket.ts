@@ -1,0 +1,85 @@
+/**
+ * Bytes to a server and back: for requests that no well-behaved client sends.
+ */
+
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { assertCommon, assertError } from "./conformance.ts";
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Sends bytes, and resolves with all that comes back until the server closes. Rejects on a reset. */
+export function exchange(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
+  return talk(url, (socket) => {
+    for (const part of parts) socket.write(part);
+  });
+}
+
+/**
+ * Opens a connection for `speak`, which is also told what has arrived so far each time that more does. Resolves
+ * with all of it once the server has closed its half.
+ */
+export function talk(
+  url: string,
+  speak: (socket: Socket) => void,
+  heard: (text: string, socket: Socket) => void = () => {},
+): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const socket = connect(Number(port), hostname, () => speak(socket));
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`No end after: ${JSON.stringify(text)}`)));
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      heard(text, socket);
+    });
+    socket.on("end", () => {
+      resolve(text);
+      socket.end();
+    });
+    socket.on("error", reject);
+  });
+}
+
+/** A request's head with the fields that every request has. */
+export function head(requestLine: string, ...fields: readonly string[]): string {
+  return [requestLine, "Host: twins.test", "Connection: close", ...fields, "", ""].join("\r\n");
+}
+
+/** The answers in what came over a connection, `100 Continue` among them. */
+export function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  while (rest !== "") {
+    const end = rest.indexOf("\r\n\r\n");
+    const [statusLine = "", ...fields] = rest.slice(0, end).split("\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    assert.ok(end > 0 && status, `an answer: ${JSON.stringify(rest.slice(0, 200))}`);
+    const headers = new Headers(
+      fields.map((field) => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()]),
+    );
+    const length = Number(headers.get("content-length") ?? 0);
+    answers.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) });
+    rest = rest.slice(end + 4 + length);
+  }
+  return answers;
+}
+
+/** Fails unless what came is one error answer with this status and code. */
+export function assertRefused(text: string, status: number, code: string): RawAnswer {
+  const [answer, ...more] = parseAnswers(text);
+  assert.ok(answer, "there is an answer");
+  assert.deepEqual(more, [], "and only one");
+  assert.equal(answer.status, status, answer.body);
+  assertCommon(answer);
+  assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
+  const body = JSON.parse(answer.body) as { error: { code: string } };
+  assertError(body, answer.headers);
+  assert.equal(body.error.code, code);
+  return answer;
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createTwinList, type TwinResource } from "../core/mod.ts";
+import { dataOf, errorOf, newTwin, openFixture, transports } from "./harness.ts";
+
+for (const transport of transports) {
+  describe(`twins, ${transport.name}`, () => {
+    test("a list has the twins that the owner may use, by name", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only", "alice");
+      const response = await fixture.call("GET", "/twins", key);
+      assert.equal(response.status, 200);
+      const { data, pagination } = (await response.json()) as { data: TwinResource[]; pagination: unknown };
+      assert.deepEqual(
+        data.map(({ id }) => id),
+        ["echo", "private"],
+      );
+      assert.deepEqual(pagination, { page: 1, limit: 20, total: 2, totalPages: 1, hasMore: false });
+    });
+
+    test("a twin is told with its public fields alone", async () => {
+      await using fixture = await openFixture(transport);
+      const response = await fixture.call("GET", "/twins/echo", await fixture.key("read_only"));
+      assert.equal(response.status, 200);
+      assert.deepEqual(await response.json(), {
+        data: {
+          id: "echo",
+          name: "Echo",
+          description: null,
+          avatarUrl: null,
+          greeting: null,
+          tags: [],
+          createdAt: "2026-01-02T03:04:05.678Z",
+          updatedAt: "2026-01-02T03:04:05.678Z",
+        },
+      });
+    });
+
+    test("a twin that the owner may not use is answered as one that does not exist", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only", "mallory");
+      const list = await dataOf<TwinResource[]>(await fixture.call("GET", "/twins", key));
+      assert.deepEqual(
+        list.map(({ id }) => id),
+        ["echo"],
+      );
+      const refusals = ["private", "nowhere"].map(async (id) => {
+        const response = await fixture.call("GET", `/twins/${id}`, key);
+        assert.equal(response.status, 404);
+        const { requestId, ...error } = await errorOf(response);
+        return error;
+      });
+      const [hidden, missing] = await Promise.all(refusals);
+      assert.equal(hidden?.code, "twin_not_found");
+      assert.deepEqual(hidden, missing);
+    });
+
+    test("pages cut the list without gap or overlap", async () => {
+      const names = ["b", "B", "a", "ä", "a"];
+      const twins = createTwinList(names.map((name, index) => newTwin({ id: `t${index}`, name })));
+      await using fixture = await openFixture(transport, { twins });
+      const key = await fixture.key("read_only");
+      const pages = [];
+      for (const page of [1, 2, 3, 4]) {
+        const response = await fixture.call("GET", `/twins?page=${page}&limit=2`, key);
+        const { data, pagination } = (await response.json()) as { data: TwinResource[]; pagination: object };
+        assert.deepEqual(pagination, { page, limit: 2, total: 5, totalPages: 3, hasMore: page < 3 });
+        pages.push(data.map(({ id }) => id));
+      }
+      assert.deepEqual(pages, [["t1", "t2"], ["t4", "t0"], ["t3"], []]);
+    });
+
+    test("the ends of page and limit are accepted", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      for (const query of ["page=1", "limit=1", "limit=100", "page=999999999&limit=100", "color=blue", ""]) {
+        const response = await fixture.call("GET", `/twins?${query}`, key);
+        assert.equal(response.status, 200, query);
+      }
+    });
+
+    const refused = ["0", "-1", "+1", "01", "1.0", "1e1", "", "abc", "%31%30%30%30%30%30%30%30%30%30", "１"];
+    for (const name of ["page", "limit"]) {
+      test(`${name} is refused unless it is a whole number in its range, given once`, async () => {
+        await using fixture = await openFixture(transport);
+        const key = await fixture.key("read_only");
+        const queries = refused.map((value) => `${name}=${value}`);
+        if (name === "limit") queries.push("limit=101");
+        for (const query of [...queries, `${name}=1&${name}=1`]) {
+          const response = await fixture.call("GET", `/twins?${query}`, key);
+          assert.equal(response.status, 400, query);
+          const { code, details } = await errorOf(response);
+          assert.equal(code, "validation_error");
+          const [field, ...others] = details?.fields as { path: string; message: string }[];
+          assert.deepEqual(others, []);
+          assert.equal(field?.path, name);
+        }
+      });
+    }
+
+    test("an id may be escaped in the path, and is never split at an escaped slash", async () => {
+      const twins = createTwinList([newTwin({ id: "a/b c" }), newTwin({ id: "ä" })]);
+      await using fixture = await openFixture(transport, { twins });
+      const key = await fixture.key("read_only");
+      for (const [path, id] of [
+        ["a%2Fb%20c", "a/b c"],
+        ["%C3%A4", "ä"],
+      ]) {
+        const twin = await dataOf<TwinResource>(await fixture.call("GET", `/twins/${path}`, key));
+        assert.equal(twin.id, id);
+      }
+    });
+  });
+}
