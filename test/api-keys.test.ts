@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { isWellFormedApiKey } from "../core/api-keys.ts";
+import type { ApiKeyResource, CreatedApiKeyResource } from "../core/mod.ts";
+import { dataOf, errorOf, type Fixture, openFixture, transports } from "./harness.ts";
+
+const keys = "/auth/api-keys";
+
+for (const transport of transports) {
+  describe(`API keys, ${transport.name}`, () => {
+    test("a key is created, read_only and for good unless asked otherwise, and told once", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const response = await fixture.call("POST", keys, token, { name: "laptop" });
+      assert.equal(response.status, 201);
+      const { key, ...created } = await dataOf<CreatedApiKeyResource>(response);
+      assert.ok(isWellFormedApiKey(key));
+      assert.equal(response.headers.get("location"), `/api/v1/auth/api-keys/${created.id}`);
+      const { id, ...rest } = created;
+      assert.match(id, /^key_/);
+      assert.deepEqual(rest, {
+        name: "laptop",
+        scope: "read_only",
+        prefix: key.slice(0, 12),
+        createdAt: "2026-01-02T03:04:05.678Z",
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+      });
+      const list = await fixture.call("GET", keys, token);
+      const text = await list.text();
+      assert.ok(!text.includes(key));
+      assert.deepEqual((JSON.parse(text) as { data: unknown }).data, [created]);
+    });
+
+    test("scope and expiry are as asked", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      for (const [expiresInDays, expiresAt] of [
+        [1, "2026-01-03T03:04:05.678Z"],
+        [3650, "2035-12-31T03:04:05.678Z"],
+        [null, null],
+      ]) {
+        const body = { name: "k", scope: "full_access", expiresInDays };
+        const created = await dataOf<CreatedApiKeyResource>(await fixture.call("POST", keys, token, body));
+        assert.equal(created.scope, "full_access");
+        assert.equal(created.expiresAt, expiresAt);
+      }
+    });
+
+    test("a key works until the moment it expires", async () => {
+      await using fixture = await openFixture(transport);
+      const body = { name: "k", expiresInDays: 1 };
+      const created = await fixture.call("POST", keys, await fixture.token(), body);
+      const { key } = await dataOf<CreatedApiKeyResource>(created);
+      fixture.clock.step(24 * 3600 * 1000 - 1);
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+      await fixture.clock.advance(1);
+      const refused = await fixture.call("GET", "/twins", key);
+      assert.equal(refused.status, 401);
+      assert.equal((await errorOf(refused)).code, "invalid_api_key");
+    });
+
+    test("fields that a key cannot have are refused, each by its name", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const bodies: [string, unknown][] = [
+        ["name", {}],
+        ["name", { name: null }],
+        ["name", { name: 7 }],
+        ["name", { name: "" }],
+        ["name", { name: " \u00a0" }],
+        ["name", { name: "x".repeat(101) }],
+        ["scope", { name: "k", scope: null }],
+        ["scope", { name: "k", scope: "admin" }],
+        ["scope", { name: "k", scope: ["read_only"] }],
+        ["expiresInDays", { name: "k", expiresInDays: 0 }],
+        ["expiresInDays", { name: "k", expiresInDays: 3651 }],
+        ["expiresInDays", { name: "k", expiresInDays: 1.5 }],
+        ["expiresInDays", { name: "k", expiresInDays: "7" }],
+      ];
+      for (const [path, body] of bodies) {
+        const response = await fixture.call("POST", keys, token, body);
+        assert.equal(response.status, 400, JSON.stringify(body));
+        const { code, details } = await errorOf(response);
+        assert.equal(code, "validation_error");
+        const [field, ...others] = details?.fields as { path: string; message: string }[];
+        assert.deepEqual([field?.path, others], [path, []]);
+        assert.match(field?.message ?? "", /^(must be|is required: )/);
+      }
+      assert.deepEqual(await listKeys(fixture), []);
+    });
+
+    test("Idempotency-Key is refused, since a secret cannot be shown twice", async () => {
+      await using fixture = await openFixture(transport);
+      const headers = { "Idempotency-Key": "once" };
+      const response = await fixture.call("POST", keys, await fixture.token(), { name: "k" }, headers);
+      assert.equal(response.status, 400);
+      assert.equal((await errorOf(response)).code, "idempotency_not_supported");
+      assert.deepEqual(await listKeys(fixture), []);
+    });
+
+    test("keys are listed newest first, in pages, and only to their owner", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      for (const name of ["1", "2", "3"]) await fixture.call("POST", keys, token, { name });
+      const response = await fixture.call("GET", `${keys}?limit=2`, token);
+      const { data, pagination } = (await response.json()) as { data: ApiKeyResource[]; pagination: unknown };
+      assert.deepEqual(
+        data.map(({ name }) => name),
+        ["3", "2"],
+      );
+      assert.deepEqual(pagination, { page: 1, limit: 2, total: 3, totalPages: 2, hasMore: true });
+      assert.deepEqual(await listKeys(fixture, "bob"), []);
+    });
+
+    test("a revoked key is refused at once, stays listed, and is revoked only once", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const key = await fixture.key("read_only");
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+      const [before] = await listKeys(fixture);
+      for (let time = 0; time < 2; time++) {
+        const response = await fixture.call("DELETE", `${keys}/${before?.id}`, token);
+        assert.equal(response.status, 204);
+        assert.equal(await response.text(), "");
+        assert.equal((await fixture.call("GET", "/twins", key)).status, 401);
+        const [after] = await listKeys(fixture);
+        assert.equal(after?.revokedAt, "2026-01-02T03:04:05.678Z");
+        await fixture.clock.advance(1000);
+      }
+    });
+
+    test("another owner's key is answered as one that does not exist, and stays good", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only", "bob");
+      const [bobs] = await listKeys(fixture, "bob");
+      const bodies = [];
+      for (const id of [bobs?.id, "key_nowhere"]) {
+        const response = await fixture.call("DELETE", `${keys}/${id}`, await fixture.token());
+        assert.equal(response.status, 404);
+        bodies.push((await response.text()).replace(/req_\w+/, "req_"));
+      }
+      assert.match(bodies[0] ?? "", /"code":"api_key_not_found"/);
+      assert.equal(bodies[0], bodies[1]);
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+    });
+
+    test("a key's last use is told", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      await fixture.clock.advance(1000);
+      await fixture.call("GET", "/twins", key);
+      const [used] = await listKeys(fixture);
+      assert.equal(used?.lastUsedAt, "2026-01-02T03:04:06.678Z");
+    });
+
+    test("an owner has at most 50 live keys, not counting revoked and expired ones", async () => {
+      await using fixture = await openFixture(transport);
+      const create = async (body: object) => fixture.call("POST", keys, await fixture.token(), body);
+      for (let count = 0; count < 50; count++) {
+        const response = await create({ name: "k", ...(count === 0 && { expiresInDays: 1 }) });
+        assert.equal(response.status, 201);
+        fixture.clock.step(120_000);
+      }
+      const refused = await create({ name: "one too many" });
+      assert.equal(refused.status, 409);
+      assert.equal((await errorOf(refused)).code, "key_limit_reached");
+      const [newest] = await listKeys(fixture);
+      await fixture.call("DELETE", `${keys}/${newest?.id}`, await fixture.token());
+      assert.equal((await create({ name: "in place of the revoked" })).status, 201);
+      fixture.clock.step(24 * 3600 * 1000);
+      assert.equal((await create({ name: "in place of the expired" })).status, 201);
+      assert.equal((await create({ name: "one too many" })).status, 409);
+    });
+
+    test("an owner creates at most 30 keys an hour, and none of them costs a key's budget", async () => {
+      await using fixture = await openFixture(transport);
+      const create = async (owner: string) => fixture.call("POST", keys, await fixture.token(owner), {});
+      for (let count = 0; count < 30; count++) assert.equal((await create("alice")).status, 400);
+      const refused = await create("alice");
+      assert.equal(refused.status, 429);
+      assert.equal(refused.headers.get("retry-after"), "120");
+      const { code, details } = await errorOf(refused);
+      assert.equal(code, "rate_limited");
+      assert.deepEqual(details, { retryAfterSeconds: 120, limit: 30 });
+      assert.equal((await create("bob")).status, 400);
+      await fixture.clock.advance(119_000);
+      assert.equal((await create("alice")).status, 429);
+      await fixture.clock.advance(1_000);
+      assert.equal((await create("alice")).status, 400);
+      assert.equal((await create("alice")).status, 429);
+    });
+  });
+}
+
+async function listKeys(fixture: Fixture, owner = "alice"): Promise<ApiKeyResource[]> {
+  return dataOf(await fixture.call("GET", `${keys}?limit=100`, await fixture.token(owner)));
+}
