@@ -1,0 +1,60 @@
+/**
+ * Checks answers: a benchmark of wrong answers is worth nothing.
+ *
+ * @module
+ */
+
+import { tokens } from "./servers/reply.ts";
+
+/** Finds what is wrong with a body. Undefined: nothing. */
+export type Check = (body: Buffer) => string | undefined;
+
+/** What the contenders answer. */
+export type AnswerKind = "stream" | "message" | "twins";
+
+const replyText = tokens.join("");
+
+/** Makes the check of one kind of answers. A body that equals one that was right is not read again. */
+export function createCheck(kind: AnswerKind): Check {
+  const read = readers[kind];
+  let right: Buffer | undefined;
+  return (body) => {
+    if (right?.equals(body)) return undefined;
+    const wrong = read(body.toString());
+    if (wrong === undefined) right = Buffer.from(body);
+    return wrong;
+  };
+}
+
+const readers: Readonly<Record<AnswerKind, (body: string) => string | undefined>> = {
+  stream(body) {
+    let text = "";
+    let stored: string | undefined;
+    for (const data of eventData(body)) {
+      const event = JSON.parse(data);
+      if (event.type === "delta") text += event.content;
+      if (event.type === "complete") stored = event.message.content;
+      if (event.type === "error") return `an error event: ${data}`;
+    }
+    if (text !== replyText) return `a stream of other text: ${JSON.stringify(text.slice(0, 200))}`;
+    return stored === undefined || stored === replyText ? undefined : "a final message of other text";
+  },
+  message(body) {
+    return JSON.parse(body).data?.content === replyText ? undefined : `another reply: ${body.slice(0, 200)}`;
+  },
+  twins(body) {
+    return JSON.parse(body).data?.length === 20 ? undefined : `another list: ${body.slice(0, 200)}`;
+  },
+};
+
+/** The data of each event, one line each, whether or not a blank stands behind the colon. */
+export function* eventData(text: string): Generator<string> {
+  let at = text.startsWith("data:") ? 0 : text.indexOf("\ndata:") + 1;
+  while (at > 0 || text.startsWith("data:", at)) {
+    const end = text.indexOf("\n", at);
+    yield text.slice(at + 5, end === -1 ? undefined : end);
+    const next = end === -1 ? -1 : text.indexOf("\ndata:", end);
+    if (next === -1) return;
+    at = next + 1;
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * The load generator, in a process of its own: it takes orders from the benchmark over IPC, one at a time.
+ *
+ * @module
+ */
+
+import { type AnswerKind, createCheck, eventData } from "./answers.ts";
+import { HttpConnection, requestText } from "./http-connection.ts";
+import { microseconds, startModel } from "./model.ts";
+import type { Client } from "./servers/reply.ts";
+
+/** A server to load, and what to ask it for. */
+export interface Target {
+  readonly name: string;
+  readonly port: number;
+  readonly kind: AnswerKind;
+  readonly method: "GET" | "POST";
+  /** The path; `{id}` stands for a conversation. */
+  readonly path: string;
+  /** Empty: the server asks for no credentials. */
+  readonly clients: readonly Client[];
+  /** How many messages a conversation gets. */
+  readonly turns: number;
+}
+
+/** What the load generator is told to do. */
+export type Order =
+  | { readonly order: "model"; readonly kind: "paced" | "silent" }
+  | { readonly order: "target"; readonly target: Target }
+  | {
+      readonly order: "repeat";
+      readonly name: string;
+      readonly connections: number;
+      readonly seconds: number;
+    }
+  | { readonly order: "open"; readonly name: string; readonly streams: number }
+  | { readonly order: "watch"; readonly seconds: number }
+  | { readonly order: "close" };
+
+/** What came of `repeat`. Times in milliseconds. */
+export interface RepeatReport {
+  readonly answers: number;
+  readonly seconds: number;
+  /** From the request's last byte to the first piece of the reply's text. */
+  readonly firstTokenP50: number;
+  readonly firstTokenP99: number;
+  readonly totalP50: number;
+  readonly totalP99: number;
+}
+
+/** What came of `watch`. Delays in milliseconds from the model's write, 0 where there is no model. */
+export interface WatchReport {
+  readonly tokens: number;
+  readonly seconds: number;
+  readonly delayP50: number;
+  readonly delayP99: number;
+}
+
+/** A key's hourly budget is 500 requests; a few are left for probing. */
+const requestsPerKey = 490;
+
+const question = JSON.stringify({ content: "Tell me of the sea, and of what lies beneath." });
+
+/** Hands out requests, each with a key whose budget allows it. */
+interface Requests {
+  next(): string;
+}
+
+function createRequests(target: Target): Requests {
+  const { name, method, path, clients } = target;
+  const body = method === "POST" ? question : undefined;
+  if (clients.length === 0) {
+    const request = requestText(method, path, "", body);
+    return { next: () => request };
+  }
+  const texts = requestTexts(target, body);
+  return {
+    next() {
+      const { value } = texts.next();
+      if (value === undefined) throw new Error(`${name} has no keys left with a budget: give it more.`);
+      return value;
+    },
+  };
+}
+
+/** How many clients take turns: more than connections, so that no conversation is asked while it is busy. */
+const clientsAtOnce = 320;
+
+function* requestTexts(
+  { method, path, clients, turns }: Target,
+  body: string | undefined,
+): Generator<string, undefined> {
+  const [first] = clients;
+  const rounds = path.includes("{id}") ? (first?.conversations.length ?? 0) * turns : requestsPerKey;
+  for (let start = 0; start < clients.length; start += clientsAtOnce) {
+    const some = clients.slice(start, start + clientsAtOnce);
+    for (let round = 0; round < Math.min(rounds, requestsPerKey); round++) {
+      for (const { key, conversations } of some) {
+        const id = conversations[Math.floor(round / turns)] ?? "";
+        yield requestText(method, path.replace("{id}", id), key, body);
+      }
+    }
+  }
+  return undefined;
+}
+
+interface Loaded {
+  readonly target: Target;
+  readonly requests: Requests;
+  readonly check: (body: Buffer) => string | undefined;
+}
+
+const targets = new Map<string, Loaded>();
+
+function loaded(name: string): Loaded {
+  const found = targets.get(name);
+  if (!found) throw new Error(`There is no target ${name}.`);
+  return found;
+}
+
+const deltaMark = Buffer.from('"delta"');
+
+/** Asks again and again on a number of connections; every answer is checked. */
+function repeat(name: string, connections: number, seconds: number): Promise<RepeatReport> {
+  const { target, requests, check } = loaded(name);
+  const firsts: number[] = [];
+  const totals: number[] = [];
+  const startedAt = performance.now();
+  const endsAt = startedAt + seconds * 1000;
+  let open = connections;
+
+  return new Promise((resolve, reject) => {
+    function runConnection(): void {
+      const connection = new HttpConnection(target.port);
+      let body = Buffer.allocUnsafe(65_536);
+      let length = 0;
+      let sentAt = 0;
+      let firstAt = 0;
+      const sink = {
+        piece(bytes: Buffer) {
+          if (length + bytes.length > body.length) body = Buffer.concat([body, Buffer.alloc(body.length)]);
+          bytes.copy(body, length);
+          length += bytes.length;
+          if (firstAt === 0 && bytes.includes(deltaMark)) firstAt = performance.now();
+        },
+        end(status: number) {
+          const now = performance.now();
+          const answer = body.subarray(0, length);
+          const wrong =
+            status === 200 ? check(answer) : `status ${status}: ${answer.toString().slice(0, 300)}`;
+          if (wrong !== undefined) return reject(new Error(`${name} answered ${wrong}`));
+          totals.push(now - sentAt);
+          if (firstAt !== 0) firsts.push(firstAt - sentAt);
+          if (now < endsAt) return ask();
+          connection.close();
+          if (--open === 0) resolve(report(now));
+        },
+        failed: (error: Error) => reject(new Error(`${name}: ${error.message}`)),
+      };
+      function ask(): void {
+        length = 0;
+        firstAt = 0;
+        sentAt = performance.now();
+        connection.send(requests.next(), sink);
+      }
+      ask();
+    }
+    function report(now: number): RepeatReport {
+      return {
+        answers: totals.length,
+        seconds: (now - startedAt) / 1000,
+        firstTokenP50: percentile(firsts, 0.5),
+        firstTokenP99: percentile(firsts, 0.99),
+        totalP50: percentile(totals, 0.5),
+        totalP99: percentile(totals, 0.99),
+      };
+    }
+    for (let index = 0; index < connections; index++) runConnection();
+  });
+}
+
+const opened: HttpConnection[] = [];
+let watching: { tokens: number; readonly delays: number[] } | undefined;
+let failure: Error | undefined;
+
+/** Opens streams, some at a time, and keeps them open. Resolves once each has begun. */
+async function open(name: string, streams: number): Promise<void> {
+  const { target, requests } = loaded(name);
+  failure = undefined;
+  const atOnce = 50;
+  for (let started = 0; started < streams; started += atOnce) {
+    const some = Math.min(atOnce, streams - started);
+    await Promise.all(Array.from({ length: some }, () => openOne(target, requests)));
+  }
+}
+
+function openOne(target: Target, requests: Requests): Promise<void> {
+  const connection = new HttpConnection(target.port);
+  opened.push(connection);
+  // A stream without a first event, from a server that has none to send, counts as open after a moment.
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 100);
+    const fail = (error: Error) => {
+      failure ??= error;
+      reject(error);
+    };
+    connection.send(requests.next(), {
+      piece(bytes) {
+        clearTimeout(timer);
+        resolve();
+        if (watching) countTokens(bytes.toString("latin1"));
+      },
+      end: (status) => fail(new Error(`${target.name} ended a stream that should stay open: ${status}`)),
+      failed: fail,
+    });
+  });
+}
+
+/** Counts the tokens of an event stream's piece; a token that is a time also gives a delay. */
+function countTokens(text: string): void {
+  const now = microseconds();
+  for (const data of eventData(text)) {
+    if (!watching || !data.includes('"delta"')) continue;
+    const content = /"content":"([^"]*)"/.exec(data)?.[1] ?? "";
+    const times = content.match(/\d{6,}/g);
+    watching.tokens += times?.length ?? 1;
+    for (const time of times ?? []) watching.delays.push((now - Number(time)) / 1000);
+  }
+}
+
+async function watch(seconds: number): Promise<WatchReport> {
+  const startedAt = performance.now();
+  const seen = { tokens: 0, delays: [] };
+  watching = seen;
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  watching = undefined;
+  if (failure) throw failure;
+  return {
+    tokens: seen.tokens,
+    seconds: (performance.now() - startedAt) / 1000,
+    delayP50: percentile(seen.delays, 0.5),
+    delayP99: percentile(seen.delays, 0.99),
+  };
+}
+
+function percentile(values: number[], share: number): number {
+  if (values.length === 0) return 0;
+  values.sort((one, other) => one - other);
+  return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
+}
+
+async function obey(order: Order): Promise<unknown> {
+  switch (order.order) {
+    case "model":
+      return (await startModel(order.kind)).url;
+    case "target": {
+      const { target } = order;
+      targets.set(target.name, {
+        target,
+        requests: createRequests(target),
+        check: createCheck(target.kind),
+      });
+      return undefined;
+    }
+    case "repeat":
+      return repeat(order.name, order.connections, order.seconds);
+    case "open":
+      return open(order.name, order.streams);
+    case "watch":
+      return watch(order.seconds);
+    case "close":
+      for (const connection of opened.splice(0)) connection.close();
+      return undefined;
+  }
+}
+
+process.on("disconnect", () => process.exit(0));
+process.on("message", (order: Order) => {
+  obey(order).then(
+    (report) => process.send?.({ report }),
+    (error: unknown) => process.send?.({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});

@@ -1,0 +1,48 @@
+/**
+ * A stand-in for a model behind an OpenAI-compatible address, in the load generator's process, so that both
+ * ends of a relay read the same clock.
+ *
+ * @module
+ */
+
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createPacer } from "./servers/pace.ts";
+
+/** A model that gives each stream 20 tokens a second, or nothing. */
+export interface PacedModel {
+  readonly url: string;
+  /** How many streams it serves now. */
+  readonly streams: () => number;
+}
+
+/** Starts the model. A token is the time at which it was sent, in microseconds, and a blank. */
+export async function startModel(kind: "paced" | "silent"): Promise<PacedModel> {
+  const pacer = createPacer();
+  const open = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.flushHeaders();
+    open.add(response);
+    const fed = { token: () => void response.write(chunk(`${microseconds()} `)), end: () => {} };
+    if (kind === "paced") pacer.add(fed);
+    response.on("close", () => {
+      open.delete(response);
+      pacer.remove(fed);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 4096, resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, streams: () => open.size };
+}
+
+/** Whole microseconds of this process's own clock. */
+export function microseconds(): number {
+  return Math.round(performance.now() * 1000);
+}
+
+function chunk(content: string): string {
+  const choice = { index: 0, delta: { content }, finish_reason: null };
+  return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", choices: [choice] })}\n\n`;
+}

@@ -1,0 +1,108 @@
+/**
+ * The benchmark's command line.
+ *
+ * @module
+ */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Effort, Result } from "./measure.ts";
+import { pinned, startLoad, startServer } from "./processes.ts";
+import { type Machine, toMarkdown, toTable } from "./report.ts";
+import { scenarios } from "./scenarios.ts";
+
+const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
+
+Scenarios (default: all):
+${Object.entries(scenarios)
+  .map(([name, { title }]) => `  ${name.padEnd(8)} ${title}`)
+  .join("\n")}
+
+  --seconds n   seconds of one round with one contender; default 3
+  --rounds n    rounds; default 5
+  --json file   where the figures go; default bench/results/results.json, Markdown beside it
+`;
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seconds: { type: "string", default: "3" },
+      rounds: { type: "string", default: "5" },
+      json: { type: "string", default: local("results/results.json") },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return console.log(help);
+  const names = positionals.length > 0 ? positionals : Object.keys(scenarios);
+  const effort: Effort = {
+    seconds: atLeast(0.2, values.seconds, "--seconds"),
+    rounds: atLeast(1, values.rounds, "--rounds"),
+    progress: (line) => console.error(line),
+  };
+  const unknown = names.filter((name) => !(name in scenarios));
+  if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${help}`);
+  installPeers();
+  const results = await runScenarios(names, effort);
+  save(values.json, effort, results);
+}
+
+function atLeast(least: number, text: string, flag: string): number {
+  const value = Number(text);
+  if (!(value >= least)) throw new Error(`${flag} must be a number of at least ${least}.`);
+  return value;
+}
+
+function local(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+/** The contenders are not the project's own dependencies: they are installed when they are first needed. */
+function installPeers(): void {
+  if (existsSync(local("node_modules"))) return;
+  console.error("Installing the servers to compare with (bench/package.json) …");
+  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: local("."), stdio: "inherit" });
+  if (npm.status !== 0) throw new Error("They could not be installed.");
+}
+
+async function runScenarios(names: readonly string[], effort: Effort): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const name of names) {
+    const scenario = scenarios[name];
+    if (!scenario) continue;
+    effort.progress(`${name}: ${scenario.title}`);
+    const load = startLoad();
+    const found = await scenario.run({ load, startServer }, effort);
+    await load.stop();
+    for (const result of found) console.log(`\n${toTable(result)}`);
+    results.push(...found);
+  }
+  return results;
+}
+
+function save(file: string, { seconds, rounds }: Effort, results: readonly Result[]): void {
+  const machine: Machine = {
+    when: new Date().toISOString().slice(0, 10),
+    node: process.versions.node,
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: cpus().length,
+    pinned,
+    seconds,
+    rounds,
+  };
+  mkdirSync(local("results"), { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+  writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
+  console.log(`Written to ${file}, and as Markdown beside it.`);
+}
+
+try {
+  await main();
+  process.exit(0); // children of a failed scenario end with us
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

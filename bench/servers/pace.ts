@@ -1,0 +1,81 @@
+/**
+ * Where tokens come from when they are not all there at once: the same for every contender.
+ *
+ * @module
+ */
+
+import { tokens } from "./reply.ts";
+
+/** A stream that is being fed. */
+export interface Fed {
+  token(text: string): void;
+  end(): void;
+}
+
+/** Feeds streams until they have had all tokens, or leave. */
+export interface Feeder {
+  add(fed: Fed): void;
+  remove(fed: Fed): void;
+}
+
+/**
+ * A model that works in batches: each step gives one token to each stream. Steps follow one another as fast as
+ * the event loop turns.
+ */
+export function createStepper(): Feeder {
+  const places = new Map<Fed, number>();
+
+  function step(): void {
+    for (const [fed, place] of places) {
+      const token = tokens[place];
+      if (token === undefined) {
+        places.delete(fed);
+        fed.end();
+      } else {
+        places.set(fed, place + 1);
+        fed.token(token);
+      }
+    }
+    if (places.size > 0) setImmediate(step);
+  }
+
+  return {
+    add(fed) {
+      if (places.size === 0) setImmediate(step);
+      places.set(fed, 0);
+    },
+    remove: (fed) => void places.delete(fed),
+  };
+}
+
+const tickMs = 5;
+const gapMs = 50;
+
+/** 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. */
+export function createPacer(): Feeder {
+  const slots = Array.from({ length: gapMs / tickMs }, () => new Set<Fed>());
+  let added = 0;
+  let ticks = 0;
+  let startedAt: number | undefined;
+
+  function tick(): void {
+    const due = Math.floor((performance.now() - (startedAt ?? 0)) / tickMs);
+    for (; ticks < due; ticks++) {
+      const token = tokens[Math.floor(ticks / slots.length) % tokens.length] ?? "";
+      for (const fed of slots[ticks % slots.length] ?? []) fed.token(token);
+    }
+  }
+
+  return {
+    add(fed) {
+      if (startedAt === undefined) {
+        startedAt = performance.now();
+        setInterval(tick, tickMs);
+      }
+      slots[added++ % slots.length]?.add(fed);
+    },
+    remove(fed) {
+      for (const slot of slots) slot.delete(fed);
+    },
+  };
+}

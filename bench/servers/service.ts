@@ -1,0 +1,111 @@
+/**
+ * The whole service: keys, limits, validation, a durable store. Its keys and conversations are made through its
+ * store before it listens: keys have their real budgets, so there must be many.
+ *
+ * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `DATABASE`: a SQLite file; none: memory.
+ * `MODEL`: the address that the relaying twin asks.
+ */
+
+import { serve } from "../../adapters/node.ts";
+import { createOpenAIEngine } from "../../adapters/openai.ts";
+import { createNodeTransport } from "../../adapters/openai-node.ts";
+import { createApiKey } from "../../core/api-keys.ts";
+import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/engine.ts";
+import { createIds, systemRandom } from "../../core/ids.ts";
+import {
+  createMemoryLimiter,
+  createMemoryStore,
+  createService,
+  createTwinList,
+  type Store,
+  systemClock,
+} from "../../core/mod.ts";
+import { createPacer, createStepper, type Feeder } from "./pace.ts";
+import { announce, type Client, tokens, twins } from "./reply.ts";
+
+const done: EngineResult = { finishReason: "stop", usage: null };
+const { KEYS = "100", CONVERSATIONS = "0", TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
+
+const engines: Record<string, TwinEngine> = {
+  /** All tokens are there at once; each is one write. */
+  burst: {
+    async reply(_, output) {
+      for (const token of tokens) output.write(token);
+      return done;
+    },
+  },
+  step: { reply: (_, output) => feed(output, createStepperOnce()) },
+  live: { reply: (_, output) => feed(output, createPacerOnce()) },
+  silent: { reply: (_, output) => untilAborted(output.signal) },
+  relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport(), idleMs: 300_000 }),
+};
+
+const createStepperOnce = once(createStepper);
+const createPacerOnce = once(createPacer);
+
+function once<Value>(create: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= create();
+    return value;
+  };
+}
+
+function feed(output: ReplyOutput, feeder: Feeder): Promise<EngineResult> {
+  return new Promise((resolve) => {
+    const fed = { token: (text: string) => output.write(text), end: () => resolve(done) };
+    feeder.add(fed);
+    output.signal.addEventListener("abort", () => feeder.remove(fed));
+  });
+}
+
+function untilAborted(signal: AbortSignal): Promise<EngineResult> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(done)));
+}
+
+/** Makes the clients: each key has an owner of its own. */
+async function createClients(store: Store): Promise<Client[]> {
+  const newId = createIds(systemClock, systemRandom);
+  const createdAt = Date.now();
+  return Promise.all(
+    Array.from({ length: Number(KEYS) }, async (_, index) => {
+      const owner = `owner-${index}`;
+      const { key, prefix, hash } = createApiKey();
+      const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+      const record = { id: newId("key"), owner, name: "bench", scope: "full_access" as const, prefix, hash };
+      await store.createKey({ ...record, createdAt, ...unused }, 50);
+      const conversations = Array.from({ length: Number(CONVERSATIONS) }, () => newId("conv"));
+      const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
+      const times = { createdAt, updatedAt: createdAt };
+      await Promise.all(
+        conversations.map((id) =>
+          store.createConversation({ id, owner, twinId: "twin-10", ...empty, ...times }),
+        ),
+      );
+      return { key, conversations };
+    }),
+  );
+}
+
+const store = createMemoryStore();
+const limiter = createMemoryLimiter();
+const clients = await createClients(store);
+const service = createService({
+  store,
+  limiter,
+  engines,
+  twins: createTwinList(
+    twins.map((twin) => ({
+      ...twin,
+      engine: TWIN,
+      model: null,
+      temperature: null,
+      access: null,
+      instructions: "",
+    })),
+  ),
+  verifyToken: () => Promise.reject(new Error("The benchmark sends no tokens.")),
+});
+await service.ready();
+const { url } = await serve(service, { port: 0 });
+announce(Number(new URL(url).port), clients);
