@@ -1,0 +1,80 @@
+/**
+ * API keys: making them, and telling one from any other text.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { type RandomBytes, systemRandom } from "./ids.ts";
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const marker = "twin_";
+const secretLength = 43; // 62^43 > 2^256
+const checksumLength = 6; // 62^6 > 2^32
+const prefixLength = 12;
+const pattern = new RegExp(`^${marker}[0-9A-Za-z]{${secretLength + checksumLength}}$`);
+
+/** A new API key: the secret, told once, and what is kept of it. */
+export interface NewApiKey {
+  /** The secret: `twin_`, 43 random base62 characters, 6 of checksum. */
+  readonly key: string;
+  /** Its first 12 characters, to recognize it by. */
+  readonly prefix: string;
+  /** Its SHA-256, in lower-case hexadecimal. */
+  readonly hash: string;
+}
+
+/** Makes an API key of 256 bits of randomness. */
+export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
+  const body = marker + randomText(random, secretLength);
+  const key = body + checksum(body);
+  return { key, prefix: key.slice(0, prefixLength), hash: hashApiKey(key) };
+}
+
+/** What a key is stored and looked up by: its SHA-256 in lower-case hexadecimal. */
+export function hashApiKey(key: string): string {
+  return bytesToHex(sha256(utf8ToBytes(key)));
+}
+
+/** Whether a text can be an API key at all: its length, characters and checksum. */
+export function isWellFormedApiKey(text: string): boolean {
+  return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
+}
+
+function randomText(random: RandomBytes, length: number): string {
+  const bytes = new Uint8Array(64);
+  let text = "";
+  while (text.length < length) {
+    for (const byte of random(bytes)) {
+      // 248 is the largest multiple of 62 in a byte: above it, some characters would come up more often.
+      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % alphabet.length);
+    }
+  }
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = "";
+  for (let count = 0; count < checksumLength; count++) {
+    digits = alphabet.charAt(rest % alphabet.length) + digits;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return digits;
+}
+
+/** The CRC-32 of IEEE 802.3 of an ASCII text, as an unsigned number. */
+function crc32(text: string): number {
+  let crc = -1;
+  for (let index = 0; index < text.length; index++) {
+    crc = (crc >>> 8) ^ (crcTable[(crc ^ text.charCodeAt(index)) & 255] ?? 0);
+  }
+  return ~crc >>> 0;
+}
+
+const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});

@@ -1,0 +1,213 @@
+/**
+ * Who a request comes from: its credentials, the key they name, and the errors that ask for better ones.
+ *
+ * @module
+ */
+
+import { LRUCache } from "lru-cache";
+import { hashApiKey, isWellFormedApiKey } from "./api-keys.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { ApiError } from "./errors.ts";
+import { type Log, noLog } from "./log.ts";
+import type { ApiKeyRecord, Scope, Store } from "./store.ts";
+
+/** Header fields to read from. A field that was sent several times is one value, joined with commas. */
+export interface HeaderFields {
+  get(name: string): string | null;
+}
+
+/**
+ * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Whether it is a good one
+ * is not looked at.
+ *
+ * @throws {ApiError} `missing_credentials` if there is none, `invalid_request` if a header was sent twice or the
+ * two name different keys.
+ */
+export function readApiKey(headers: HeaderFields): string {
+  const { bearer, apiKey } = readCredentials(headers);
+  const key = bearer ?? apiKey;
+  if (key !== undefined) return key;
+  throw missingCredentials('Send an API key, as "Authorization: Bearer <key>" or as "X-API-Key: <key>".');
+}
+
+/**
+ * The JWT of a request, from `Authorization: Bearer <token>`. Whether it is a good one is not looked at.
+ *
+ * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is only an API key,
+ * `invalid_request` if a header was sent twice or an API key contradicts the token.
+ */
+export function readToken(headers: HeaderFields): string {
+  const { bearer, apiKey } = readCredentials(headers);
+  if (bearer !== undefined) return bearer;
+  if (apiKey !== undefined)
+    throw invalidToken("An API key is not accepted here: send a JWT as Bearer token.");
+  throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
+}
+
+function readCredentials(headers: HeaderFields): { bearer?: string; apiKey?: string } {
+  const authorization = readSingle(headers, "Authorization");
+  const apiKey = readSingle(headers, "X-API-Key");
+  const bearer = authorization && readBearer(authorization);
+  if (bearer && apiKey && bearer !== apiKey) {
+    throw new ApiError("invalid_request", "Authorization and X-API-Key differ: send one of them.");
+  }
+  return { ...(bearer && { bearer }), ...(apiKey && { apiKey }) };
+}
+
+/** A field's value, or undefined if it is absent or empty. */
+function readSingle(headers: HeaderFields, name: string): string | undefined {
+  const value = headers.get(name);
+  if (value === null) return undefined;
+  // No credential accepted here holds a comma, so one means that several values were joined.
+  if (value.includes(",")) {
+    throw new ApiError("invalid_request", `Send one credential in one ${name} header.`);
+  }
+  return trimBlanks(value) || undefined;
+}
+
+/**
+ * The token of `Bearer <token>`. Another scheme is no credential for this service, as RFC 6750 section 3.1 has
+ * it: undefined, like an absent token.
+ */
+function readBearer(authorization: string): string | undefined {
+  const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1];
+  return token && (trimBlanks(token) || undefined);
+}
+
+// Only what HTTP calls optional white space. String.prototype.trim would also take NBSP and its like, and so
+// accept a key that was never issued.
+function trimBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, "");
+}
+
+const challenge = 'Bearer realm="twins"';
+
+/** 401: the request carries no credential. */
+export function missingCredentials(message: string): ApiError {
+  return new ApiError("missing_credentials", message, { headers: { "WWW-Authenticate": challenge } });
+}
+
+/** 401: the key is malformed, unknown, expired or revoked. Which of these is not told. */
+export function invalidApiKey(): ApiError {
+  return new ApiError("invalid_api_key", "The API key is not valid.", { headers: refusal() });
+}
+
+/** 401: the JWT is not accepted. */
+export function invalidToken(message: string, options?: { readonly cause?: unknown }): ApiError {
+  return new ApiError("invalid_token", message, { headers: refusal(), cause: options?.cause });
+}
+
+function refusal(): Readonly<Record<string, string>> {
+  return { "WWW-Authenticate": `${challenge}, error="invalid_token"` };
+}
+
+/** 403: the key's scope does not permit this. */
+export function insufficientScope(needed: Scope): ApiError {
+  return new ApiError("insufficient_scope", `This needs an API key with the scope ${needed}.`, {
+    headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope", scope="${needed}"` },
+  });
+}
+
+/** Whether a key of scope `held` may do what needs `needed`. */
+export function scopePermits(held: Scope, needed: Scope): boolean {
+  return held === "full_access" || held === needed;
+}
+
+/** Options of {@link createKeyring}. */
+export interface KeyringOptions {
+  readonly store: Pick<Store, "findKey" | "touchKey">;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** How many keys are remembered between requests. Default 10,000. */
+  readonly maxKeys?: number;
+}
+
+/** Tells whose request it is. */
+export interface Keyring {
+  /**
+   * The record of the key that a request carries.
+   *
+   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown,
+   * expired or revoked. What the store throws is passed on.
+   */
+  authenticate(headers: HeaderFields): Promise<ApiKeyRecord>;
+  /** Makes the next use of a key ask the store. To be called once the store knows of its revocation. */
+  forget(hash: string): void;
+}
+
+/** How long a look-up is good for: the time within which other processes notice a revocation. */
+const maxAgeMs = 5_000;
+/** How often, at most, the store is told that a key was used. */
+const touchIntervalMs = 60_000;
+
+interface Lookup {
+  readonly record: ApiKeyRecord;
+  /** When the look-up began: what it found may have changed since. */
+  readonly at: number;
+}
+
+/**
+ * Looks keys up and remembers them for 5 seconds. Unknown keys are not remembered: the checksum already keeps
+ * typing errors from the store, and whoever makes keys up can make up ever new ones.
+ */
+export function createKeyring(options: KeyringOptions): Keyring {
+  const { store, clock = systemClock, log = noLog, maxKeys = 10_000 } = options;
+  const lookups = new LRUCache<string, Lookup>({ max: maxKeys });
+  const touches = new LRUCache<string, number>({ max: maxKeys });
+  const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
+
+  function find(hash: string): ApiKeyRecord | Promise<ApiKeyRecord | undefined> {
+    const known = lookups.get(hash);
+    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record;
+    const running = flights.get(hash);
+    if (running) return running;
+    const at = clock.now();
+    const flight = store
+      .findKey(hash)
+      .then((record) => {
+        // A flight that was forgotten on its way may have seen the key as it was before its revocation.
+        if (record && flights.get(hash) === flight) lookups.set(hash, { record, at });
+        return record;
+      })
+      .finally(() => {
+        if (flights.get(hash) === flight) flights.delete(hash);
+      });
+    flights.set(hash, flight);
+    return flight;
+  }
+
+  function touch(record: ApiKeyRecord, now: number): void {
+    // The record's own time is what other processes noted; ours also covers a store that failed to note it.
+    const lastTimes = [record.lastUsedAt, touches.get(record.hash)];
+    if (lastTimes.some((last) => typeof last === "number" && isWithin(touchIntervalMs, last, now))) return;
+    touches.set(record.hash, now);
+    store.touchKey(record.owner, record.id, now).catch((error: unknown) => {
+      log("warn", "noting the use of an API key failed", { keyId: record.id, error });
+    });
+  }
+
+  return {
+    async authenticate(headers) {
+      const key = readApiKey(headers);
+      if (!isWellFormedApiKey(key)) throw invalidApiKey();
+      const record = await find(hashApiKey(key));
+      const now = clock.now();
+      if (!record || !isLive(record, now)) throw invalidApiKey();
+      touch(record, now);
+      return record;
+    },
+    forget(hash) {
+      lookups.delete(hash);
+      flights.delete(hash);
+    },
+  };
+}
+
+/** Whether less than `milliseconds` have passed. After a step back of the clock nobody knows: no. */
+function isWithin(milliseconds: number, since: number, now: number): boolean {
+  return now >= since && now - since < milliseconds;
+}
+
+function isLive(record: ApiKeyRecord, now: number): boolean {
+  return record.revokedAt === null && (record.expiresAt === null || now < record.expiresAt);
+}

@@ -1,0 +1,191 @@
+/**
+ * Public keys from a JWKS address (RFC 7517 section 5), fetched when needed and kept for a while.
+ *
+ * @module
+ */
+
+import type { JWK } from "jose";
+import type { Clock } from "./clock.ts";
+import { ApiError } from "./errors.ts";
+import { type PublicKey, toPublicKey } from "./jwk.ts";
+import type { Log } from "./log.ts";
+
+/** What a token's header says of its key. */
+export interface KeyHint {
+  readonly alg: string;
+  readonly kid: string | undefined;
+}
+
+/** Keys to try on a token. */
+export interface PublicKeySource {
+  /** The keys at hand that may have signed the token. */
+  find(hint: KeyHint): Promise<readonly PublicKey[]>;
+  /** The keys that may have signed it once the source was asked again. To be tried when those at hand did not fit. */
+  findNewer(hint: KeyHint): Promise<readonly PublicKey[]>;
+}
+
+/** Options of {@link createJwksSource}. */
+export interface JwksOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** Keys are asked for again after this time, so that a withdrawn one is noticed. */
+const refreshAfterMs = 600_000;
+/** Keys stay usable for this time while the address is down. */
+const usableForMs = 3_600_000;
+/** The least time between two fetches that unknown keys or failures ask for. */
+const pauseMs = 30_000;
+const timeoutMs = 3_000;
+const maxBytes = 512 * 1024;
+
+interface KeySet {
+  readonly keys: readonly PublicKey[];
+  readonly fetchedAt: number;
+}
+
+/**
+ * Fetches a JWKS document at its first use. Fetches never run side by side, and not more than once in 30 seconds
+ * for keys that are not in the document or after a failure.
+ */
+export function createJwksSource(options: JwksOptions): PublicKeySource {
+  const { url, clock, log } = options;
+  let current: KeySet | undefined;
+  let attempt: { readonly at: number; failed: boolean } | undefined;
+  let flight: Promise<void> | undefined;
+
+  function refresh(): Promise<void> {
+    flight ??= fetchAnew().finally(() => {
+      flight = undefined;
+    });
+    return flight;
+  }
+
+  async function fetchAnew(): Promise<void> {
+    const at = clock.now();
+    const started = { at, failed: false };
+    attempt = started;
+    try {
+      current = { keys: await fetchKeys(options), fetchedAt: at };
+    } catch (error) {
+      started.failed = true;
+      log("warn", "fetching the JWKS document failed", { url, error });
+    }
+  }
+
+  /** Milliseconds until the address may be asked again. */
+  function pauseLeft(): number {
+    const elapsed = attempt ? clock.now() - attempt.at : pauseMs;
+    // A clock that stepped back must not lengthen the pause: nobody knows how much of it has passed.
+    return elapsed < 0 ? 0 : Math.max(0, pauseMs - elapsed);
+  }
+
+  async function refreshIfDue(): Promise<void> {
+    if (flight || pauseLeft() === 0) await refresh();
+  }
+
+  function unavailable(): ApiError {
+    const seconds = Math.max(1, Math.ceil(pauseLeft() / 1000));
+    return new ApiError("unavailable", "Tokens cannot be verified right now; try again later.", {
+      headers: { "Retry-After": String(seconds) },
+    });
+  }
+
+  return {
+    async find(hint) {
+      const age = current ? clock.now() - current.fetchedAt : Number.POSITIVE_INFINITY;
+      if (age < 0 || age >= refreshAfterMs) await refreshIfDue();
+      if (!current || clock.now() - current.fetchedAt >= usableForMs) throw unavailable();
+      return matching(current.keys, hint);
+    },
+    async findNewer(hint) {
+      if (hint.kid !== undefined && current?.keys.some((key) => key.jwk.kid === hint.kid)) return [];
+      await refreshIfDue();
+      // The missing key may be one that the address would tell of, were it up.
+      if (!current || attempt?.failed) throw unavailable();
+      return matching(current.keys, hint);
+    },
+  };
+}
+
+/** Keys of the token's `kid`; keys without one, and all keys where the token has none, may be it too. */
+function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): PublicKey[] {
+  const fitting = keys.filter((key) => key.algorithms.includes(alg));
+  if (kid === undefined) return fitting;
+  const named = fitting.filter((key) => key.jwk.kid === kid);
+  return named.length > 0 ? named : fitting.filter((key) => key.jwk.kid === undefined);
+}
+
+async function fetchKeys(options: JwksOptions): Promise<PublicKey[]> {
+  const controller = new AbortController();
+  let callOff = (): void => {};
+  const timeout = new Promise<never>((_, reject) => {
+    callOff = options.clock.after(timeoutMs, () => {
+      const error = new Error(`no answer within ${timeoutMs} ms`);
+      controller.abort(error);
+      reject(error);
+    });
+  });
+  try {
+    const text = await Promise.race([download(options, controller.signal), timeout]);
+    return readKeys(text);
+  } finally {
+    callOff();
+  }
+}
+
+async function download({ url, fetch, log }: JwksOptions, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, {
+    headers: { Accept: "application/jwk-set+json, application/json" },
+    redirect: "manual", // where keys come from is the operator's word alone
+    signal,
+  });
+  if (response.status !== 200 || !response.body) {
+    await response.body?.cancel();
+    throw new Error(`status ${response.status}`);
+  }
+  return await readCapped(response.body.getReader(), signal, log);
+}
+
+async function readCapped(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal,
+  log: Log,
+): Promise<string> {
+  // Aborting the fetch does not always reach a body that is being read (Node 20).
+  const onAbort = () => {
+    reader.cancel(signal.reason).catch((error: unknown) => {
+      log("debug", "the JWKS answer had ended before it was cut off", { error });
+    });
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let size = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      size += part.value.byteLength;
+      if (size > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
+      text += decoder.decode(part.value, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (!signal.aborted) await reader.cancel(error);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function readKeys(text: string): PublicKey[] {
+  const document: unknown = JSON.parse(text);
+  if (!isObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
+  // Keys of an unknown kind are to be ignored (RFC 7517 section 5).
+  return document.keys.flatMap((jwk: unknown) => (isObject(jwk) ? (toPublicKey(jwk as JWK) ?? []) : []));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

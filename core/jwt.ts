@@ -1,0 +1,212 @@
+/**
+ * JSON Web Tokens: whose they are, if they are good, and signing one to try things out.
+ *
+ * @module
+ */
+
+import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { invalidToken } from "./auth.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { ApiError } from "./errors.ts";
+import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
+import { createJwksSource, type KeyHint } from "./jwks.ts";
+import { type Log, noLog } from "./log.ts";
+
+/** The owner (`sub`) that a token speaks for. Rejects with an {@link ApiError} if the token is not accepted. */
+export type VerifyToken = (token: string) => Promise<string>;
+
+/** The fewest bytes of a secret: as many as HS256 puts out (RFC 7518 section 3.2). */
+export const minSecretBytes = 32;
+
+/** Options of {@link createJwtVerifier}: exactly one of `secret`, `publicKey` and `jwksUrl`, and what is common. */
+export interface JwtVerifierOptions {
+  /** A secret of at least 32 bytes, for HS256. */
+  readonly secret?: string | undefined;
+  /** A public key, as `readPublicKey` reads it. */
+  readonly publicKey?: PublicKey | undefined;
+  /** The address of a JWKS document. */
+  readonly jwksUrl?: string | undefined;
+  /** The `iss` that a token must have. Default: any or none. */
+  readonly issuer?: string | undefined;
+  /** The `aud` that a token must have, alone or among others. Default: any or none. */
+  readonly audience?: string | undefined;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** What fetches the JWKS document. Default: the runtime's `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+const maxTokenBytes = 8 * 1024;
+const toleranceSeconds = 30;
+const maxTime = 253_402_300_799; // the last second of the year 9999
+
+/** A key as the JOSE library takes it: a secret's bytes, or a public key. */
+type Key = Uint8Array | JWK;
+
+interface KeySource {
+  /** The values of `alg` that can be right. */
+  readonly algorithms: readonly string[];
+  find(hint: KeyHint): Promise<readonly Key[]>;
+  findNewer(hint: KeyHint): Promise<readonly Key[]>;
+}
+
+/**
+ * Makes a function that verifies a token and tells its owner.
+ *
+ * A token is accepted if its signature is good under the configured key and algorithms, it has not expired
+ * (`exp`, required), is valid already (`nbf`, `iat`), within 30 seconds of tolerance, names an owner (`sub`, 1 to
+ * 255 printable characters), and has the configured `iss` and `aud`. Keys that a token brings along (`jwk`, `jku`,
+ * `x5u`, `x5c`) are never used.
+ *
+ * The function rejects with `invalid_token`, or with `unavailable` while the JWKS address cannot be reached.
+ *
+ * @throws {TypeError} if not exactly one kind of key is given, or the secret is too short.
+ */
+export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
+  const { issuer, audience, clock = systemClock, log = noLog } = options;
+  const source = keySource(options, clock, log);
+
+  async function verifyWith(
+    keys: readonly Key[],
+    token: string,
+    alg: string,
+  ): Promise<JWTPayload | undefined> {
+    const checks = {
+      algorithms: [alg],
+      requiredClaims: ["exp", "sub"],
+      clockTolerance: toleranceSeconds,
+      currentDate: new Date(clock.now()),
+      ...(issuer !== undefined && { issuer }),
+      ...(audience !== undefined && { audience }),
+    };
+    for (const key of keys) {
+      try {
+        return (await jwtVerify(token, key, checks)).payload;
+      } catch (error) {
+        if (error instanceof errors.JWSSignatureVerificationFailed) continue;
+        if (error instanceof errors.JOSEError) throw refusal(error);
+        // One broken key of a JWKS document must not stand in the way of the others.
+        log("warn", "a key for tokens cannot be used", { error });
+      }
+    }
+    return undefined;
+  }
+
+  return async (token) => {
+    const hint = readHint(token, source.algorithms);
+    const payload =
+      (await verifyWith(await source.find(hint), token, hint.alg)) ??
+      (await verifyWith(await source.findNewer(hint), token, hint.alg));
+    if (!payload) throw invalidToken(notSignedForUs);
+    return readOwner(payload, Math.floor(clock.now() / 1000));
+  };
+}
+
+function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySource {
+  const { secret, publicKey, jwksUrl } = options;
+  if ([secret, publicKey, jwksUrl].filter((source) => source !== undefined).length !== 1) {
+    throw new TypeError("Exactly one of secret, publicKey and jwksUrl must be given.");
+  }
+  if (secret !== undefined) return fixedKey(secretBytes(secret), ["HS256"]);
+  if (publicKey) return fixedKey(publicKey.jwk, publicKey.algorithms);
+
+  // Looked up at each call, so that a fetch put in place later counts too.
+  const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
+  const jwks = createJwksSource({ url: jwksUrl ?? "", clock, log, fetch });
+  return {
+    algorithms: asymmetricAlgorithms,
+    find: async (hint) => (await jwks.find(hint)).map((key) => key.jwk),
+    findNewer: async (hint) => (await jwks.findNewer(hint)).map((key) => key.jwk),
+  };
+}
+
+function fixedKey(key: Key, algorithms: readonly string[]): KeySource {
+  return { algorithms, find: async () => [key], findNewer: async () => [] };
+}
+
+function secretBytes(secret: string): Uint8Array {
+  const bytes = new TextEncoder().encode(secret);
+  if (bytes.byteLength < minSecretBytes) {
+    throw new TypeError(`The secret must have at least ${minSecretBytes} bytes.`);
+  }
+  return bytes;
+}
+
+const notSignedForUs = "The token is not valid: it must be a JWT signed with a key that is accepted here.";
+
+/** What a token's header says, if the token has its form and an algorithm that can be right. */
+function readHint(token: string, algorithms: readonly string[]): KeyHint {
+  if (token.length > maxTokenBytes) throw invalidToken(`The token is longer than ${maxTokenBytes} bytes.`);
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken("The token is not a signed JWT.");
+  const { alg, kid, crit } = readHeader(token);
+  // Extensions that must be understood: none is.
+  if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
+  if (typeof alg !== "string" || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
+  return { alg, kid: typeof kid === "string" ? kid : undefined };
+}
+
+function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
+  try {
+    return decodeProtectedHeader(token);
+  } catch (cause) {
+    throw invalidToken("The token is not a signed JWT.", { cause });
+  }
+}
+
+// The signature is checked before the claims, so only the bearer of a genuine token learns what is wrong with it.
+function refusal(cause: errors.JOSEError): ApiError {
+  if (cause instanceof errors.JWTExpired) return invalidToken("The token has expired.", { cause });
+  if (cause instanceof errors.JWTClaimValidationFailed) {
+    return invalidToken(`The token's "${cause.claim}" claim is missing or not accepted here.`, { cause });
+  }
+  return invalidToken(notSignedForUs, { cause });
+}
+
+function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): string {
+  if (exp > maxTime) throw invalidToken('The token\'s "exp" claim is not a date.');
+  if (iat > nowSeconds + toleranceSeconds) throw invalidToken("The token was issued in the future.");
+  if (!isOwnerName(sub)) {
+    throw invalidToken('The token\'s "sub" claim must be a string of 1 to 255 printable characters.');
+  }
+  return sub;
+}
+
+/** Whether a value can name an owner: 1 to 255 characters, all printable, not all of them blank. */
+export function isOwnerName(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,255}$/u.test(value) &&
+    value.trim() !== ""
+  );
+}
+
+/** What {@link signToken} puts into a token. */
+export interface SignTokenOptions {
+  /** At least 32 bytes. */
+  readonly secret: string;
+  /** The owner that the token speaks for. */
+  readonly sub: string;
+  readonly expiresInSeconds: number;
+  readonly issuer?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly clock?: Clock;
+}
+
+/**
+ * Signs a token with HS256.
+ *
+ * @throws {TypeError} if the secret is too short or `sub` cannot name an owner.
+ */
+export async function signToken(options: SignTokenOptions): Promise<string> {
+  const { secret, sub, expiresInSeconds, issuer, audience, clock = systemClock } = options;
+  if (!isOwnerName(sub)) throw new TypeError("sub must have 1 to 255 printable characters.");
+  const now = Math.floor(clock.now() / 1000);
+  const token = new SignJWT({
+    sub,
+    ...(issuer !== undefined && { iss: issuer }),
+    ...(audience !== undefined && { aud: audience }),
+    iat: now,
+    exp: now + expiresInSeconds,
+  });
+  return await token.setProtectedHeader({ alg: "HS256", typ: "JWT" }).sign(secretBytes(secret));
+}
