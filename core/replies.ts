@@ -66,6 +66,9 @@ const sweepMs = 2000;
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
+/** No instance has this name. */
+const nobody = "";
+
 export function createReplies(options: RepliesOptions): Replies {
   const { store, engines, clock, log, newId } = options;
   const context: ProducerContext = {
@@ -86,9 +89,14 @@ export function createReplies(options: RepliesOptions): Replies {
     running.set(producer.id, { producer, done });
   }
 
-  /** Ends the replies whose producers have died. Another process that does the same does no harm. */
+  /**
+   * Ends the replies whose producers have died. Another process that does the same does no harm. Our own
+   * name on a lease does not say that we run the reply: its beginning may have reached the store, and the
+   * answer not us.
+   */
   async function endAbandoned(expiredBefore: number): Promise<void> {
-    for (const reply of await store.findAbandonedReplies(expiredBefore, context.holder)) {
+    for (const reply of await store.findAbandonedReplies(expiredBefore, nobody)) {
+      if (running.has(reply.id)) continue;
       const completedAt = clock.now();
       const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
       if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });

@@ -1,0 +1,96 @@
+/**
+ * What the tests of replies share: a conversation with a twin whose engine the test plays itself.
+ */
+
+import { createMemoryStore, createTwinList, type MessageResource, type ServiceOptions } from "../core/mod.ts";
+import { createManualClock } from "./clock.ts";
+import { type EventReader, readEvents } from "./event-reader.ts";
+import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";
+import { createScriptedEngine, type ScriptedEngine } from "./scripted-engine.ts";
+
+export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock" | "store"> {
+  readonly engine: ScriptedEngine;
+  /** A key of full access, and the conversation that was made with it. */
+  readonly key: string;
+  readonly conversationId: string;
+  readonly fixture: Fixture;
+  /** POST to a path below the conversation. */
+  post(path: string, body?: unknown, headers?: HeadersInit): Promise<Response>;
+  /** GET of a path below the conversation. */
+  get(path: string, headers?: HeadersInit): Promise<Response>;
+  send(content?: string, headers?: HeadersInit): Promise<Response>;
+  stream(content?: string, headers?: HeadersInit): Promise<EventReader>;
+  resume(messageId: string, after?: number): Promise<EventReader>;
+  message(id: string): Promise<MessageResource>;
+  status(): Promise<string>;
+  /** Another service on the same store, engine and clock: a second process, or the next one. */
+  another(options?: Partial<ServiceOptions>): Promise<Chat>;
+}
+
+export async function openChat(
+  transport: Transport,
+  options: Partial<ServiceOptions> & { readonly engine?: ScriptedEngine } = {},
+): Promise<Chat> {
+  const { engine = createScriptedEngine(), store = createMemoryStore(), ...rest } = options;
+  const clock = createManualClock(startOfTests);
+  const all = {
+    twins: createTwinList([newTwin({ id: "scripted", engine: "scripted" })]),
+    engines: { scripted: engine },
+    store,
+    ...rest,
+  };
+  const fixture = await openFixture(transport, all, clock);
+  const key = await fixture.key();
+  const conversationId = await fixture.conversation(key, "scripted");
+  return chatOn(fixture, { transport, engine, key, conversationId, options: all });
+}
+
+interface Setting {
+  readonly transport: Transport;
+  readonly engine: ScriptedEngine;
+  readonly key: string;
+  readonly conversationId: string;
+  readonly options: Partial<ServiceOptions>;
+}
+
+function chatOn(fixture: Fixture, setting: Setting): Chat {
+  const { transport, engine, key, conversationId } = setting;
+  const root = `/conversations/${conversationId}`;
+  const chat: Chat = {
+    fixture,
+    engine,
+    key,
+    conversationId,
+    service: fixture.service,
+    clock: fixture.clock,
+    store: fixture.store,
+    post: (path, body, headers) => fixture.call("POST", root + path, key, body, headers),
+    get: (path, headers) => fixture.call("GET", root + path, key, undefined, headers),
+    send: (content = "Hello?", headers) => chat.post("/messages", { content }, headers),
+    stream: async (content = "Hello?", headers) =>
+      readEvents(await chat.post("/messages/stream", { content }, headers)),
+    resume: async (messageId, after) =>
+      readEvents(
+        await chat.get(`/messages/${messageId}/stream${after === undefined ? "" : `?after=${after}`}`),
+      ),
+    message: async (id) => dataOf(await chat.get(`/messages/${id}`)),
+    status: async () => (await dataOf<{ status: string }>(await chat.get(""))).status,
+    async another(options = {}) {
+      const all = { ...setting.options, ...options };
+      return chatOn(await openFixture(transport, all, fixture.clock), { ...setting, options: all });
+    },
+    async [Symbol.asyncDispose]() {
+      const disposed = fixture[Symbol.asyncDispose]();
+      await fixture.clock.advance(20_000); // more than a shutdown waits for anything
+      await disposed;
+    },
+  };
+  return chat;
+}
+
+/** The id of the reply that a stream's first event names. */
+export async function acceptedId(stream: EventReader): Promise<string> {
+  const { data } = await stream.next();
+  if (data.type !== "progress") throw new Error(`The first event is ${data.type}.`);
+  return String(data.progress.messageId);
+}

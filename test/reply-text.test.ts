@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ReplyText, splitsSurrogatePair } from "../core/reply-text.ts";
+
+/** What a reply's text is, read plainly: well-formed, without NUL. */
+function plain(written: string): string {
+  return written.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+function write(parts: readonly string[]): ReplyText {
+  const text = new ReplyText();
+  for (const part of parts) text.append(part);
+  text.end();
+  return text;
+}
+
+// Half surrogate pairs and NUL are as likely as anything else.
+const parts = fc.array(
+  fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.constantFrom("\ud83d", "\ude00", "😀", "\0", "\u2028", "a".repeat(4095), "é".repeat(5000)),
+  ),
+  { maxLength: 20 },
+);
+
+test("text is the same however it was split when it was written", () => {
+  fc.assert(
+    fc.property(parts, (written) => {
+      assert.equal(write(written).toString(), plain(written.join("")));
+    }),
+  );
+});
+
+test("a slice is the slice of the whole text", () => {
+  fc.assert(
+    fc.property(parts, fc.nat(30_000), fc.nat(30_000), (written, one, other) => {
+      const [from, to] = [Math.min(one, other), Math.max(one, other)];
+      const text = write(written);
+      assert.equal(text.slice(from, to), plain(written.join("")).slice(from, to));
+    }),
+  );
+});
+
+test("what can be read is at no time half a surrogate pair", () => {
+  fc.assert(
+    fc.property(parts, (written) => {
+      const text = new ReplyText();
+      for (const part of written) {
+        text.append(part);
+        assert.ok(text.toString().isWellFormed());
+        assert.equal(text.toString().length, text.length);
+      }
+    }),
+  );
+});
+
+test("what was read once never changes", () => {
+  fc.assert(
+    fc.property(parts, (written) => {
+      const text = new ReplyText();
+      for (const part of written) {
+        const before = text.toString();
+        text.append(part);
+        assert.ok(text.toString().startsWith(before));
+      }
+    }),
+  );
+});
+
+test("half a pair at the end becomes a replacement character", () => {
+  const text = new ReplyText();
+  text.append("a\ud83d");
+  assert.equal(text.toString(), "a");
+  text.end();
+  assert.equal(text.toString(), "a\ufffd");
+});
+
+test("a pair that arrives in two halves is whole", () => {
+  const text = new ReplyText();
+  text.append("\ud83d");
+  text.append("\ude00");
+  assert.equal(text.toString(), "😀");
+});
+
+test("an offset splits a surrogate pair only between its halves", () => {
+  const text = write(["a😀b"]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((offset) => splitsSurrogatePair(text, offset)),
+    [false, false, true, false, false],
+  );
+});

@@ -1,0 +1,56 @@
+/**
+ * An engine whose every step a test decides.
+ */
+
+import type { EngineProgress, EngineResult, Turn, TwinEngine } from "../core/mod.ts";
+
+/** One reply that the engine was asked for. */
+export interface Run {
+  readonly turn: Turn;
+  readonly signal: AbortSignal;
+  /** Resolves once the signal aborts. */
+  readonly aborted: Promise<void>;
+  write(text: string): void;
+  progress(progress: EngineProgress): void;
+  finish(result?: Partial<EngineResult>): void;
+  fail(error: unknown): void;
+}
+
+export interface ScriptedEngine extends TwinEngine {
+  /** How many replies it was asked for. */
+  readonly asked: number;
+  /** The next reply that it is asked for, or was and nobody took note. */
+  next(): Promise<Run>;
+}
+
+export function createScriptedEngine(): ScriptedEngine {
+  const runs: Run[] = [];
+  const waiting: ((run: Run) => void)[] = [];
+  let asked = 0;
+
+  return {
+    get asked() {
+      return asked;
+    },
+    reply(turn, output) {
+      asked++;
+      return new Promise((resolve, reject) => {
+        const run: Run = {
+          turn,
+          signal: output.signal,
+          aborted: new Promise((done) => output.signal.addEventListener("abort", () => done())),
+          write: (text) => output.write(text),
+          progress: (progress) => output.progress(progress),
+          finish: (result) => resolve({ finishReason: "stop", usage: null, ...result }),
+          fail: reject,
+        };
+        const take = waiting.shift();
+        if (take) take(run);
+        else runs.push(run);
+      });
+    },
+    async next() {
+      return runs.shift() ?? new Promise((resolve) => waiting.push(resolve));
+    },
+  };
+}
