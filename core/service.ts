@@ -173,8 +173,8 @@ export function createService(options: ServiceOptions): Service {
   ): Promise<Answer> {
     const { request, requestId } = current;
     current.route = route;
-    if (route.credential !== "none") await ready();
     const { owner, key, rate } = await admit(current, route);
+    if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
     if (route.idempotency === "refused") refuseIdempotencyKey(request);
     const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route.query, search);

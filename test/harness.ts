@@ -23,7 +23,8 @@ import { assertConforms } from "./conformance.ts";
 /** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
 export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-const secret = "a secret for tests, 32 bytes long or more";
+/** What tokens for the fixtures are signed with. */
+export const fixtureSecret = "a secret for tests, 32 bytes long or more";
 
 /** One way to reach a service. */
 export interface Transport {
@@ -123,7 +124,7 @@ export async function openFixture(
     twins: createTwinList(twins),
     engines: { echo: createEchoEngine() },
     limiter: createMemoryLimiter({ clock }),
-    verifyToken: createJwtVerifier({ secret, clock }),
+    verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
     ...options,
   });
@@ -154,7 +155,8 @@ export async function openFixture(
         ...(json !== undefined && { body: json }),
       });
     },
-    token: (owner = "alice") => signToken({ secret, sub: owner, expiresInSeconds: 3600, clock }),
+    token: (owner = "alice") =>
+      signToken({ secret: fixtureSecret, sub: owner, expiresInSeconds: 3600, clock }),
     async key(scope = "full_access", owner = "alice") {
       const response = await fixture.call("POST", "/auth/api-keys", await fixture.token(owner), {
         name: "test",

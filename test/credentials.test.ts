@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { SignJWT } from "jose";
+import { createApiKey } from "../core/api-keys.ts";
+import { type ApiKeyResource, type CreatedApiKeyResource, createMemoryStore } from "../core/mod.ts";
+import { routes } from "../core/routes.ts";
+import { StoreUnavailable } from "../core/store.ts";
+import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "./harness.ts";
+
+const ofKeys = routes.filter((route) => route.credential === "api_key");
+const ofTokens = routes.filter((route) => route.credential === "token");
+const challenge = 'Bearer realm="twins"';
+
+for (const transport of transports) {
+  describe(`credentials, ${transport.name}`, () => {
+    test("a key is taken from either header, whatever the scheme's case, and from both if they agree", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      const accepted: Record<string, string>[] = [
+        { Authorization: `Bearer ${key}` },
+        { Authorization: `bearer ${key}` },
+        { Authorization: `BEARER \t ${key}` },
+        { "X-API-Key": key },
+        { "X-API-Key": ` \t${key}\t ` },
+        { Authorization: `Bearer ${key}`, "X-API-Key": key },
+      ];
+      for (const headers of accepted) {
+        const response = await fixture.send("/api/v1/twins", { headers });
+        assert.equal(response.status, 200, JSON.stringify(headers));
+      }
+    });
+
+    test("a key is taken from no other place", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const elsewhere: [string, RequestInit][] = [
+        [`?api_key=${key}&key=${key}&access_token=${key}&X-API-Key=${key}`, {}],
+        ["", { headers: { Cookie: `X-API-Key=${key}; Authorization=Bearer ${key}` } }],
+        ["", { headers: { "Proxy-Authorization": `Bearer ${key}`, "Api-Key": key } }],
+        ["", { headers: { Authorization: key } }],
+        ["", { headers: { Authorization: `Basic ${btoa(`${key}:`)}` } }],
+        ["", { headers: { Authorization: `Bearer${key}` } }],
+        ["", { headers: { Authorization: "Bearer", "X-API-Key": "" } }],
+        [
+          "",
+          {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ twinId: "echo", key, access_token: key }),
+          },
+        ],
+      ];
+      for (const [query, init] of elsewhere) {
+        const response = await fixture.send(`/api/v1/conversations${query}`, init);
+        assert.equal(response.status, 401, query + JSON.stringify(init));
+        assert.equal(response.headers.get("www-authenticate"), challenge);
+        assert.equal((await errorOf(response)).code, "missing_credentials");
+      }
+    });
+
+    test("contradicting or repeated credentials are refused", async () => {
+      await using fixture = await openFixture(transport);
+      const [one, other] = [await fixture.key(), await fixture.key()];
+      const twice = (name: string) =>
+        new Headers([
+          [name, name === "Authorization" ? `Bearer ${one}` : one],
+          [name, name === "Authorization" ? `Bearer ${one}` : one],
+        ]);
+      const ambiguous: HeadersInit[] = [
+        { Authorization: `Bearer ${one}`, "X-API-Key": other },
+        { Authorization: `Bearer ${one}`, "X-API-Key": "nonsense" },
+        twice("Authorization"),
+        twice("X-API-Key"),
+      ];
+      for (const headers of ambiguous) {
+        const response = await fixture.send("/api/v1/twins", { headers });
+        assert.equal(response.status, 400);
+        assert.equal((await errorOf(response)).code, "invalid_request");
+        assert.equal(response.headers.get("ratelimit"), null);
+      }
+    });
+
+    test("unknown, malformed, expired and revoked keys get one identical 401", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const [expired, revoked, good] = [
+        await createKey(fixture, token, { name: "expired", expiresInDays: 1 }),
+        await createKey(fixture, token, { name: "revoked" }),
+        await fixture.key("read_only"),
+      ];
+      fixture.clock.step(24 * 3600 * 1000);
+      await fixture.call("DELETE", `/auth/api-keys/${revoked.id}`, await fixture.token());
+      const refused = [
+        expired.key,
+        revoked.key,
+        createApiKey().key,
+        `${good.slice(0, -1)}${good.endsWith("a") ? "b" : "a"}`,
+        `${good}a`,
+        good.toUpperCase(),
+        "x",
+        "twin_",
+        "x".repeat(6000),
+        `\u00a0${good}`,
+        await fixture.token(),
+      ];
+      const answers = new Set<string>();
+      for (const key of refused) {
+        const response = await fixture.send("/api/v1/twins", { headers: { "X-API-Key": key } });
+        assert.equal(response.status, 401);
+        const fields = [...response.headers].filter(([name]) => !/^(date|x-request-id)$/.test(name));
+        answers.add(JSON.stringify(fields) + (await response.text()).replace(/req_\w+/, "req_"));
+      }
+      const [answer = "", ...others] = answers;
+      assert.deepEqual(others, []);
+      assert.match(answer, /"code":"invalid_api_key"/);
+      assert.ok(answer.includes(JSON.stringify(`${challenge}, error="invalid_token"`)));
+    });
+
+    test("a key that fails its checksum is refused without a look-up", async () => {
+      const store = createMemoryStore();
+      let lookups = 0;
+      const counting = {
+        ...store,
+        findKey(hash: string) {
+          lookups++;
+          return store.findKey(hash);
+        },
+      };
+      await using fixture = await openFixture(transport, { store: counting });
+      const { key } = createApiKey();
+      const wrong = `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`;
+      assert.equal((await fixture.call("GET", "/twins", wrong)).status, 401);
+      assert.equal(lookups, 0);
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 401);
+      assert.equal(lookups, 1);
+    });
+
+    for (const { operationId, method, path } of ofKeys) {
+      test(`${operationId} asks for a key, and takes no token for one`, async () => {
+        await using fixture = await openFixture(transport);
+        const target = concrete(path);
+        const bare = await fixture.send(target, { method });
+        assert.equal(bare.status, 401);
+        assert.equal(bare.headers.get("www-authenticate"), challenge);
+        assert.equal((await errorOf(bare)).code, "missing_credentials");
+        const headers = { Authorization: `Bearer ${await fixture.token()}` };
+        const withToken = await fixture.send(target, { method, headers });
+        assert.equal(withToken.status, 401);
+        assert.equal(withToken.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
+        assert.equal((await errorOf(withToken)).code, "invalid_api_key");
+      });
+    }
+
+    for (const { operationId, method, path } of ofTokens) {
+      test(`${operationId} asks for a token, and takes no key for one`, async () => {
+        await using fixture = await openFixture(transport);
+        const target = concrete(path);
+        const bare = await fixture.send(target, { method });
+        assert.equal(bare.status, 401);
+        assert.equal(bare.headers.get("www-authenticate"), challenge);
+        assert.equal((await errorOf(bare)).code, "missing_credentials");
+        const key = await fixture.key();
+        for (const headers of [{ Authorization: `Bearer ${key}` }, { "X-API-Key": key }]) {
+          const withKey = await fixture.send(target, { method, headers });
+          assert.equal(withKey.status, 401);
+          assert.equal(withKey.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
+          assert.equal((await errorOf(withKey)).code, "invalid_token");
+        }
+      });
+    }
+
+    for (const { operationId, method, path } of ofKeys.filter(({ scope }) => scope === "full_access")) {
+      test(`${operationId} asks for the scope full_access`, async () => {
+        await using fixture = await openFixture(transport);
+        const headers = { "X-API-Key": await fixture.key("read_only") };
+        const response = await fixture.send(concrete(path), { method, headers });
+        assert.equal(response.status, 403);
+        assert.equal(
+          response.headers.get("www-authenticate"),
+          `${challenge}, error="insufficient_scope", scope="full_access"`,
+        );
+        assert.equal((await errorOf(response)).code, "insufficient_scope");
+      });
+    }
+
+    test("a read_only key reads all that a full_access key made for the same owner", async () => {
+      await using fixture = await openFixture(transport);
+      const writer = await fixture.key();
+      const reader = await fixture.key("read_only");
+      const path = `/conversations/${await fixture.conversation(writer)}`;
+      const sent = await fixture.call("POST", `${path}/messages`, writer, { content: "Hi" });
+      const { id } = await dataOf<{ id: string }>(sent);
+      const readable = [
+        "/twins",
+        "/twins/echo",
+        "/conversations",
+        path,
+        `${path}/messages`,
+        `${path}/messages/${id}`,
+        `${path}/messages/${id}/stream`,
+        "/usage",
+      ];
+      for (const each of readable) {
+        const response = await fixture.call("GET", each, reader);
+        await response.text();
+        assert.equal(response.status, 200, each);
+      }
+    });
+
+    test("a token must be signed here, be valid now, and name an owner", async () => {
+      await using fixture = await openFixture(transport);
+      const now = Math.floor(fixture.clock.now() / 1000);
+      const good = { sub: "alice", exp: now + 60 };
+      const tokens = [
+        await sign(good, "another secret, at least 32 bytes long"),
+        await sign({ sub: "alice", exp: now - 60 }),
+        await sign({ sub: "alice" }),
+        await sign({ exp: now + 60 }),
+        await sign({ ...good, sub: "" }),
+        await sign({ ...good, sub: "a".repeat(256) }),
+        await sign({ ...good, sub: "a\u0000b" }),
+        await sign({ ...good, nbf: now + 60 }),
+        await sign({ ...good, iat: now + 60 }),
+        `${btoa('{"alg":"none"}').replaceAll("=", "")}.${btoa(JSON.stringify(good)).replaceAll("=", "")}.`,
+        "a.b.c",
+        "nonsense",
+        `${"a".repeat(8200)}.b.c`,
+      ];
+      for (const token of tokens) {
+        const response = await fixture.call("GET", "/auth/api-keys", token);
+        assert.equal(response.status, 401, token.slice(0, 80));
+        assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
+        assert.equal((await errorOf(response)).code, "invalid_token");
+      }
+      const response = await fixture.call("GET", "/auth/api-keys", await sign(good));
+      assert.deepEqual(await dataOf<ApiKeyResource[]>(response), []);
+    });
+
+    test("a store that is down is 503 unavailable, and no credentials are still 401", async () => {
+      const down = () => Promise.reject(new StoreUnavailable("connection refused by 10.0.0.7"));
+      const store = { ...createMemoryStore(), findKey: down, ping: down, findAbandonedReplies: down };
+      await using fixture = await openFixture(transport, { store });
+      for (const path of ["/api/v1/twins", "/readyz"]) {
+        const headers = { "X-API-Key": createApiKey().key };
+        const response = await fixture.send(path, { headers });
+        assert.equal(response.status, 503, path);
+        assert.match(response.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+        const { code, message } = await errorOf(response);
+        assert.equal(code, "unavailable");
+        assert.doesNotMatch(message, /10\.0\.0\.7/);
+      }
+      assert.equal((await fixture.send("/healthz")).status, 200);
+      assert.equal((await fixture.send("/api/v1/twins")).status, 401);
+    });
+  });
+}
+
+/** A path of a route's pattern, of objects that do not exist. */
+function concrete(pattern: string): string {
+  return pattern.replaceAll(/\{\w+\}/g, "nowhere");
+}
+
+async function createKey(fixture: Fixture, token: string, body: object): Promise<CreatedApiKeyResource> {
+  return dataOf(await fixture.call("POST", "/auth/api-keys", token, body));
+}
+
+/** Signs claims as they are, with the fixture's own secret or another. */
+function sign(claims: Record<string, unknown>, secret = fixtureSecret): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(secret));
+}
