@@ -7,6 +7,7 @@
 import type { Clock } from "./clock.ts";
 import type { EngineProgress } from "./engine.ts";
 import { ApiError } from "./errors.ts";
+import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
 import { type EventStream, encodeEvent, encodeJson, keepAliveComment } from "./sse.ts";
 import type { MessageRecord } from "./store.ts";
@@ -158,11 +159,12 @@ class ReplyFollower implements EventStream {
   }
 
   #delta(): string {
-    const length = this.#feed.length;
-    let content = this.#feed.slice(this.#offset, Math.min(length, this.#offset + deltaLength));
-    // Only a cut of ours can fall inside a surrogate pair.
-    if (this.#offset + content.length < length && !content.isWellFormed()) content = content.slice(0, -1);
-    this.#offset += content.length;
+    const { length } = this.#feed;
+    let end = Math.min(length, this.#offset + deltaLength);
+    if (splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
+    // A reader that named its offset before the text was there may have named one inside a pair.
+    const content = this.#feed.slice(this.#offset, end).toWellFormed();
+    this.#offset = end;
     return encodeEvent(this.#offset, `{"type":"delta","content":${encodeJson(content)}}`);
   }
 

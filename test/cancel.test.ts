@@ -1,0 +1,130 @@
+/**
+ * Cancelling a reply: at once, as often as one likes, wherever it runs.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore, type MessageResource } from "../core/mod.ts";
+import { acceptedId, openChat } from "./chat.ts";
+import { dataOf, errorOf, textOf, transports } from "./harness.ts";
+
+for (const transport of transports) {
+  describe(transport.name, () => {
+    test("cancelling stops the engine at once, keeps the text, and ends every stream", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const messageId = await acceptedId(stream);
+      const resumed = await chat.resume(messageId);
+      const run = await chat.engine.next();
+      run.write("so far");
+      await stream.next();
+      const answer = await chat.post(`/messages/${messageId}/cancel`);
+      assert.equal(run.signal.aborted, true, "and no time has passed on the clock");
+      const message = await dataOf<MessageResource>(answer);
+      assert.deepEqual(
+        [message.id, message.status, message.finishReason, message.content, message.error],
+        [messageId, "cancelled", "cancelled", "so far", null],
+      );
+      for (const reader of [stream, resumed]) {
+        const last = (await reader.rest()).at(-1);
+        assert.deepEqual(last, { id: 6, data: { type: "complete", message } });
+      }
+      assert.deepEqual(await chat.message(messageId), message);
+      assert.equal(await chat.status(), "idle");
+    });
+
+    test("cancelling again changes nothing, and neither does cancelling a reply that has ended", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const cancelledId = await acceptedId(stream);
+      const first = await dataOf(await chat.post(`/messages/${cancelledId}/cancel`));
+      await chat.clock.advance(1000);
+      assert.deepEqual(await dataOf(await chat.post(`/messages/${cancelledId}/cancel`)), first);
+      await chat.engine.next();
+      const sending = chat.send();
+      (await chat.engine.next()).finish();
+      const { id, status } = await dataOf<MessageResource>(await sending);
+      assert.equal(status, "completed");
+      assert.equal(
+        (await dataOf<MessageResource>(await chat.post(`/messages/${id}/cancel`))).status,
+        "completed",
+      );
+    });
+
+    test("a normal send that waits answers with the cancelled message", async () => {
+      await using chat = await openChat(transport);
+      const sending = chat.send();
+      (await chat.engine.next()).write("half");
+      const { details } = await errorOf(await chat.send());
+      await chat.post(`/messages/${details?.messageId}/cancel`);
+      const answer = await sending;
+      assert.equal(answer.status, 200);
+      const message = await dataOf<MessageResource>(answer);
+      assert.deepEqual([message.status, message.content], ["cancelled", "half"]);
+    });
+
+    test("many cancels at once answer the same", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await acceptedId(await chat.stream());
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, async () => dataOf(await chat.post(`/messages/${messageId}/cancel`))),
+      );
+      for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    });
+
+    test("only the owner's key of full access cancels, and only a reply", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const { data } = await stream.next();
+      assert.ok(data.type === "progress");
+      const { messageId, userMessageId } = data.progress;
+      const path = (id: unknown) => `/conversations/${chat.conversationId}/messages/${id}/cancel`;
+      const reader = await chat.fixture.key("read_only");
+      assert.equal((await chat.fixture.call("POST", path(messageId), reader)).status, 403);
+      const stranger = await chat.fixture.key("full_access", "bob");
+      assert.equal((await chat.fixture.call("POST", path(messageId), stranger)).status, 404);
+      assert.equal((await chat.fixture.call("POST", path(userMessageId), chat.key)).status, 404);
+      assert.equal((await chat.message(String(messageId))).status, "in_progress");
+    });
+  });
+}
+
+const [inProcess] = transports;
+if (!inProcess) throw new Error("There is no transport.");
+
+test("a reply that another process runs is cancelled within its next save", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write("so far");
+  await using other = await chat.another();
+  const cancelling = other.post(`/messages/${messageId}/cancel`);
+  await chat.clock.advance(1_000);
+  assert.equal(run.signal.aborted, true);
+  await chat.clock.advance(250);
+  const message = await dataOf<MessageResource>(await cancelling);
+  assert.deepEqual([message.status, message.content], ["cancelled", "so far"]);
+  assert.equal(textOf(await stream.rest()), "so far");
+});
+
+test("a reply that has its end already, though it is not stored yet, is not cancelled any more", async () => {
+  const store = createMemoryStore();
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await using chat = await openChat(inProcess, {
+    store: { ...store, endReply: (end) => gate.then(() => store.endReply(end)) },
+  });
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write("whole");
+  run.finish();
+  await stream.next();
+  const cancelling = chat.post(`/messages/${messageId}/cancel`);
+  release();
+  const message = await dataOf<MessageResource>(await cancelling);
+  assert.deepEqual([message.status, message.content], ["completed", "whole"]);
+});

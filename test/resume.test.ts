@@ -1,0 +1,192 @@
+/**
+ * Following a reply from any point of its text: while it runs, after it has ended, after a restart.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore } from "../core/mod.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { readEvents } from "./event-reader.ts";
+import { errorOf, textOf, transports } from "./harness.ts";
+
+const text = "Hi 😀!"; // 6 code units, a surrogate pair at 3
+
+/** Makes a reply that has ended, and returns its id. */
+async function openEnded(chat: Chat): Promise<string> {
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write(text);
+  run.finish();
+  await stream.rest();
+  return messageId;
+}
+
+for (const transport of transports) {
+  describe(transport.name, () => {
+    test("a running reply is resumed in the middle, and goes on live", async () => {
+      await using chat = await openChat(transport);
+      const first = await chat.stream();
+      const messageId = await acceptedId(first);
+      const run = await chat.engine.next();
+      run.progress({ stage: "searching" });
+      run.write("Hello, ");
+      const resumed = await chat.resume(messageId, 3);
+      const accepted = await resumed.next();
+      assert.equal(accepted.id, 3);
+      assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
+      assert.deepEqual(await resumed.next(), {
+        id: 3,
+        data: { type: "progress", progress: { stage: "searching" } },
+      });
+      assert.deepEqual(await resumed.next(), { id: 7, data: { type: "delta", content: "lo, " } });
+      run.write("world");
+      assert.deepEqual(await resumed.next(), { id: 12, data: { type: "delta", content: "world" } });
+      run.finish();
+      const [complete] = await resumed.rest();
+      assert.ok(complete?.data.type === "complete" && complete.data.message.content === "Hello, world");
+    });
+
+    test("an ended reply can be resumed at every offset that is not inside a surrogate pair", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await openEnded(chat);
+      for (const after of [0, 1, 2, 3, 5, 6]) {
+        const events = await (await chat.resume(messageId, after)).rest();
+        assert.equal(events[0]?.id, after);
+        assert.equal(events[0]?.data.type, "progress");
+        assert.equal(textOf(events), text.slice(after));
+        assert.equal(events.at(-1)?.id, 6);
+        assert.equal(events.at(-1)?.data.type, "complete");
+      }
+    });
+
+    test("an offset that the reply does not have is refused", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await openEnded(chat);
+      for (const after of ["4", "7", "-1", "1.5", "abc", "", "1e1", " 1", "99999999999999999999"]) {
+        const byQuery = await chat.get(`/messages/${messageId}/stream?after=${encodeURIComponent(after)}`);
+        assert.equal(byQuery.status, 400, `after=${after}`);
+        assert.equal((await errorOf(byQuery)).code, "validation_error");
+        if (after.trim() !== after) continue; // no header field keeps blanks at its ends
+        const byHeader = await chat.get(`/messages/${messageId}/stream`, { "Last-Event-ID": after });
+        assert.equal(byHeader.status, 400, `Last-Event-ID: ${after}`);
+        assert.equal((await errorOf(byHeader)).code, "validation_error");
+      }
+    });
+
+    test("an offset that a running reply does not have yet is refused", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await acceptedId(await chat.stream());
+      (await chat.engine.next()).write("abc");
+      assert.equal((await chat.get(`/messages/${messageId}/stream?after=4`)).status, 400);
+    });
+
+    test("Last-Event-ID wins over the parameter", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await openEnded(chat);
+      const response = await chat.get(`/messages/${messageId}/stream?after=0`, { "Last-Event-ID": "5" });
+      assert.equal(textOf(await readEvents(response).rest()), "!");
+    });
+
+    test("a reply is resumed after a restart", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await openEnded(chat);
+      await using next = await chat.another();
+      assert.equal(textOf(await (await next.resume(messageId, 2)).rest()), text.slice(2));
+    });
+
+    test("a key of scope read_only may resume; another owner's key finds nothing", async () => {
+      await using chat = await openChat(transport);
+      const messageId = await openEnded(chat);
+      const path = `/conversations/${chat.conversationId}/messages/${messageId}/stream`;
+      const reader = await chat.fixture.key("read_only");
+      assert.equal((await chat.fixture.call("GET", path, reader)).status, 200);
+      const stranger = await chat.fixture.key("full_access", "bob");
+      const refused = await chat.fixture.call("GET", path, stranger);
+      assert.equal(refused.status, 404);
+      assert.equal((await errorOf(refused)).code, "conversation_not_found");
+    });
+
+    test("a user's message has no stream, and an unknown one neither", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const { data } = await stream.next();
+      assert.ok(data.type === "progress");
+      for (const id of [String(data.progress.userMessageId), "msg_unknown"]) {
+        const refused = await chat.get(`/messages/${id}/stream`);
+        assert.equal(refused.status, 404);
+        assert.equal((await errorOf(refused)).code, "message_not_found");
+      }
+    });
+  });
+}
+
+const [inProcess] = transports;
+if (!inProcess) throw new Error("There is no transport.");
+
+test("another process follows the saved text, and waits for text that its reader has already", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  run.write("Hello");
+  await using other = await chat.another();
+  const resumed = await other.resume(messageId, 4);
+  assert.equal((await resumed.next()).id, 4);
+  await chat.clock.advance(1_250);
+  assert.deepEqual(await resumed.next(), { id: 5, data: { type: "delta", content: "o" } });
+  run.write("!");
+  run.finish();
+  await chat.clock.advance(250);
+  const events = await resumed.rest();
+  assert.deepEqual(events[0], { id: 6, data: { type: "delta", content: "!" } });
+  assert.equal(events[1]?.data.type, "complete");
+});
+
+test("an interrupted reply answers a reader who has more of it with its error alone", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  (await chat.engine.next()).write("abc");
+  const closing = chat.service.close({ graceMs: 1 });
+  await chat.clock.advance(1);
+  await closing;
+  await using next = await chat.another();
+  const [error, ...none] = await (await next.resume(messageId, 9)).rest();
+  assert.deepEqual(none, []);
+  assert.equal(error?.id, 9);
+  assert.ok(error.data.type === "error" && error.data.error.code === "interrupted");
+  assert.equal((await next.get(`/messages/${messageId}/stream?after=9`)).status, 200);
+});
+
+test("a long reply is resumed in deltas of well-formed text that join to the rest", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  const long = `x${"😀".repeat(30_000)}`;
+  run.write(long);
+  run.finish();
+  await stream.rest();
+  const events = await (await chat.resume(messageId, 3)).rest();
+  assert.equal(textOf(events), long.slice(3));
+  let at = 3;
+  for (const { id, data } of events) {
+    if (data.type === "delta") at += data.content.length;
+    assert.equal(id, at);
+    assert.ok(data.type !== "delta" || data.content.isWellFormed());
+  }
+});
+
+test("a reader that was led into a surrogate pair before its text had come gets no half of it", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  await using other = await chat.another();
+  const resumed = await other.resume(messageId, 1);
+  run.write("😀a");
+  run.finish();
+  await chat.clock.advance(1_000);
+  for (const { data } of await resumed.rest()) {
+    assert.ok(data.type !== "delta" || data.content.isWellFormed(), JSON.stringify(data));
+  }
+});
