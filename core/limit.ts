@@ -8,6 +8,7 @@
  * @module
  */
 
+import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "./clock.ts";
 
 /** A bucket's size: `capacity` tokens, refilled evenly over an hour. */
@@ -75,28 +76,145 @@ export function secondsToNextToken(debt: number, policy: RatePolicy): number {
   return Math.ceil((debt % interval || interval) / 1_000_000);
 }
 
+/** Where a process that limits alone keeps its buckets past its end. */
+export interface BucketStore {
+  /** The bucket that was saved last. */
+  load(id: string): Promise<Bucket | undefined>;
+  /**
+   * Keeps a bucket; resolves once it outlives this process. Calls overlap and take effect in their order. A
+   * store does best to write those of one turn of the event loop together.
+   */
+  save(id: string, bucket: Bucket): Promise<void>;
+}
+
 /** Options of {@link createMemoryLimiter}. */
 export interface MemoryLimiterOptions {
   /** Default: the system's. */
   readonly clock?: Clock;
+  /** Keeps the buckets over a restart. Default: they end with the process. */
+  readonly buckets?: BucketStore;
+  /** With `buckets`: how many are also held in memory, so that they need not be loaded. Default: 10,000. */
+  readonly cached?: number;
 }
 
-/** Keeps buckets in memory: for one process, and as long as it lives. */
+/**
+ * A limiter for one process, which decides in memory. With a bucket store, a taken token is saved before
+ * `take` resolves; `take` rejects if that fails, and the token stays taken.
+ */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLimiter {
-  const { clock = systemClock } = options;
-  const buckets = new Map<string, Bucket>();
-  const debtNow = (id: string, at: number) => debtAt(buckets.get(id), at);
+  const { clock = systemClock, buckets, cached = 10_000 } = options;
+  return buckets ? createSavingLimiter(clock, buckets, cached) : createForgetfulLimiter(clock);
+}
+
+/** How many buckets are held before the first look for full ones. */
+const firstSweep = 1000;
+
+function createForgetfulLimiter(clock: Clock): RateLimiter {
+  const held = new Map<string, Bucket>();
+  let sweepAt = firstSweep;
+
+  /** Forgets full buckets, which are as good as none, each time that twice as many are held as were left. */
+  function sweep(at: number): void {
+    if (held.size < sweepAt) return;
+    for (const [id, bucket] of held) if (debtAt(bucket, at) === 0) held.delete(id);
+    sweepAt = Math.max(firstSweep, 2 * held.size);
+  }
 
   return {
     async take(id, policy) {
-      const at = clock.now() * 1000;
-      const decision = takeToken(debtNow(id, at), policy);
-      buckets.set(id, { debt: decision.debt, at });
+      const at = microseconds(clock);
+      const decision = takeToken(debtAt(held.get(id), at), policy);
+      held.set(id, { debt: decision.debt, at });
+      sweep(at);
       return decision;
     },
     async peek(id, policy) {
-      const debt = debtNow(id, clock.now() * 1000);
+      const at = microseconds(clock);
+      const bucket = held.get(id);
+      const debt = debtAt(bucket, at);
+      if (bucket) held.set(id, { debt, at }); // from now on it counts from here, if the clock stepped back
       return { allowed: takeToken(debt, policy).allowed, debt };
     },
   };
+}
+
+/** A bucket in memory, and how it stands with the store. */
+interface Entry {
+  bucket: Bucket | undefined;
+  /** Set until the bucket is loaded; rejected if it cannot be. */
+  loading: Promise<void> | undefined;
+  /** Calls that use the entry now. */
+  users: number;
+  /** Changes made, and the last change that is saved. */
+  changes: number;
+  saved: number;
+}
+
+function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
+  // What is in use or not saved must not be loaded anew beside itself; only what rests may be evicted.
+  const busy = new Map<string, Entry>();
+  const resting = new LRUCache<string, Entry>({ max: cached });
+
+  function load(id: string): Entry {
+    const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
+    entry.loading = buckets.load(id).then((bucket) => {
+      entry.bucket = bucket;
+      entry.loading = undefined;
+    });
+    return entry;
+  }
+
+  /** Gives `action` the loaded entry, and keeps it in memory as long as that is needed. */
+  async function use<Result>(
+    id: string,
+    action: (entry: Entry) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const entry = busy.get(id) ?? resting.get(id) ?? load(id);
+    busy.set(id, entry);
+    entry.users++;
+    try {
+      if (entry.loading) await entry.loading;
+      return await action(entry);
+    } finally {
+      entry.users--;
+      if (entry.users === 0 && entry.saved === entry.changes) {
+        busy.delete(id);
+        if (!entry.loading) resting.set(id, entry);
+      }
+    }
+  }
+
+  async function save(id: string, entry: Entry, bucket: Bucket): Promise<void> {
+    entry.changes++;
+    const change = entry.changes;
+    await buckets.save(id, bucket);
+    entry.saved = Math.max(entry.saved, change);
+  }
+
+  return {
+    take(id, policy) {
+      return use(id, async (entry) => {
+        const at = microseconds(clock);
+        const before = entry.bucket;
+        const decision = takeToken(debtAt(before, at), policy);
+        const bucket = { debt: decision.debt, at };
+        entry.bucket = bucket;
+        const clockSteppedBack = before !== undefined && at < before.at;
+        if (decision.allowed || clockSteppedBack) await save(id, entry, bucket);
+        return decision;
+      });
+    },
+    peek(id, policy) {
+      return use(id, (entry) => {
+        const at = microseconds(clock);
+        const debt = debtAt(entry.bucket, at);
+        if (entry.bucket) entry.bucket = { debt, at };
+        return { allowed: takeToken(debt, policy).allowed, debt };
+      });
+    },
+  };
+}
+
+function microseconds(clock: Clock): number {
+  return clock.now() * 1000;
 }

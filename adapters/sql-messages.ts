@@ -1,0 +1,74 @@
+/**
+ * Reading messages in SQL. A conversation's messages are numbered from 0 without gaps (`seq`), so that no
+ * page and no total is counted out.
+ *
+ * @module
+ */
+
+import type { MessageSlice, Store } from "../core/store.ts";
+import type { SqlDriver } from "./sql-driver.ts";
+import { messageColumns, messageFromRow } from "./sql-rows.ts";
+
+type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
+
+/** The store's methods that read messages. */
+export function messageMethods(driver: SqlDriver): MessageMethods {
+  return {
+    async getMessage(owner, conversationId, id) {
+      const [row] = await driver.all(
+        `SELECT ${messageColumns} FROM messages WHERE owner = $1 AND id = $2 AND conversation_id = $3`,
+        [owner, id, conversationId],
+      );
+      return row && messageFromRow(row);
+    },
+
+    async listMessages(owner, conversationId, slice) {
+      const [row] = await driver.all(
+        `SELECT message_count,
+          (SELECT seq FROM messages WHERE owner = $1 AND id = $3 AND conversation_id = $2) AS after_seq
+          FROM conversations WHERE owner = $1 AND id = $2`,
+        [owner, conversationId, slice.after ?? null],
+      );
+      if (!row || (slice.after !== undefined && row.after_seq === null)) return undefined;
+      const after = row.after_seq === null ? undefined : Number(row.after_seq);
+      const { from, to, total } = seqRange(slice, Number(row.message_count), after);
+      const direction = slice.order === "asc" ? "ASC" : "DESC";
+      const rows = await driver.all(
+        `SELECT ${messageColumns} FROM messages
+          WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
+        [owner, conversationId, from, to],
+      );
+      return { items: rows.map(messageFromRow), total };
+    },
+
+    async readHistory(owner, conversationId, exchanges) {
+      const rows = await driver.all(
+        `WITH replies AS (
+            SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
+              AND role = 'assistant' AND status IN ('completed', 'cancelled')
+            ORDER BY seq DESC LIMIT $3)
+          SELECT ${messageColumns} FROM replies
+            JOIN messages ON owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
+            ORDER BY seq`,
+        [owner, conversationId, exchanges],
+      );
+      return rows.map(messageFromRow);
+    },
+  };
+}
+
+/** A slice as the range of `seq` from `from` up to, but not, `to`. */
+interface SeqRange {
+  readonly from: number;
+  readonly to: number;
+  readonly total: number;
+}
+
+function seqRange({ order, offset, limit }: MessageSlice, count: number, after?: number): SeqRange {
+  if (order === "asc") {
+    const first = (after ?? -1) + 1;
+    return { from: first + offset, to: first + offset + limit, total: count - first };
+  }
+  const total = after ?? count;
+  return { from: total - offset - limit, to: total - offset, total };
+}

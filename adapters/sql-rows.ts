@@ -1,0 +1,103 @@
+/**
+ * Records as rows, and rows as records.
+ *
+ * @module
+ */
+
+import type { ApiKeyRecord, ConversationRecord, Lease, MadeClaim, MessageRecord } from "../core/store.ts";
+import type { SqlRow, SqlValue } from "./sql-driver.ts";
+
+export const keyColumns =
+  "owner, id, name, scope, prefix, hash, created_at, expires_at, last_used_at, revoked_at";
+
+export function keyToRow(key: ApiKeyRecord): SqlValue[] {
+  const { owner, id, name, scope, prefix, hash, createdAt, expiresAt, lastUsedAt, revokedAt } = key;
+  return [owner, id, name, scope, prefix, hash, createdAt, expiresAt, lastUsedAt, revokedAt];
+}
+
+export function keyFromRow(row: SqlRow): ApiKeyRecord {
+  return {
+    id: String(row.id),
+    owner: String(row.owner),
+    name: String(row.name),
+    scope: String(row.scope) as ApiKeyRecord["scope"],
+    prefix: String(row.prefix),
+    hash: String(row.hash),
+    createdAt: Number(row.created_at),
+    expiresAt: numberOrNull(row.expires_at),
+    lastUsedAt: numberOrNull(row.last_used_at),
+    revokedAt: numberOrNull(row.revoked_at),
+  };
+}
+
+export const conversationColumns =
+  "owner, id, twin_id, title, reply_id, message_count, last_message_at, created_at, updated_at";
+
+export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
+  const { owner, id, twinId, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt } =
+    conversation;
+  return [owner, id, twinId, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt];
+}
+
+export function conversationFromRow(row: SqlRow): ConversationRecord {
+  return {
+    id: String(row.id),
+    owner: String(row.owner),
+    twinId: String(row.twin_id),
+    title: textOrNull(row.title),
+    replyId: textOrNull(row.reply_id),
+    messageCount: Number(row.message_count),
+    lastMessageAt: numberOrNull(row.last_message_at),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  };
+}
+
+export const messageColumns =
+  "id, conversation_id, role, content, status, finish_reason, in_reply_to, token_usage, failure, created_at, completed_at";
+
+/** A message's columns, the lease's behind them. */
+export function messageToRow(message: MessageRecord, lease: Lease | null): SqlValue[] {
+  const { id, conversationId, role, content, status, finishReason, inReplyTo } = message;
+  const head = [id, conversationId, role, content, status, finishReason, inReplyTo];
+  const { usage, error, createdAt, completedAt } = message;
+  const tail = [toJson(usage), toJson(error), createdAt, completedAt];
+  return [...head, ...tail, lease?.holder ?? null, lease?.until ?? null];
+}
+
+export function messageFromRow(row: SqlRow): MessageRecord {
+  return {
+    id: String(row.id),
+    conversationId: String(row.conversation_id),
+    role: String(row.role) as MessageRecord["role"],
+    content: String(row.content),
+    status: String(row.status) as MessageRecord["status"],
+    finishReason: textOrNull(row.finish_reason) as MessageRecord["finishReason"],
+    inReplyTo: textOrNull(row.in_reply_to),
+    usage: fromJson(row.token_usage) as MessageRecord["usage"],
+    error: fromJson(row.failure) as MessageRecord["error"],
+    createdAt: Number(row.created_at),
+    completedAt: numberOrNull(row.completed_at),
+  };
+}
+
+export function claimFromRow(row: SqlRow): MadeClaim {
+  return { fingerprint: String(row.fingerprint), resourceId: String(row.resource_id) };
+}
+
+/** An object as JSON text. Kept as text and not in a type of the database's own, it comes back as it was. */
+export function toJson(value: object | null): string | null {
+  return value && JSON.stringify(value);
+}
+
+function fromJson(value: unknown): unknown {
+  return value === null ? null : JSON.parse(String(value));
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === null ? null : String(value);
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null ? null : Number(value);
+}

@@ -1,0 +1,191 @@
+/**
+ * The store written once in SQL that SQLite and PostgreSQL both understand, over a small driver for each.
+ *
+ * Every change is one batch of statements that carries its own conditions, so no transaction is held open
+ * while this process thinks. Batches touch tables in one order (claims, conversations, messages, totals),
+ * so that two of them at once wait for each other instead of deadlocking.
+ *
+ * @module
+ */
+
+import type { ConversationRecord, Store } from "../core/store.ts";
+import { claimAndRun, claimMethods } from "./sql-claims.ts";
+import type { SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
+import { messageMethods } from "./sql-messages.ts";
+import { replyMethods } from "./sql-replies.ts";
+import {
+  conversationColumns,
+  conversationFromRow,
+  conversationToRow,
+  keyColumns,
+  keyFromRow,
+  keyToRow,
+} from "./sql-rows.ts";
+
+/** Settings of {@link createSqlStore}. */
+export interface SqlStoreOptions {
+  /** Whether the database belongs to this process alone. */
+  readonly exclusive: boolean;
+}
+
+/** Makes a store of a database whose tables are up to date (`migrationsFrom`). Closing it closes the driver. */
+export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions): Store {
+  return {
+    exclusive,
+    ...keyMethods(driver),
+    ...conversationMethods(driver),
+    ...messageMethods(driver),
+    ...replyMethods(driver),
+    ...claimMethods(driver),
+    async ping() {
+      await driver.all("SELECT 1 AS answer", []);
+    },
+    close: () => driver.close(),
+  };
+}
+
+type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey" | "touchKey">;
+
+function keyMethods(driver: SqlDriver): KeyMethods {
+  return {
+    async createKey(key, maxLive) {
+      const outcome = await driver.batch([
+        // First, because a database that runs batches side by side then runs those of one owner in turn.
+        addToTotal(key.owner, "keys"),
+        {
+          sql: `SELECT 1 AS room WHERE (SELECT count(*) FROM api_keys WHERE owner = $1 AND revoked_at IS NULL
+            AND (expires_at IS NULL OR expires_at > $2)) < $3`,
+          params: [key.owner, key.createdAt, maxLive],
+          expect: 1,
+        },
+        {
+          sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+          params: keyToRow(key),
+        },
+      ]);
+      return outcome.committed ? "created" : "limit_reached";
+    },
+
+    async listKeys(owner, { offset, limit }) {
+      const total = await readTotal(driver, owner, "keys");
+      const rows = await driver.all(
+        `SELECT ${keyColumns} FROM api_keys WHERE owner = $1
+          ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
+        [owner, limit, offset],
+      );
+      return { items: rows.map(keyFromRow), total };
+    },
+
+    async revokeKey(owner, id, at) {
+      const row = await changeOne(driver, {
+        sql: `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE owner = $1 AND id = $2
+          RETURNING ${keyColumns}`,
+        params: [owner, id, at],
+      });
+      return row && keyFromRow(row);
+    },
+
+    async findKey(hash) {
+      const [row] = await driver.all(`SELECT ${keyColumns} FROM api_keys WHERE hash = $1`, [hash]);
+      return row && keyFromRow(row);
+    },
+
+    async touchKey(owner, id, at) {
+      const sql = `UPDATE api_keys SET last_used_at = $3 WHERE owner = $1 AND id = $2
+        AND (last_used_at IS NULL OR last_used_at < $3)`;
+      await driver.batch([{ sql, params: [owner, id, at] }]);
+    },
+  };
+}
+
+type ConversationMethods = Pick<
+  Store,
+  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
+>;
+
+function conversationMethods(driver: SqlDriver): ConversationMethods {
+  async function getConversation(owner: string, id: string): Promise<ConversationRecord | undefined> {
+    const sql = `SELECT ${conversationColumns} FROM conversations WHERE owner = $1 AND id = $2`;
+    const [row] = await driver.all(sql, [owner, id]);
+    return row && conversationFromRow(row);
+  }
+
+  return {
+    getConversation,
+
+    async createConversation(conversation, claim) {
+      const { owner, id, twinId } = conversation;
+      const statements = [
+        {
+          sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          params: conversationToRow(conversation),
+        },
+        addToTotal(owner, listName()),
+        addToTotal(owner, listName(twinId)),
+      ];
+      if (claim) return claimAndRun(driver, claim, id, statements);
+      await driver.batch(statements);
+      return undefined;
+    },
+
+    async listConversations(owner, { offset, limit, twinId }) {
+      const total = await readTotal(driver, owner, listName(twinId));
+      const page = "ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+      const where = twinId === undefined ? "owner = $1" : "owner = $1 AND twin_id = $4";
+      const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${where} ${page}`;
+      const filter = twinId === undefined ? [] : [twinId];
+      const rows = await driver.all(sql, [owner, limit, offset, ...filter]);
+      return { items: rows.map(conversationFromRow), total };
+    },
+
+    async renameConversation(owner, id, title, at) {
+      const row = await changeOne(driver, {
+        sql: `UPDATE conversations SET title = $3, updated_at = $4 WHERE owner = $1 AND id = $2
+          RETURNING ${conversationColumns}`,
+        params: [owner, id, title, at],
+      });
+      return row && conversationFromRow(row);
+    },
+
+    async deleteConversation(owner, id) {
+      const found = await getConversation(owner, id);
+      if (!found) return undefined;
+      const sql = `DELETE FROM conversations WHERE owner = $1 AND id = $2 RETURNING ${conversationColumns}`;
+      const outcome = await driver.batch([
+        { sql, params: [owner, id], expect: 1 },
+        { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
+        takeFromTotal(owner, listName()),
+        takeFromTotal(owner, listName(found.twinId)),
+      ]);
+      const row = outcome.committed ? outcome.rows[0]?.[0] : undefined;
+      return row && conversationFromRow(row);
+    },
+  };
+}
+
+/** What `totals` calls an owner's conversations, or those with one twin. */
+function listName(twinId?: string): string {
+  return twinId === undefined ? "conversations" : `conversations/${twinId}`;
+}
+
+function addToTotal(owner: string, list: string): SqlStatement {
+  const sql = `INSERT INTO totals (owner, list, total) VALUES ($1, $2, 1)
+    ON CONFLICT (owner, list) DO UPDATE SET total = totals.total + 1`;
+  return { sql, params: [owner, list] };
+}
+
+function takeFromTotal(owner: string, list: string): SqlStatement {
+  return { sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = $2", params: [owner, list] };
+}
+
+async function readTotal(driver: SqlDriver, owner: string, list: string): Promise<number> {
+  const sql = "SELECT total FROM totals WHERE owner = $1 AND list = $2";
+  const [row] = await driver.all(sql, [owner, list]);
+  return Number(row?.total ?? 0);
+}
+
+/** Runs one statement that changes a row at most, and returns that row. */
+async function changeOne(driver: SqlDriver, statement: SqlStatement): Promise<SqlRow | undefined> {
+  const outcome = await driver.batch([statement]);
+  return outcome.committed ? outcome.rows[0]?.[0] : undefined;
+}

@@ -1,0 +1,166 @@
+/**
+ * Opening a SQLite file that belongs to this process alone.
+ *
+ * @module
+ */
+
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { connect, errorKind, type SqliteConnection } from "./sqlite-connection.ts";
+
+/** How a file is opened. */
+export interface SqliteFileOptions {
+  /**
+   * `FULL`: what is committed survives a power failure, for one wait for the disk each commit. `NORMAL`: it
+   * survives the end of the process, `kill -9` included; a power failure may undo the last commits.
+   */
+  readonly synchronous: "FULL" | "NORMAL";
+  /** Marks the file as this program's, so that it does not write into somebody else's. 32 bits. */
+  readonly applicationId: number;
+  /** The version of the tables that the file is to have. Greater than 0. */
+  readonly version: number;
+  /** The statements that bring tables of an earlier version (0: none) to that one. */
+  readonly migrationsFrom: (version: number) => readonly string[];
+}
+
+/**
+ * Opens a file, or makes one that only its owner can read, in a folder that it makes if need be. Brings its
+ * tables up to date. Throws an error of one clear line for what somebody can do something about.
+ */
+export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
+  let connection: SqliteConnection | undefined;
+  try {
+    await makeFile(path);
+    connection = await connect(path);
+    prepare(connection, options);
+    return connection;
+  } catch (error) {
+    // Only a file that works can be given back; what else is wrong ends with the process.
+    if (connection && errorKind(error) === "other") closeSqliteFile(connection);
+    else connection?.close();
+    throw explain(path, error);
+  }
+}
+
+/**
+ * Folds the write-ahead log into the one file, gives its lock back and closes the connection. Closing alone
+ * would do all that, too, but libsql closes only once the last statement was collected as garbage.
+ */
+export function closeSqliteFile(connection: SqliteConnection): void {
+  try {
+    connection.exec("PRAGMA journal_mode = DELETE");
+    connection.exec("PRAGMA locking_mode = NORMAL");
+    connection.all(anyTable, []); // the lock goes with the end of the next transaction
+  } finally {
+    connection.close();
+  }
+}
+
+async function makeFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    // Only ever a new file: opening and closing one that SQLite has open would give SQLite's locks away.
+    await (await open(path, "wx", 0o600)).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
+
+function prepare(connection: SqliteConnection, options: SqliteFileOptions): void {
+  // Before the log is first looked at. So the lock is held from then until the end, and the log's index is
+  // kept in memory instead of in a third file.
+  connection.exec("PRAGMA locking_mode = EXCLUSIVE");
+  const migrations = migrationsOf(connection, options);
+  connection.exec("PRAGMA journal_mode = WAL");
+  connection.exec(`PRAGMA synchronous = ${options.synchronous}`);
+  migrate(connection, options, migrations);
+  assertPragmas(connection, options.synchronous);
+}
+
+/** What brings the file up to date. Throws for a file that is not for this program: nothing was changed. */
+function migrationsOf(connection: SqliteConnection, options: SqliteFileOptions): readonly string[] {
+  const { applicationId, version, migrationsFrom } = options;
+  const hasTables = connection.all(anyTable, []).length > 0;
+  if (hasTables && readPragma(connection, "application_id") !== applicationId) {
+    throw new RefusedFile("is a database of another program");
+  }
+  const found = Number(readPragma(connection, "user_version"));
+  if (found > version) {
+    throw new RefusedFile(
+      `has version ${found}, made by a newer version of this program (this one: ${version})`,
+    );
+  }
+  return migrationsFrom(found);
+}
+
+function migrate(
+  connection: SqliteConnection,
+  { applicationId, version }: SqliteFileOptions,
+  migrations: readonly string[],
+): void {
+  connection.exec("BEGIN IMMEDIATE");
+  for (const statement of migrations) connection.exec(statement);
+  // Written even if nothing changed: a first write at the start shows whether writing works at all.
+  connection.exec(`PRAGMA application_id = ${applicationId}`);
+  connection.exec(`PRAGMA user_version = ${version}`);
+  connection.exec("COMMIT");
+}
+
+/** SQLite ignores a setting that it does not take. Durability and sole ownership rest on these. */
+function assertPragmas(connection: SqliteConnection, synchronous: string): void {
+  const expected = {
+    journal_mode: "wal",
+    locking_mode: "exclusive",
+    synchronous: synchronous === "FULL" ? 2 : 1,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    const actual = readPragma(connection, name);
+    if (actual !== value)
+      throw new RefusedFile(`cannot be used safely: SQLite's ${name} is ${actual}, not ${value}`);
+  }
+}
+
+function readPragma(connection: SqliteConnection, name: string): unknown {
+  const [row] = connection.all(`PRAGMA ${name}`, []);
+  return row?.[name];
+}
+
+/** Why a file is not used. Its message continues a sentence that begins with the file's path. */
+class RefusedFile extends Error {}
+
+/** An error of one line that says what is wrong with the file, and what can be done. */
+function explain(path: string, error: unknown): unknown {
+  const reason = explainReason(error);
+  return reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
+}
+
+function explainReason(error: unknown): string | undefined {
+  if (error instanceof RefusedFile) return error.message;
+  switch (errorKind(error)) {
+    case "in_use":
+      return (
+        "is in use by another process; a SQLite file belongs to one process. " +
+        "For several processes use PostgreSQL (DATABASE_URL=postgres://…)"
+      );
+    case "not_a_database":
+      return "is not a SQLite database";
+    case "corrupt":
+      return "is a damaged SQLite database; restore it from a backup";
+    case "passing":
+    case "cannot_open":
+      return `cannot be opened for writing (${messageOf(error)})`;
+    case "other":
+      return isFileError(error) ? `cannot be opened for writing (${messageOf(error)})` : undefined;
+  }
+}
+
+/** An error of the file system, or libsql's only word on a file that it cannot open. */
+function isFileError(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall !== undefined || /ConnectionFailed/.test(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+/**
+ * The store, and the limiter's buckets, in SQLite files that belong to one process.
+ *
+ * @module
+ */
+
+import type { BucketStore } from "../core/limit.ts";
+import type { Store } from "../core/store.ts";
+import { createSqlStore } from "./sql.ts";
+import { migrationsFrom, schemaVersion } from "./sql-schema.ts";
+import { openSqliteBuckets } from "./sqlite-buckets.ts";
+import { createSqliteDriver } from "./sqlite-driver.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
+
+/** What {@link openSqlite} opens. */
+export interface Sqlite {
+  /** Durable when its promises resolve, over a power failure too. Closing it does not close the buckets. */
+  readonly store: Store;
+  /** What `createMemoryLimiter` keeps its buckets in. They survive `kill -9`. */
+  readonly buckets: BucketStore;
+  /** Waits for what was begun, then closes both. */
+  close(): Promise<void>;
+}
+
+/** "twin", so that a file can be told from another program's. */
+const applicationId = 0x7477696e;
+
+/**
+ * Opens a SQLite file, or makes one, that from now on no other process can open. The buckets are in a second
+ * file next to it, named with `-limits` at the end.
+ *
+ * Throws an error of one line if the file is in use, is not a database of this program, is damaged, was made
+ * by a newer version, or cannot be written.
+ */
+export async function openSqlite(path: string): Promise<Sqlite> {
+  const connection = await openSqliteFile(path, {
+    synchronous: "FULL",
+    applicationId,
+    version: schemaVersion,
+    migrationsFrom: (version) => migrationsFrom(version, { text: "TEXT" }), // compared as binary anyway
+  });
+  const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+  const buckets = await openBuckets(path, store);
+  return {
+    store,
+    buckets,
+    async close() {
+      await Promise.all([store.close(), buckets.close()]);
+    },
+  };
+}
+
+async function openBuckets(path: string, store: Store) {
+  try {
+    return await openSqliteBuckets(`${path}-limits`);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
