@@ -160,10 +160,10 @@ type Line = { readonly kind: "text" | "code" | "comment"; readonly text: string 
 /** Splits Markdown at headings and blank lines; the parts of a list stay together. */
 function readBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
-  let lines: string[] = [];
+  let lines: Line[] = [];
 
   function endBlock(): void {
-    const text = lines.join("\n").trimEnd();
+    const text = joinLines(lines).trimEnd();
     lines = [];
     if (!text) return;
     const before = blocks.at(-1);
@@ -178,30 +178,48 @@ function readBlocks(markdown: string): Block[] {
     blocks.push({ kind: "heading", level, text: text.replace(/(?:^|[ \t])#+[ \t]*$/u, "").trim() });
   }
 
-  for (const { kind, text } of readLines(markdown)) {
+  for (const line of readLines(markdown)) {
+    const { kind, text } = line;
     const [, hashes, heading] = (kind === "text" && headingLine.exec(text)) || [];
     const [above] = lines;
     if (kind === "comment") {
       blocks.push({ kind, text });
     } else if (kind === "code") {
-      lines.push(text);
+      lines.push(line);
     } else if (hashes) {
       addHeading(hashes.length, heading ?? "");
     } else if (above && lines.length === 1 && isParagraph(above) && underline.test(text)) {
       lines = [];
-      addHeading(text.includes("=") ? 1 : 2, above);
+      addHeading(text.includes("=") ? 1 : 2, above.text);
     } else if (!text.trim() || rule.test(text)) {
       endBlock();
     } else {
-      lines.push(text);
+      lines.push(line);
     }
   }
   endBlock();
   return blocks;
 }
 
-function isParagraph(line: string): boolean {
-  return !notParagraph.test(line) && !listItem.test(line);
+function isParagraph({ kind, text }: Line): boolean {
+  return kind === "text" && !notParagraph.test(text) && !listItem.test(text);
+}
+
+/**
+ * Joins a block's lines. Lines that only the author's editor broke become one, as Markdown means it: many a
+ * client shows an answer as it is. Where line ends matter (code, tables, quotes) they stay.
+ */
+function joinLines(lines: readonly Line[]): string {
+  const fixed = /^(?: {4}|\t)/u.test(lines[0]?.text ?? "") || lines.some(isFixed);
+  return lines.reduce((joined, { text }) => {
+    if (!joined) return text;
+    const breaks = fixed || listItem.test(text) || / {2}$|\\$/u.test(joined);
+    return breaks ? `${joined}\n${text}` : `${joined.trimEnd()} ${text.trim()}`;
+  }, "");
+}
+
+function isFixed({ kind, text }: Line): boolean {
+  return kind === "code" || /^\s*[|>]/u.test(text) || (text.includes("|") && /^[\s:|-]+$/u.test(text));
 }
 
 /** Tells code, where nothing has a meaning, from other lines, and takes comments out of those. */

@@ -1,0 +1,163 @@
+/**
+ * Finds the passages of a twin's text that answer a question, and tells whether they do.
+ *
+ * @module
+ */
+
+import MiniSearch, { type SearchResult } from "minisearch";
+import type { Knowledge, Passage } from "./knowledge-text.ts";
+import { isPair, isWeak, termsOf, wordsOf } from "./knowledge-words.ts";
+
+/** A passage that was found for a question. */
+export interface Finding {
+  readonly passage: Passage;
+  /** How much of what was asked the passage speaks of, 0 to 1. */
+  readonly confidence: number;
+  /** Terms of the question that it speaks of. */
+  readonly terms: ReadonlySet<string>;
+  /** Whether a heading, or what the section is asked as, has one of these terms. */
+  readonly titled: boolean;
+}
+
+/** A question's terms, each with its weight: what it counts for beside the others. */
+export type Query = ReadonlyMap<string, number>;
+
+/** A searchable text. */
+export interface KnowledgeIndex {
+  /** The section that names this very question as one that it is asked (`asked as`). */
+  asked(question: string): Passage | undefined;
+  /** Passages that have to do with the query, best first. */
+  find(query: Query): readonly Finding[];
+}
+
+// A longer question repeats itself, and each unknown term costs a look through the vocabulary.
+const mostTerms = 40;
+// A word beside the point counts for little, and so does the twin's own name.
+const weakWeight = 0.2;
+// Different spellings and forms that may stand for one term.
+const mostVariants = 8;
+
+/** Makes a query of a question. Words of `name`, the twin's own, count for little. */
+export function toQuery(question: string, name: string): Query {
+  const names = new Set(termsOf(name));
+  const terms = [...new Set(termsOf(question))].slice(0, mostTerms);
+  return new Map(terms.map((term) => [term, isWeak(term) || names.has(term) ? weakWeight : 1]));
+}
+
+/** Whether a query has a term that an answer can hang on. */
+export function hasSubject(query: Query): boolean {
+  return [...query.values()].includes(1);
+}
+
+/** Indexes a twin's knowledge. */
+export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
+  const index = new MiniSearch<{ id: number } & Record<Field, string>>({
+    fields: [...fields],
+    tokenize: termsOf,
+    processTerm: (term) => term,
+    searchOptions: { tokenize: (text) => text.split(" "), boost: { heading: 3, askedAs: 3, parents: 1.5 } },
+  });
+  index.addAll(passages.map((passage, id) => ({ id, ...fieldTexts(passage) })));
+  const rarity = measureRarity(passages);
+  const exact = new Map(
+    passages.toReversed().flatMap((passage) => passage.askedAs.map((asked) => [phraseKey(asked), passage])),
+  );
+
+  /** The text's own terms that stand for a term of the question, with how well they do. */
+  function variants(term: string): ReadonlyMap<string, number> {
+    if (rarity.has(term)) return new Map([[term, 1]]);
+    const attempts = [
+      { text: term, prefix: term.length >= 5, fuzzy: false, likeness: 0.9 },
+      { text: term, prefix: false, fuzzy: term.length >= 8 ? 2 : term.length >= 5 && 1, likeness: 0.8 },
+      { text: term.slice(0, -2), prefix: term.length >= 8, fuzzy: false, likeness: 0.7 },
+    ];
+    for (const { text, likeness, ...options } of attempts) {
+      if (!options.prefix && !options.fuzzy) continue;
+      const found = new Set(index.search(text, options).flatMap((result) => result.terms));
+      if (found.size > 0) return new Map([...found].slice(0, mostVariants).map((known) => [known, likeness]));
+    }
+    return new Map();
+  }
+
+  function toFinding(result: SearchResult, query: readonly QueryTerm[]): Finding | undefined {
+    const passage = passages[result.id];
+    if (!passage) return undefined;
+    const terms = new Set<string>();
+    let met = 0;
+    let asked = 0;
+    for (const { term, weight, variants } of query) {
+      const likeness = Math.max(0, ...result.terms.map((known) => variants.get(known) ?? 0));
+      if (likeness > 0) terms.add(term);
+      asked += weight;
+      met += weight * likeness;
+    }
+    const titled = Object.values(result.match).some((at) => at.some((field) => field !== "text"));
+    return { passage, confidence: met / asked, terms, titled };
+  }
+
+  return {
+    asked: (question) => exact.get(phraseKey(question)),
+    find(query) {
+      const terms = [...query].flatMap(([term, weight]) => {
+        const known = variants(term);
+        if (known.size === 0 && weight <= weakWeight && hasSubject(query)) return []; // beside the point
+        const rareness = Math.max(0, ...[...known.keys()].map((variant) => rarity.get(variant) ?? 0));
+        return { term, weight: weight * (rareness || unknownRarity(term, passages.length)), variants: known };
+      });
+      const weights = new Map(
+        terms.flatMap(({ term, variants }) =>
+          [...variants].map(([known, likeness]) => [known, likeness * (query.get(term) ?? 0)]),
+        ),
+      );
+      if (weights.size === 0) return [];
+      return index
+        .search([...weights.keys()].join(" "), { boostTerm: (term) => weights.get(term) ?? 1 })
+        .flatMap((result) => {
+          const finding = toFinding(result, terms);
+          return finding ? { finding, rank: result.score * finding.confidence } : [];
+        })
+        .sort((one, other) => other.rank - one.rank)
+        .map(({ finding }) => finding);
+    },
+  };
+}
+
+interface QueryTerm {
+  readonly term: string;
+  readonly weight: number;
+  readonly variants: ReadonlyMap<string, number>;
+}
+
+const fields = ["heading", "parents", "askedAs", "text"] as const;
+
+type Field = (typeof fields)[number];
+
+function fieldTexts({ heading, parents, askedAs, text }: Passage): Record<Field, string> {
+  return { heading, parents: parents.join(" "), askedAs: askedAs.join(" "), text };
+}
+
+/** How much each term of the text says: the rarer, the more (BM25's inverse document frequency). */
+function measureRarity(passages: readonly Passage[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const passage of passages) {
+    const terms = new Set(Object.values(fieldTexts(passage)).flatMap(termsOf));
+    for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+  }
+  return new Map([...counts].map(([term, count]) => [term, inverseFrequency(count, passages.length)]));
+}
+
+/**
+ * How much a term says that the text does not use: a little more than the rarest of its own, so that one word
+ * of two is never enough. (The formula's value for no occurrence would drown everything else in a short text.)
+ */
+function unknownRarity(term: string, total: number): number {
+  return (isPair(term) ? 0.5 : 1.25) * inverseFrequency(1, total); // many a pair is no word
+}
+
+function inverseFrequency(count: number, total: number): number {
+  return Math.log(1 + (total - count + 0.5) / (count + 0.5));
+}
+
+function phraseKey(text: string): string {
+  return wordsOf(text).join(" ");
+}

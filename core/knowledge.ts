@@ -1,0 +1,275 @@
+/**
+ * The knowledge engine: answers from the twin's own text, with no model and no network.
+ *
+ * @module
+ */
+
+import { type Clock, sleep, systemClock } from "./clock.ts";
+import type { ReplyOutput, Turn, TwinEngine } from "./engine.ts";
+import {
+  createKnowledgeIndex,
+  type Finding,
+  hasSubject,
+  type KnowledgeIndex,
+  type Query,
+  toQuery,
+} from "./knowledge-search.ts";
+import {
+  asksForNumber,
+  phraseFor,
+  recognizeSmallTalk,
+  refersBack,
+  type SmallTalk,
+} from "./knowledge-talk.ts";
+import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./knowledge-text.ts";
+import type { Twin } from "./twins.ts";
+
+/** Options of {@link createKnowledgeEngine}. */
+export interface KnowledgeOptions {
+  /** Pause before each word, in milliseconds. Default 0: the whole answer is there at once. */
+  readonly pauseMs?: number;
+  /** The clock that pauses run on. Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/** What a twin says, and the passages that it has it from. */
+interface Answer {
+  readonly text: string;
+  readonly sources: readonly Finding[];
+}
+
+interface Mind {
+  readonly knowledge: Knowledge;
+  readonly index: KnowledgeIndex;
+  /** What there is to talk about. */
+  readonly topics: readonly string[];
+}
+
+// Below this, a passage merely shares some words with the question.
+const enough = 0.5;
+// When all that speaks of a subject has been told, this much makes a passage a neighbour of it.
+const enoughForMore = 0.35;
+const mostTopics = 6;
+const mostRelated = 2;
+// Messages of the user, and replies to them, that are looked at for what the talk was about.
+const lookBack = 4;
+const contextWeight = 0.5;
+
+/**
+ * An engine that answers from the twin's own Markdown: it ranks the sections for the question and quotes the
+ * best passage, or says that it doesn't know. Text that says how the twin behaves is never quoted (see
+ * {@link readKnowledge}). The same turn always gets the same answer.
+ *
+ * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with
+ * the sections that the answer comes from, `score` from 0 to 1. It is empty for small talk and unknowns.
+ */
+export function createKnowledgeEngine(options: KnowledgeOptions = {}): TwinEngine {
+  const { pauseMs = 0, clock = systemClock } = options;
+  const minds = new WeakMap<Twin, Mind>();
+
+  function mindOf(twin: Twin): Mind {
+    const known = minds.get(twin);
+    if (known) return known;
+    const knowledge = readKnowledge(twin.name, twin.instructions);
+    const mind = { knowledge, index: createKnowledgeIndex(knowledge), topics: topicsOf(knowledge.passages) };
+    minds.set(twin, mind);
+    return mind;
+  }
+
+  async function write(text: string, output: ReplyOutput): Promise<void> {
+    for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
+      if (pauseMs > 0) await sleep(clock, pauseMs);
+      if (output.signal.aborted) return;
+      output.write(word);
+    }
+  }
+
+  return {
+    async reply(turn, output) {
+      const { text, sources } = answer(turn, mindOf(turn.twin));
+      output.progress({ stage: "sources", sources: sources.map(toSource) });
+      await write(text, output);
+      return { finishReason: "stop", usage: null };
+    },
+  };
+}
+
+function toSource({ passage, confidence }: Finding): { heading: string; score: number } {
+  return { heading: passage.heading, score: Math.round(confidence * 100) / 100 };
+}
+
+/** What there is to talk about: the headings of the outermost level that has more than one. */
+function topicsOf(passages: readonly Passage[]): string[] {
+  const paths = passages.map(({ parents, heading }) => [...parents, heading]);
+  const deepest = Math.max(0, ...paths.map((path) => path.length));
+  for (let depth = 0; depth < deepest; depth++) {
+    const topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];
+    if (topics.length > 1 || depth === deepest - 1) return topics;
+  }
+  return [];
+}
+
+function headingsOf(passages: readonly Passage[]): string[] {
+  return [...new Set(passages.map((passage) => passage.heading))];
+}
+
+function answer(turn: Turn, mind: Mind): Answer {
+  const asked = mind.index.asked(turn.content);
+  if (asked) return tell([sureOf(asked)], [], turn, mind);
+  const talk = recognizeSmallTalk(turn.content, turn.twin.name);
+  if (talk === "more") return tellMore(turn, mind);
+  if (talk) return { text: chat(talk, turn, mind), sources: [] };
+  return tellFacts(turn, mind);
+}
+
+/** Answers a message that asks for something. */
+function tellFacts(turn: Turn, mind: Mind): Answer {
+  const own = toQuery(turn.content, turn.twin.name);
+  const findings = search(own, turn, mind);
+  const [first] = asksForNumber(turn.content) ? preferNumbers(findings) : findings;
+  if (!first) return { text: dontKnow(mind.index.find(own), turn, mind), sources: [] };
+  const { text, sources } = tell(complete(first, findings, own), findings, turn, mind);
+  return { text: join(say("answer", turn, mind), text), sources };
+}
+
+/** What answers the message, if need be with what the conversation was about before. Empty: nothing does. */
+function search(own: Query, turn: Turn, mind: Mind): Finding[] {
+  const leans = refersBack(turn.content);
+  if (leans || !hasSubject(own)) {
+    const context = lastSubject(turn);
+    const found = mind.index.find(addContext(own, context));
+    const findings = context.size > 0 ? judge(found, hasSubject(own) ? own : context) : [];
+    if (findings.length > 0 || (leans && !hasSubject(own))) return findings;
+  }
+  return judge(mind.index.find(own), own);
+}
+
+/** Goes on about the last subject, with what was not told yet. */
+function tellMore(turn: Turn, mind: Mind): Answer {
+  const findings = mind.index.find(lastSubject(turn)).filter(({ confidence }) => confidence >= enoughForMore);
+  const [current] = findings;
+  if (!current || current.confidence < enough) return { text: say("topics", turn, mind), sources: [] };
+  const { section } = current.passage;
+  const rest = mind.knowledge.passages.filter((passage) => passage.section === section);
+  const near = findings.filter(({ confidence }) => confidence >= enough);
+  const next = [...rest.map(sureOf), ...near, ...findings].find(({ passage }) => !wasTold(passage, turn));
+  if (next) return tell([next], findings, turn, mind);
+  return { text: `${say("finished", turn, mind)} ${say("topics", turn, mind)}`, sources: [] };
+}
+
+function sureOf(passage: Passage): Finding {
+  return { passage, confidence: 1, terms: new Set(), titled: true };
+}
+
+/** The findings that answer the question: they speak of enough of it, and of what it is about. */
+function judge(findings: readonly Finding[], about: Query): Finding[] {
+  const subjects = [...about].flatMap(([term, weight]) => (weight === 1 ? term : []));
+  return findings.filter(({ confidence, terms, titled }) => {
+    const toThePoint = subjects.length > 0 ? subjects.some((term) => terms.has(term)) : titled;
+    return confidence >= enough && toThePoint;
+  });
+}
+
+/** Adds a second section where the first leaves out a part of the question, as in "latte or flat white?". */
+function complete(first: Finding, findings: readonly Finding[], query: Query): Finding[] {
+  const missing = [...query].flatMap(([term, weight]) =>
+    weight === 1 && !first.terms.has(term) ? term : [],
+  );
+  const second = findings.find(
+    ({ passage, terms }) =>
+      passage.section !== first.passage.section && missing.some((term) => terms.has(term)),
+  );
+  return second ? [first, second] : [first];
+}
+
+/** Puts findings with figures first, as long as they are about as good as the best. */
+function preferNumbers(findings: readonly Finding[]): readonly Finding[] {
+  const [first] = findings;
+  const close = findings.slice(0, 3).filter(({ confidence }) => confidence >= (first?.confidence ?? 0));
+  const numeric = close.find(({ passage }) => /\d/u.test(passage.text));
+  return numeric ? [numeric, ...findings.filter((finding) => finding !== numeric)] : findings;
+}
+
+const nothing: Query = new Map();
+
+function addContext(own: Query, context: Query): Query {
+  const weight = hasSubject(own) ? contextWeight : 1;
+  return new Map([...[...context].map(([term, value]) => [term, value * weight] as const), ...own]);
+}
+
+/** What the conversation was about: the last of the user's messages that had a subject. */
+function lastSubject({ history, twin }: Turn): Query {
+  const questions = history.filter((message) => message.role === "user").slice(-lookBack);
+  const queries = questions.map((message) => toQuery(message.content, twin.name));
+  return queries.findLast(hasSubject) ?? nothing;
+}
+
+function wasTold(passage: Passage, { history }: Turn): boolean {
+  const recent = history.slice(-2 * lookBack);
+  return recent.some(({ role, content }) => role === "assistant" && content.includes(passage.text));
+}
+
+/** Quotes what was found, and says what else there is. */
+function tell(found: readonly Finding[], others: readonly Finding[], turn: Turn, mind: Mind): Answer {
+  const quotes = found.map(({ passage }) =>
+    found.length > 1 ? `**${passage.heading}**\n\n${passage.text}` : passage.text,
+  );
+  const told = new Set(found.map(({ passage }) => passage.heading));
+  const unseen = others.filter(({ passage }) => !told.has(passage.heading) && !wasTold(passage, turn));
+  const related = headingsOf(unseen.map(({ passage }) => passage)).slice(0, mostRelated);
+  return {
+    text: join(...quotes, related.length > 0 ? say("related", turn, mind, related) : ""),
+    sources: found,
+  };
+}
+
+function join(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** Owns up, and offers topics, those nearest to the question first. */
+function dontKnow(near: readonly Finding[], turn: Turn, mind: Mind): string {
+  const nearest = headingsOf(near.slice(0, mostRelated).map(({ passage }) => passage));
+  const offered = [
+    ...new Set([...nearest.filter((heading) => mind.topics.includes(heading)), ...mind.topics]),
+  ];
+  const text = say("unknown", turn, mind, offered);
+  const offersTopics = offered.some((topic) => text.includes(topic));
+  return offersTopics || offered.length === 0 ? text : `${text} ${say("topics", turn, mind, offered)}`;
+}
+
+function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, mind: Mind): string {
+  const { name, description, greeting } = turn.twin;
+  const topics = mind.topics.length > 0 ? ` ${say("topics", turn, mind)}` : "";
+  switch (talk) {
+    case "greeting":
+      return greeting ?? `Hello, I'm ${name}.${topics}`;
+    case "wellbeing":
+      return `Very well, thank you for asking.${topics}`;
+    case "about":
+      return `I'm ${name}. ${description ?? ""}`.trimEnd() + topics;
+    case "topics":
+      return topics.trimStart() || `I'm ${name}.`;
+    case "private":
+      return say("private", turn, mind) + topics;
+    case "thanks":
+    case "goodbye":
+      return say(talk, turn, mind);
+  }
+}
+
+function say(occasion: Occasion, turn: Turn, mind: Mind, topics?: readonly string[]): string {
+  const offered = topics ?? rotate(mind.topics, turn);
+  const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
+  return phraseFor(occasion, mind.knowledge.voice, exchangesOf(turn), list.join(", "));
+}
+
+/** Brings other topics to the front each time, so that a long list is seen whole in the end. */
+function rotate(topics: readonly string[], turn: Turn): string[] {
+  const start = topics.length > mostTopics ? (exchangesOf(turn) * mostTopics) % topics.length : 0;
+  return [...topics.slice(start), ...topics.slice(0, start)];
+}
+
+function exchangesOf({ history }: Turn): number {
+  return history.filter((message) => message.role === "assistant").length;
+}
