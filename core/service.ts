@@ -242,9 +242,7 @@ export function createService(options: ServiceOptions): Service {
     const { request, requestId, startedAt, route, owner, keyId } = current;
     const { status } = answer;
     const headers = {
-      "X-Request-Id": requestId,
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
+      ...commonHeaders(requestId),
       ...current.headers,
       ...corsHeaders(request.headers, corsOrigins),
       ...answer.headers,
@@ -282,14 +280,19 @@ export function createService(options: ServiceOptions): Service {
     refuse(error) {
       const requestId = newId("req");
       const { status, headers, body } = errorAnswer(error, requestId);
-      return {
-        status,
-        headers: { "X-Request-Id": requestId, "Cache-Control": "no-store", ...headers },
-        body,
-      };
+      log("info", "request", { requestId, status });
+      return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
     },
     ready,
     close: ({ graceMs = 25_000 } = {}) => replies.close(graceMs),
+  };
+}
+
+function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    "X-Request-Id": requestId,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
   };
 }
 

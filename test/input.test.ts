@@ -1,0 +1,284 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ConversationResource, MessageResource, Pagination } from "../core/mod.ts";
+import { dataOf, errorOf, type Fixture, openFixture, transports } from "./harness.ts";
+
+const maxBodyBytes = 256 * 1024;
+
+for (const transport of transports) {
+  describe(`input, ${transport.name}`, () => {
+    test("a body is taken as JSON only, with any parameters", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const type of ["application/json", "APPLICATION/JSON", "application/json ; charset=utf-8; x=y"]) {
+        assert.equal((await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type })).status, 201);
+      }
+      for (const type of [
+        "text/plain",
+        "application/jsonp",
+        "application/x-www-form-urlencoded",
+        "json",
+        "",
+      ]) {
+        const response = await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type });
+        assert.equal(response.status, 415, type);
+        assert.equal((await errorOf(response)).code, "unsupported_media_type");
+      }
+      assert.equal(await countConversations(fixture, key), 3);
+    });
+
+    test("a body is not taken in any coding", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const coding of ["gzip", "identity", "br"]) {
+        const response = await post(fixture, key, '{"twinId":"echo"}', { "Content-Encoding": coding });
+        assert.equal(response.status, 415, coding);
+        assert.equal((await errorOf(response)).code, "unsupported_media_type");
+      }
+    });
+
+    test("what is not JSON in UTF-8 is invalid_json", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const broken: [string, string | Uint8Array<ArrayBuffer>][] = [
+        ["nothing", ""],
+        ["half a body", '{"twinId":"echo"'],
+        ["two bodies", '{"twinId":"echo"}{}'],
+        ["a trailing comma", '{"twinId":"echo",}'],
+        ["a comment", '{"twinId":"echo"} // hello'],
+        ["no number", '{"twinId":"echo","a":NaN}'],
+        ["a raw control character", '{"twinId":"echo","title":"a\nb"}'],
+        ["a byte order mark", '\ufeff{"twinId":"echo"}'],
+        ["invalid UTF-8", Buffer.from('{"twinId":"echo","title":"\xff"}', "latin1")],
+        ["an encoded surrogate", Buffer.from('{"twinId":"echo","title":"\xed\xa0\x80"}', "latin1")],
+        ["an overlong encoding", Buffer.from('{"twinId":"echo","title":"\xc0\x80"}', "latin1")],
+        ["UTF-16", Buffer.from('{"twinId":"echo"}', "utf16le")],
+        ["too deep nesting of arrays", `{"twinId":"echo","a":${"[".repeat(64)}${"]".repeat(64)}}`],
+        ["too deep nesting of objects", `${'{"a":'.repeat(65)}0${"}".repeat(65)}`],
+        ["a nesting bomb", "[".repeat(maxBodyBytes)],
+      ];
+      for (const [name, body] of broken) {
+        const response = await post(fixture, key, body);
+        assert.equal(response.status, 400, name);
+        assert.equal((await errorOf(response)).code, "invalid_json", name);
+      }
+      assert.equal(await countConversations(fixture, key), 0);
+    });
+
+    test("nesting as deep as 64 is accepted, and brackets in strings do not count", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const deep = `${"[".repeat(63)}${"]".repeat(63)}`;
+      for (const member of [deep, JSON.stringify(`"\\${"[{".repeat(1000)}`)]) {
+        assert.equal((await post(fixture, key, `{"twinId":"echo","a":${member}}`)).status, 201);
+      }
+    });
+
+    test("JSON that is no object is a validation_error of the body", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const body of ["null", "[]", '[{"twinId":"echo"}]', "7", "true", '"twinId"']) {
+        const response = await post(fixture, key, body);
+        assert.equal(response.status, 400, body);
+        const { code, details } = await errorOf(response);
+        assert.equal(code, "validation_error", body);
+        assert.deepEqual(details, { fields: [{ path: "body", message: "must be a JSON object" }] });
+      }
+    });
+
+    test("all wrong fields are listed, with what is accepted", async () => {
+      await using fixture = await openFixture(transport);
+      const response = await post(fixture, await fixture.key(), '{"title":7}');
+      const { details, message } = await errorOf(response);
+      const accepted = "characters, not only white space, without NUL or lone surrogates";
+      assert.deepEqual(details?.fields, [
+        { path: "twinId", message: `is required: a string of 1 to 255 ${accepted}` },
+        { path: "title", message: `must be a string of 1 to 200 ${accepted} or null` },
+      ]);
+      assert.match(message, /^twinId is required: .*; title must be .*\.$/);
+    });
+
+    for (const { field, path, max, rest } of [
+      { field: "title", path: "/conversations", max: 200, rest: { twinId: "echo" } },
+      { field: "content", path: "/messages", max: 32_000, rest: {} },
+    ]) {
+      test(`${field} has 1 to ${max} characters, counted as Unicode does, and says something`, async () => {
+        await using fixture = await openFixture(transport);
+        const key = await fixture.key();
+        const target =
+          path === "/messages" ? `/conversations/${await fixture.conversation(key)}${path}` : path;
+        const send = (text: unknown) =>
+          fixture.call("POST", target, key, JSON.stringify({ ...rest, [field]: text }));
+        const accepted = ["x", "x".repeat(max), "😀".repeat(max), " x ", "\u200b", "\ud83d\ude00", "\u0001"];
+        for (const text of accepted) {
+          const response = await send(text);
+          assert.ok(response.ok, `${response.status}: ${text.slice(0, 20)}`);
+          const data = await dataOf<Record<string, string>>(response);
+          assert.equal(data[field], text);
+        }
+        const refused = [
+          "",
+          " ",
+          "\t\r\n\u00a0\u0085\u2003\u3000\ufeff",
+          "x".repeat(max + 1),
+          "😀".repeat(max + 1),
+          "a\u0000b",
+          "a\ud800",
+          "\udc00a",
+          7,
+          true,
+          ["x"],
+          { x: "x" },
+        ];
+        for (const text of refused) {
+          const response = await send(text);
+          assert.equal(response.status, 400, JSON.stringify(text).slice(0, 40));
+          const { code, details } = await errorOf(response);
+          assert.equal(code, "validation_error");
+          assert.equal((details?.fields as { path: string }[])[0]?.path, field);
+        }
+      });
+    }
+
+    test("null is no content", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const target = `/conversations/${await fixture.conversation(key)}/messages`;
+      for (const body of [{ content: null }, {}]) {
+        assert.equal((await fixture.call("POST", target, key, body)).status, 400);
+      }
+      assert.deepEqual(await dataOf<MessageResource[]>(await fixture.call("GET", target, key)), []);
+    });
+
+    test("a body of 256 KiB is read, one byte more is not", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const body = (bytes: number) => `{"twinId":"echo","pad":"${"x".repeat(bytes - 26)}"}`;
+      assert.equal(body(maxBodyBytes).length, maxBodyBytes);
+      assert.equal((await post(fixture, key, body(maxBodyBytes))).status, 201);
+      const response = await post(fixture, key, body(maxBodyBytes + 1));
+      assert.equal(response.status, 413);
+      assert.equal((await errorOf(response)).code, "payload_too_large");
+      assert.equal(await countConversations(fixture, key), 1);
+    });
+
+    test("members that are not known are ignored and never stored", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const body =
+        '{"__proto__":{"twinId":"private","title":"p"},"constructor":{"prototype":{"title":"c"}},' +
+        '"twinId":"echo","id":"conv_mine","owner":"bob","status":"busy","messageCount":9,"toString":null}';
+      const created = await dataOf<ConversationResource>(await post(fixture, key, body));
+      assert.equal(created.title, null);
+      assert.equal(created.twinId, "echo");
+      assert.equal(created.status, "idle");
+      assert.equal(created.messageCount, 0);
+      assert.notEqual(created.id, "conv_mine");
+      const stored = await fixture.store.getConversation("alice", created.id);
+      assert.deepEqual(Object.keys(stored ?? {}).sort(), [
+        "createdAt",
+        "id",
+        "lastMessageAt",
+        "messageCount",
+        "owner",
+        "replyId",
+        "title",
+        "twinId",
+        "updatedAt",
+      ]);
+      assert.equal(({} as { title?: string }).title, undefined);
+    });
+
+    test("members of the prototype do not stand for members of the body", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const body of ['{"__proto__":{"twinId":"echo"}}', '{"constructor":{"twinId":"echo"}}']) {
+        assert.equal((await post(fixture, key, body)).status, 400, body);
+      }
+    });
+
+    test("a body is ignored where none is asked for", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      const response = await fixture.call("DELETE", `/conversations/${id}`, key, "{not json");
+      assert.equal(response.status, 204);
+    });
+
+    test("a method cannot be overridden", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      const headers = { "X-HTTP-Method-Override": "DELETE", "X-HTTP-Method": "DELETE", "X-Method": "DELETE" };
+      const response = await fixture.call(
+        "GET",
+        `/conversations/${id}?_method=DELETE`,
+        key,
+        undefined,
+        headers,
+      );
+      assert.equal(response.status, 200);
+      assert.equal(await countConversations(fixture, key), 1);
+    });
+  });
+
+  describe(`the order of checks, ${transport.name}`, () => {
+    const wrongType = { "Content-Type": "text/plain" };
+    const tooLong = "x".repeat(maxBodyBytes + 1);
+
+    test("of two faults the earlier one is told", async () => {
+      await using fixture = await openFixture(transport);
+      const writer = await fixture.key();
+      const reader = await fixture.key("read_only");
+      const spent = await fixture.key("read_only");
+      for (let count = 0; count < 200; count++) await fixture.call("GET", "/twins", spent);
+      const busy = { "X-API-Key": spent };
+      const twoKeys = { "X-API-Key": reader };
+      const long = "x".repeat(8200);
+      const nowhere = "/conversations/nowhere/messages";
+
+      const faults: [string, string, string, string, string?, Record<string, string>?][] = [
+        ["uri_too_long", "DELETE", `/nowhere/${long}`, "wrong"],
+        ["not_found", "PURGE", "/nowhere", "wrong", "{"],
+        ["method_not_allowed", "PATCH", "/twins", "wrong", "{"],
+        ["method_not_allowed", "GET", `${nowhere}/stream`, "wrong"],
+        ["invalid_request", "POST", "/conversations", "wrong", "{", twoKeys],
+        ["invalid_request", "POST", "/conversations", writer, "{", busy],
+        ["invalid_api_key", "POST", "/conversations", "wrong", "{", wrongType],
+        ["rate_limited", "POST", "/conversations", spent, "{", wrongType],
+        ["insufficient_scope", "POST", "/conversations", reader, "{", wrongType],
+        ["insufficient_scope", "POST", nowhere, reader, tooLong],
+        ["unsupported_media_type", "POST", "/conversations", writer, tooLong, wrongType],
+        ["payload_too_large", "POST", "/conversations", writer, `{${tooLong}`],
+        ["invalid_json", "POST", nowhere, writer, "{"],
+        ["validation_error", "POST", nowhere, writer, "{}"],
+        ["validation_error", "GET", `${nowhere}?order=up`, writer],
+        ["conversation_not_found", "GET", `${nowhere}?after=nowhere`, writer],
+        ["conversation_not_found", "POST", nowhere, writer, '{"content":"Hi"}'],
+      ];
+      for (const [code, method, path, credential, body, headers] of faults) {
+        const response = await fixture.call(method, path, credential, body, headers);
+        const context = `${code}: ${method} ${path.slice(0, 60)}`;
+        assert.equal((await errorOf(response)).code, code, context);
+      }
+    });
+  });
+}
+
+function post(
+  fixture: Fixture,
+  key: string,
+  body: BodyInit,
+  headers?: Record<string, string>,
+): Promise<Response> {
+  return fixture.send("/api/v1/conversations", {
+    method: "POST",
+    headers: { "X-API-Key": key, "Content-Type": "application/json", ...headers },
+    body,
+  });
+}
+
+async function countConversations(fixture: Fixture, key: string): Promise<number> {
+  const response = await fixture.call("GET", "/conversations", key);
+  return ((await response.json()) as { pagination: Pagination }).pagination.total;
+}
