@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EngineProgress, HistoryMessage } from "../core/engine.ts";
 import { createKnowledgeEngine, type KnowledgeOptions } from "../core/knowledge.ts";
+import { toQuery } from "../core/knowledge-search.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
 import type { Twin } from "../core/twins.ts";
@@ -151,6 +152,7 @@ test("words beside the point neither help nor harm", async () => {
     "The lamp",
   ]);
   assert.deepEqual((await ask("What is the best and most typical example?")).sources, []);
+  assert.deepEqual((await ask("What is the meaning?")).sources, [], "a section merely uses the word");
 });
 
 test("one shared word is not enough for an answer", async () => {
@@ -180,6 +182,8 @@ test("a follow-up is understood from the question before", async () => {
 
 test("a follow-up about something unknown is not answered from the question before", async () => {
   assert.deepEqual((await talk(["How often does the lamp turn?", "And what about elephants?"])).sources, []);
+  const long = "Do two black balls mean a storm from the south?";
+  assert.deepEqual((await talk([long, "And what about elephants?"])).sources, []);
 });
 
 test("a new subject is not drawn back to the old one", async () => {
@@ -364,10 +368,18 @@ test("a twin's new version answers from its new text", async () => {
   assert.deepEqual(answers, ["red", "green"]);
 });
 
-test("a word of 30,000 letters and a question of 6,000 words are answered without ado", async () => {
-  assert.deepEqual((await ask("x".repeat(30_000))).sources, []);
+test("endless words and questions are cut before they cost memory or time", async () => {
+  assert.deepEqual(wordsOf("x".repeat(30_000)), ["x".repeat(40)]);
   const words = Array.from({ length: 6000 }, (_, index) => `w${index}q`).join(" ");
+  assert.equal(toQuery(words, "Odd").size, 40);
   assert.deepEqual((await ask(words)).sources, []);
+});
+
+test("a heading counts for more than a mention", async () => {
+  const twin = createTwin(
+    "# Tea\n\nCoffee is not tea; coffee comes later.\n\n# Coffee\n\nBlack, with a biscuit on the side.",
+  );
+  assert.equal((await ask("Tell me about coffee", { twin })).sources[0], "Coffee");
 });
 
 test("text in scripts without spaces is found by its parts", async () => {

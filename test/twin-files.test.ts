@@ -348,10 +348,10 @@ test("a file that is renamed passes its id on", async (t) => {
 
 test("a file replaced by renaming another over it keeps its twin's createdAt", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  await utimes(join(folder, "ada.md"), 1_600_000_000, 1_600_000_000);
   const files = await open(t, folder);
   const before = await files.get("alice", "ada");
   await writeFile(join(folder, "ada.tmp"), "---\nname: Ada King\n---\n");
-  await utimes(join(folder, "ada.tmp"), new Date(), new Date(Date.now() + 5000));
   await rename(join(folder, "ada.tmp"), join(folder, "ada.md"));
   await files.reload();
   const after = await files.get("alice", "ada");
