@@ -26,8 +26,9 @@ export function createNodeTransport(): ModelTransport {
       const request = url.startsWith("https:")
         ? requestHttps(url, { method, headers, agent: https })
         : requestHttp(url, { method, headers, agent: http });
+      // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
       const destroy = () => {
-        request.destroy(new Error("The request was aborted."));
+        request.destroy();
       };
       signal.addEventListener("abort", destroy, { once: true });
       request.once("close", () => signal.removeEventListener("abort", destroy));

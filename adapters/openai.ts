@@ -127,16 +127,16 @@ function createAttempt(options: OpenAIOptions) {
   /** Sends the request once. Whatever happens, nothing of the connection is held when it returns. */
   return async (body: string, output: ReplyOutput, patience: Patience): Promise<Attempt> => {
     const exchange = new AbortController();
+    const write = (text: string) => output.write(text);
+    const reader = createCompletionReader({ write, maxEventLength, maxReplyLength });
     try {
       const sent = transport(url, { method: "POST", headers, body, signal: exchange.signal });
       const response = await patience.wait(sent, headersMs, "The model's answer");
       const refusal = refuse(response, clock.now());
       if (refusal) return refusal;
-      const write = (text: string) => output.write(text);
-      const reader = createCompletionReader({ write, maxEventLength, maxReplyLength });
       return { result: await readReply(response.body ?? noBody, reader, patience, idleMs) };
     } catch (error) {
-      if (patience.over || error instanceof ModelError) throw error;
+      if (patience.over || reader.begun || error instanceof ModelError) throw error;
       const failure = new ModelError("model_error", "The model's connection failed.", { cause: error });
       return { failure, retryAfterMs: 0 };
     } finally {

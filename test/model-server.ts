@@ -1,0 +1,223 @@
+/**
+ * A model server for tests, which behaves as badly as it is told to: a real HTTP server on 127.0.0.1.
+ *
+ * @module
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+/** How the server answers one request. May take its time, and may leave the answer unfinished. */
+export type Script = (response: ServerResponse) => void | Promise<void>;
+
+/** A request as the server got it. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  /** The body, parsed. */
+  readonly body: unknown;
+  /** The port that the client's connection came from: one connection, one port. */
+  readonly clientPort: number;
+  /** Resolves once the request's connection is closed. */
+  readonly closed: Promise<void>;
+}
+
+/** A running {@link startModelServer}. */
+export interface ModelServer {
+  /** The address up to and including `/v1`. */
+  readonly baseUrl: string;
+  /** All requests so far. */
+  readonly requests: readonly ReceivedRequest[];
+  /** How many connections are open. */
+  readonly openConnections: number;
+  /** Sets how the next requests are answered: one script each, the last one for all that follow. */
+  script(...scripts: readonly Script[]): void;
+  /** The request number `index`, as soon as it is there. */
+  received(index: number): Promise<ReceivedRequest>;
+  /** Cuts all connections and stops. */
+  close(): Promise<void>;
+}
+
+/** Starts a model server. Unless told otherwise, it says "Hello!". */
+export async function startModelServer(): Promise<ModelServer> {
+  let scripts: readonly Script[] = [reply("Hello", "!")];
+  const requests: ReceivedRequest[] = [];
+  const closings = new WeakMap<Socket, Promise<void>>();
+  const waiting = new Set<() => void>();
+
+  const server = createServer({ noDelay: true }, (request, response) => {
+    receive(request, closings.get(request.socket)).then((received) => {
+      requests.push(received);
+      for (const look of waiting) look();
+      const [script = scripts[0], ...rest] = scripts;
+      if (rest.length > 0) scripts = rest;
+      return script?.(response);
+    }, ignoreBrokenRequest);
+  });
+  let openConnections = 0;
+  server.on("connection", (socket) => {
+    openConnections++;
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    closings.set(
+      socket,
+      closed.then(() => {
+        openConnections--;
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    get openConnections() {
+      return openConnections;
+    },
+    script(...next) {
+      scripts = next;
+    },
+    received: (index) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const request = requests[index];
+          if (request === undefined) return;
+          waiting.delete(look);
+          resolve(request);
+        };
+        waiting.add(look);
+        look();
+      }),
+    close: () => stop(server),
+  };
+}
+
+async function receive(request: IncomingMessage, closed = Promise.resolve()): Promise<ReceivedRequest> {
+  const { method = "", url = "", headers, socket } = request;
+  const clientPort = socket.remotePort ?? 0;
+  let text = "";
+  for await (const piece of request.setEncoding("utf8")) text += piece;
+  return { method, path: url, headers, body: JSON.parse(text), clientPort, closed };
+}
+
+// A client that leaves in the middle of its request is what some tests are about.
+function ignoreBrokenRequest(): void {}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error ? reject(error) : resolve()));
+    server.closeAllConnections();
+  });
+}
+
+/** An address where nobody listens. */
+export async function refusingBaseUrl(): Promise<string> {
+  const server = await startModelServer();
+  await server.close();
+  return server.baseUrl;
+}
+
+/** One event of a stream, with this JSON. */
+export function event(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** The event of a piece of text. */
+export function delta(content: string): string {
+  return event({
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  });
+}
+
+/** The event of a finish reason. */
+export function finish(reason: string | null): string {
+  return event({
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta: {}, finish_reason: reason }],
+  });
+}
+
+/** The event of token counts. */
+export function usage(promptTokens: number, completionTokens: number): string {
+  const counts = {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+  return event({ object: "chat.completion.chunk", choices: [], usage: counts });
+}
+
+/** The end marker. */
+export const endMarker = "data: [DONE]\n\n";
+
+/** A whole stream: the text in pieces, the finish reason, token counts, the end marker. */
+export function completion(...contents: readonly string[]): string {
+  return [...contents.map(delta), finish("stop"), usage(7, contents.length), endMarker].join("");
+}
+
+/** Begins an event stream. */
+export function begin(response: ServerResponse): ServerResponse {
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" }).flushHeaders();
+  return response;
+}
+
+/** Answers with this body, as one piece. */
+export function send(
+  body: string | Uint8Array,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Script {
+  return (response) => {
+    response.writeHead(status, { "content-type": "text/event-stream", ...headers }).end(body);
+  };
+}
+
+/** Answers with a status and nothing else. */
+export function refuse(status: number, headers: Record<string, string> = {}): Script {
+  return (response) => {
+    response.writeHead(status, headers).end();
+  };
+}
+
+/** Replies with this text, in these pieces. */
+export function reply(...contents: readonly string[]): Script {
+  return send(completion(...contents));
+}
+
+/** Sends these parts of a stream and says no more, but leaves the connection open. */
+export function hangAfter(...parts: readonly string[]): Script {
+  return (response) => {
+    begin(response);
+    for (const part of parts) response.write(part);
+  };
+}
+
+/** Takes the request and says nothing at all. */
+export const hang: Script = () => {};
+
+/** Cuts the connection before an answer. */
+export const resetAtOnce: Script = (response) => {
+  response.socket?.resetAndDestroy();
+};
+
+/** Sends these parts of a stream, and cuts the connection when `until` resolves. */
+export function resetWhen(until: Promise<unknown>, ...parts: readonly string[]): Script {
+  return async (response) => {
+    hangAfter(...parts)(response);
+    await until;
+    response.socket?.resetAndDestroy();
+  };
+}
+
+/** Sends a stream byte by byte, each in a write of its own. */
+export function byteByByte(body: string): Script {
+  return async (response) => {
+    begin(response);
+    for (const byte of new TextEncoder().encode(body)) await write(response, Uint8Array.of(byte));
+    response.end();
+  };
+}
+
+async function write(response: ServerResponse, part: string | Uint8Array): Promise<void> {
+  await new Promise((resolve) => response.write(part, resolve));
+}

@@ -1,0 +1,128 @@
+/**
+ * What the tests of the OpenAI engine share.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { inspect } from "node:util";
+import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../adapters/openai.ts";
+import { createNodeTransport } from "../adapters/openai-node.ts";
+import { fetchTransport } from "../adapters/openai-transport.ts";
+import type { Clock } from "../core/clock.ts";
+import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/engine.ts";
+import type { Twin } from "../core/twins.ts";
+import { createManualClock } from "./clock.ts";
+import { type Script, startModelServer } from "./model-server.ts";
+
+/** Whatever holds for one transport holds for the other. */
+export const transports: Readonly<Record<string, ModelTransport>> = {
+  fetch: fetchTransport,
+  "node:http": createNodeTransport(),
+};
+
+export const apiKey = "sk-secret-0123456789";
+
+export function twin(fields: Partial<Twin> = {}): Twin {
+  return {
+    id: "ada",
+    name: "Ada",
+    description: null,
+    avatarUrl: null,
+    greeting: null,
+    tags: [],
+    createdAt: 0,
+    updatedAt: 0,
+    engine: "openai",
+    model: null,
+    temperature: null,
+    access: null,
+    instructions: "You are Ada.",
+    ...fields,
+  };
+}
+
+export function turn(fields: Partial<Turn> = {}): Turn {
+  return { twin: twin(), history: [], content: "Hi?", ...fields };
+}
+
+/** An output that keeps what is written, and its signal's controller. */
+export function createOutput() {
+  const controller = new AbortController();
+  const writes: string[] = [];
+  const written = new EventTarget();
+  const output: ReplyOutput = {
+    signal: controller.signal,
+    progress: () => assert.fail("The engine has no progress to tell."),
+    write(text) {
+      writes.push(text);
+      written.dispatchEvent(new Event("write"));
+    },
+  };
+  return {
+    output,
+    writes,
+    text: () => writes.join(""),
+    firstWrite: once(written, "write"),
+    abort: (reason?: unknown) => controller.abort(reason),
+  };
+}
+
+/** A clock on which pauses pass at once, and limits never come. */
+export function createHastyClock(): Clock & { readonly pauses: number[] } {
+  const pauses: number[] = [];
+  return {
+    pauses,
+    now: () => Date.parse("2026-01-02T03:04:05Z"),
+    after(milliseconds, callback) {
+      if (milliseconds > 3_000 || milliseconds === 100) return () => {};
+      pauses.push(milliseconds);
+      const immediate = setImmediate(callback);
+      return () => clearImmediate(immediate);
+    },
+  };
+}
+
+export async function failure(reply: Promise<EngineResult>): Promise<ModelError> {
+  const error = await reply.then(
+    () => assert.fail("The reply succeeded."),
+    (reason: unknown) => reason,
+  );
+  assert(error instanceof ModelError, inspect(error));
+  return error;
+}
+
+export async function assertModelError(reply: Promise<EngineResult>, message: RegExp): Promise<void> {
+  const error = await failure(reply);
+  assert.equal(error.code, "model_error");
+  assert.match(error.message, message);
+}
+
+/** A transport whose answer's body comes in these pieces. */
+export function inPieces(...pieces: readonly Uint8Array[]): ModelTransport {
+  return async () => ({
+    status: 200,
+    headers: new Headers({ "content-type": "text/event-stream" }),
+    body: (async function* () {
+      yield* pieces;
+    })(),
+  });
+}
+
+/** A server that answers so, an engine that asks it, an output to write to, a clock that stands still. */
+export async function start(
+  t: TestContext,
+  transport: ModelTransport,
+  scripts: readonly Script[] = [],
+  options: Partial<OpenAIOptions> = {},
+) {
+  const server = await startModelServer();
+  t.after(() => server.close());
+  if (scripts.length > 0) server.script(...scripts);
+  const clock = createManualClock();
+  const engine = createOpenAIEngine({ baseUrl: server.baseUrl, apiKey, transport, clock, ...options });
+  const out = createOutput();
+  return { server, clock, engine, out, reply: (asked = turn()) => engine.reply(asked, out.output) };
+}

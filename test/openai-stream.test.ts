@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createOpenAIEngine, type ModelTransport } from "../adapters/openai.ts";
+import * as model from "./model-server.ts";
+import { createOutput, inPieces, turn } from "./openai-fixture.ts";
+
+describe("the OpenAI engine", () => {
+  const baseUrl = "http://127.0.0.1:1/v1";
+
+  async function read(body: string, ...splits: number[]) {
+    const bytes = new TextEncoder().encode(body);
+    const pieces = [0, ...splits].map((from, index) => bytes.subarray(from, splits[index]));
+    const out = createOutput();
+    const result = await createOpenAIEngine({ baseUrl, transport: inPieces(...pieces) }).reply(
+      turn(),
+      out.output,
+    );
+    return { text: out.text(), writes: out.writes.length, result };
+  }
+
+  for (const [name, lineEnd] of [
+    ["LF", "\n"],
+    ["CRLF", "\r\n"],
+    ["CR", "\r"],
+  ] as const) {
+    test(`text is exact wherever a body with ${name} line ends is split`, async () => {
+      const text = "Grüße 日本 👋🏽\u2028\r\n";
+      const body = `: comment\n\n${model.completion(text, text)}`.replaceAll("\n", lineEnd);
+      const size = new TextEncoder().encode(body).length;
+      const whole = await read(body);
+      assert.equal(whole.text, text + text);
+      for (let split = 1; split < size; split++) {
+        const { text: found, result } = await read(body, split);
+        assert.equal(found, whole.text, `split at ${split}`);
+        assert.deepEqual(result, whole.result, `split at ${split}`);
+      }
+    });
+  }
+
+  test("deltas that arrive together are written together", async () => {
+    assert.equal((await read(model.completion("a", "b", "c"))).writes, 1);
+  });
+
+  test("an end marker without finish reason counts as stop", async () => {
+    assert.equal((await read(model.delta("Hi") + model.endMarker)).result.finishReason, "stop");
+  });
+
+  test("an end marker without its blank line counts", async () => {
+    assert.equal((await read(`${model.delta("Hi")}data: [DONE]`)).result.finishReason, "stop");
+  });
+
+  test("what stands behind the end marker is not read", async () => {
+    assert.equal((await read(`${model.completion("Hi")}data: {]\n\nnonsense\n\n`)).text, "Hi");
+  });
+
+  const reasons = {
+    stop: "stop",
+    eos: "stop",
+    tool_calls: "stop",
+    length: "length",
+    max_tokens: "length",
+    content_filter: "content_filter",
+  } as const;
+  for (const [reason, finishReason] of Object.entries(reasons)) {
+    test(`the finish reason ${reason} is ${finishReason} when there is text`, async () => {
+      const { result } = await read(model.delta("Hi") + model.finish(reason));
+      assert.equal(result.finishReason, finishReason);
+    });
+  }
+
+  test("reasoning, roles, other choices and empty finish reasons are no part of the reply", async () => {
+    const body = [
+      model.event({ choices: [{ delta: { role: "assistant", content: null, reasoning_content: "Hm" } }] }),
+      model.event({ choices: [{ delta: { reasoning: "Hm", content: "" }, finish_reason: "" }] }),
+      model.event({ choices: [{ delta: { content: "Hi" } }, { delta: { content: "other" } }], error: null }),
+      model.event({ choices: [], prompt_filter_results: [] }),
+      model.completion("!"),
+    ].join("");
+    assert.equal((await read(body)).text, "Hi!");
+  });
+
+  test("token counts that are none are null", async () => {
+    const counts = { usage: { prompt_tokens: -1, completion_tokens: "2" } };
+    const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
+    assert.equal((await read(body)).result.usage, null);
+  });
+
+  test("a missing total of tokens is added up", async () => {
+    const counts = { usage: { prompt_tokens: 3, completion_tokens: 4 } };
+    const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
+    assert.deepEqual((await read(body)).result.usage, { inputTokens: 3, outputTokens: 4, totalTokens: 7 });
+  });
+
+  test("a transport that ignores its signal keeps no reply from ending", async () => {
+    const out = createOutput();
+    const transport: ModelTransport = () => new Promise(() => {});
+    const replied = createOpenAIEngine({ baseUrl, transport }).reply(turn(), out.output);
+    out.abort(new Error("Enough."));
+    await assert.rejects(replied, /Enough/);
+  });
+
+  test("an output that fails is not asked again", async () => {
+    let asked = 0;
+    const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
+    const transport: ModelTransport = (url, request) => {
+      asked++;
+      return answer(url, request);
+    };
+    const write = () => {
+      throw new Error("The output failed.");
+    };
+    const output = { ...createOutput().output, write };
+    await assert.rejects(createOpenAIEngine({ baseUrl, transport }).reply(turn(), output), /output failed/);
+    assert.equal(asked, 1);
+  });
+
+  test("slashes at the end of the address don't matter", async () => {
+    const urls: string[] = [];
+    const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
+    const transport: ModelTransport = (url, request) => {
+      urls.push(url);
+      return answer(url, request);
+    };
+    await createOpenAIEngine({ baseUrl: "https://api.example/v1//", transport }).reply(
+      turn(),
+      createOutput().output,
+    );
+    assert.deepEqual(urls, ["https://api.example/v1/chat/completions"]);
+  });
+
+  for (const address of [
+    "",
+    "localhost:11434/v1",
+    "ftp://models/v1",
+    "http://me:key@models/v1",
+    "http://m/v1?k=key",
+  ]) {
+    test(`the address ${JSON.stringify(address)} is refused`, () => {
+      assert.throws(() => createOpenAIEngine({ baseUrl: address }), /^TypeError: The model's address must/);
+    });
+  }
+
+  test("a key that no header can carry is refused, without telling it", () => {
+    assert.throws(() => createOpenAIEngine({ baseUrl, apiKey: "sk secret\n" }), {
+      message: "The model's API key must be printable ASCII without spaces.",
+    });
+  });
+});

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { inspect } from "node:util";
+import * as model from "./model-server.ts";
+import { apiKey, assertModelError, failure, start, transports, turn, twin } from "./openai-fixture.ts";
+
+for (const [name, transport] of Object.entries(transports)) {
+  describe(`the OpenAI engine over ${name}`, () => {
+    test("a reply's text, finish reason and token counts are the model's", async (t) => {
+      const { out, reply } = await start(t, transport, [model.reply("Hel", "lo", "!")]);
+      assert.deepEqual(await reply(), {
+        finishReason: "stop",
+        usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 },
+      });
+      assert.equal(out.text(), "Hello!");
+    });
+
+    test("the request carries instructions, history, question, model, temperature and key", async (t) => {
+      const { server, reply } = await start(t, transport, [], { model: "small" });
+      const history = [
+        { role: "user", content: "One?" },
+        { role: "assistant", content: "One." },
+      ] as const;
+      await reply(turn({ history, twin: twin({ model: "large", temperature: 0 }) }));
+      const request = await server.received(0);
+      assert.equal(`${request.method} ${request.path}`, "POST /v1/chat/completions");
+      assert.equal(request.headers.authorization, `Bearer ${apiKey}`);
+      assert.equal(request.headers["content-type"], "application/json");
+      assert.deepEqual(request.body, {
+        model: "large",
+        messages: [{ role: "system", content: "You are Ada." }, ...history, { role: "user", content: "Hi?" }],
+        temperature: 0,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+    });
+
+    test("what isn't set isn't sent: instructions, temperature, key", async (t) => {
+      const { server, reply } = await start(t, transport, [], { model: "small", apiKey: undefined });
+      await reply(turn({ twin: twin({ instructions: " \n" }) }));
+      const request = await server.received(0);
+      assert.equal(request.headers.authorization, undefined);
+      assert.deepEqual(request.body, {
+        model: "small",
+        messages: [{ role: "user", content: "Hi?" }],
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+    });
+
+    test("text is exact when every byte arrives by itself", async (t) => {
+      const text = "Grüße, 日本! 👋🏽\r\n";
+      const body = model.completion(...text).replaceAll("\n", "\r\n");
+      const { out, reply } = await start(t, transport, [model.byteByByte(body)]);
+      assert.equal((await reply()).finishReason, "stop");
+      assert.equal(out.text(), text);
+    });
+
+    test("a reply without end marker ends with its body", async (t) => {
+      const { out, reply } = await start(t, transport, [
+        model.send(model.delta("Hi") + model.finish("length")),
+      ]);
+      assert.deepEqual(await reply(), { finishReason: "length", usage: null });
+      assert.equal(out.text(), "Hi");
+    });
+
+    const badAnswers: readonly [string, model.Script, RegExp][] = [
+      [
+        "HTML with status 200",
+        model.send("<html>", { headers: { "content-type": "text/html" } }),
+        /text\/html/,
+      ],
+      ["JSON", model.send("{}", { headers: { "content-type": "application/json" } }), /application\/json/],
+      ["an empty body", model.send(""), /ended before/],
+      ["an end without finish reason and marker", model.send(model.delta("Hi")), /ended before/],
+      ["a body cut within an event", model.send('data: {"choices":[{"del'), /not a chunk/],
+      ["malformed JSON", model.send("data: {]\n\n"), /not a chunk/],
+      ["JSON that is no object", model.send("data: []\n\n"), /not a chunk/],
+      ["choices that are no list", model.send('data: {"choices":{}}\n\n'), /not a chunk/],
+      ["lines that are no fields", model.send("Hello\n\ndata: [DONE]\n\n"), /no field/],
+      ["invalid UTF-8", model.send(Uint8Array.of(0x64, 0xff, 0x0a)), /UTF-8/],
+      ["an error event", model.send('event: error\ndata: {"message":"secret"}\n\n'), /reported an error\.$/],
+      [
+        "an older vLLM's error",
+        model.send(model.event({ object: "error", message: "x" })),
+        /reported an error/,
+      ],
+      ["a finish reason that says it broke off", model.send(model.finish("abort")), /broke its reply off/],
+      ["a tool call and no text", model.send(model.finish("tool_calls")), /called a tool/],
+      ["status 400", model.refuse(400), /status 400/],
+      ["status 401", model.refuse(401), /status 401/],
+      ["status 500", model.refuse(500), /status 500/],
+      ["status 204", model.refuse(204), /status 204/],
+    ];
+    for (const [kind, script, message] of badAnswers) {
+      test(`${kind} is a model_error, and not tried again`, async (t) => {
+        const { server, clock, reply } = await start(t, transport, [script]);
+        await assertModelError(reply(), message);
+        assert.equal(server.requests.length, 1);
+        assert.equal(clock.pending, 0);
+      });
+    }
+
+    test("text before an error in the stream is written, and the error's code is told", async (t) => {
+      const error = { error: { code: "context_length_exceeded", message: "secret" } };
+      const { out, reply } = await start(t, transport, [model.send(model.delta("Hi") + model.event(error))]);
+      const { message } = await failure(reply());
+      assert.equal(message, "The model reported an error: context_length_exceeded.");
+      assert.equal(out.text(), "Hi");
+    });
+
+    test("a line without end is cut off at its limit", async (t) => {
+      const { server, reply } = await start(t, transport, [
+        model.hangAfter(`data: ${"x".repeat(10_000_000)}`),
+      ]);
+      await assertModelError(reply(), /event of more than 1048576 characters/);
+      await (await server.received(0)).closed;
+    });
+
+    test("a reply is cut off at its limit", async (t) => {
+      const parts = [model.delta("12345"), model.delta("67890"), model.delta("!")];
+      const { server, out, reply } = await start(t, transport, [model.hangAfter(...parts)], {
+        maxReplyLength: 10,
+      });
+      await assertModelError(reply(), /longer than 10 characters/);
+      assert.equal(out.text(), "1234567890");
+      await (await server.received(0)).closed;
+    });
+
+    test("a redirect is not followed", async (t) => {
+      const elsewhere = await model.startModelServer();
+      t.after(() => elsewhere.close());
+      const location = `${elsewhere.baseUrl}/chat/completions`;
+      for (const status of [301, 302, 303, 307, 308]) {
+        const { reply } = await start(t, transport, [model.refuse(status, { location })]);
+        await assertModelError(reply(), new RegExp(`status ${status}`));
+      }
+      assert.equal(elsewhere.requests.length, 0);
+    });
+
+    test("an output that has aborted already asks nothing of the model", async (t) => {
+      const { server, out, reply } = await start(t, transport);
+      out.abort();
+      await assert.rejects(reply(), { name: "AbortError" });
+      assert.equal(server.requests.length, 0);
+    });
+
+    test("no failure tells the key", async (t) => {
+      const scripts = [
+        model.refuse(401),
+        model.send(model.event({ error: { code: apiKey, message: apiKey } })),
+      ];
+      for (const script of scripts) {
+        const error = await failure((await start(t, transport, [script])).reply());
+        assert(!inspect(error, { depth: 10 }).includes(apiKey));
+      }
+    });
+  });
+}
