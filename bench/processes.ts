@@ -5,6 +5,7 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Order } from "./load.ts";
@@ -46,13 +47,20 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+let servers = 0;
+
+/** A folder for databases on the project's own disk: a temporary folder may be memory, which never syncs. */
+const databases = fileURLToPath(new URL("data/", import.meta.url));
+
 /** Starts a server of `bench/servers` and waits until it listens. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const flags = ["--expose-gc", ...(process.env.BENCH_NODE_FLAGS?.split(" ") ?? [])];
-  const child = start(0, `servers/${file}`, env, flags);
+  const database = `${databases}${process.pid}-${++servers}.db`;
+  mkdirSync(databases, { recursive: true });
+  const child = start(0, `servers/${file}`, { DATABASE: database, ...env }, flags);
   const { port, clients } = await nextMessage<{ port: number; clients: Client[] }>(child, file);
   return {
     port,
@@ -61,7 +69,12 @@ export async function startServer(
       child.send(question);
       return nextMessage(child, file);
     },
-    stop: () => stop(child),
+    async stop() {
+      await stop(child);
+      for (const name of readdirSync(databases)) {
+        if (`${databases}${name}`.startsWith(database)) rmSync(`${databases}${name}`);
+      }
+    },
   };
 }
 

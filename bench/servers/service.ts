@@ -2,13 +2,14 @@
  * The whole service: keys, limits, validation, a durable store. Its keys and conversations are made through its
  * store before it listens: keys have their real budgets, so there must be many.
  *
- * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `DATABASE`: a SQLite file; none: memory.
+ * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `DATABASE`: a new SQLite file, or `memory`.
  * `MODEL`: the address that the relaying twin asks.
  */
 
 import { serve } from "../../adapters/node.ts";
 import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
+import { openSqlite } from "../../adapters/sqlite.ts";
 import { createApiKey } from "../../core/api-keys.ts";
 import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/engine.ts";
 import { createIds, systemRandom } from "../../core/ids.ts";
@@ -17,6 +18,7 @@ import {
   createMemoryStore,
   createService,
   createTwinList,
+  type RateLimiter,
   type Store,
   systemClock,
 } from "../../core/mod.ts";
@@ -87,8 +89,14 @@ async function createClients(store: Store): Promise<Client[]> {
   );
 }
 
-const store = createMemoryStore();
-const limiter = createMemoryLimiter();
+async function openStore(): Promise<{ store: Store; limiter: RateLimiter }> {
+  const { DATABASE = "memory" } = process.env;
+  if (DATABASE === "memory") return { store: createMemoryStore(), limiter: createMemoryLimiter() };
+  const { store, buckets } = await openSqlite(DATABASE);
+  return { store, limiter: createMemoryLimiter({ buckets }) };
+}
+
+const { store, limiter } = await openStore();
 const clients = await createClients(store);
 const service = createService({
   store,
