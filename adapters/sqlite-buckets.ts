@@ -9,7 +9,7 @@
  */
 
 import { setImmediate } from "node:timers";
-import { type Bucket, type BucketStore } from "../core/limit.ts";
+import type { Bucket, BucketStore } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
 import { closeSqliteFile, openSqliteFile } from "./sqlite-file.ts";

@@ -1,0 +1,219 @@
+/**
+ * What every limiter must do, wherever it keeps its buckets. Run with {@link limiterContract}.
+ *
+ * Ids are new in every test, so that a database which others use, too, can be tested. A limiter whose clock
+ * cannot be moved is spared the tests about time.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  type RateLimiter,
+  type RatePolicy,
+  refillInterval,
+  remainingTokens,
+  secondsToNextToken,
+} from "../core/limit.ts";
+import type { ManualClock } from "./clock.ts";
+
+/** A limiter under test. */
+export interface OpenLimiter {
+  readonly limiter: RateLimiter;
+  /** The limiter's clock, if it can be moved. */
+  readonly clock?: ManualClock;
+  /** Another process' limiter over the same buckets, if there can be one. */
+  readonly other?: RateLimiter;
+  /** Closes the limiter and opens what it kept. Absent: it keeps nothing past its end. */
+  readonly reopen?: () => Promise<RateLimiter>;
+  /** Closes the limiter and removes what it kept. */
+  readonly dispose: () => Promise<void>;
+}
+
+const readOnly: RatePolicy = { capacity: 200 };
+const fullAccess: RatePolicy = { capacity: 500 };
+
+async function takeMany(
+  limiter: RateLimiter,
+  id: string,
+  policy: RatePolicy,
+  count: number,
+): Promise<number> {
+  let allowed = 0;
+  for (let n = 0; n < count; n++) if ((await limiter.take(id, policy)).allowed) allowed++;
+  return allowed;
+}
+
+/** Runs the suite of the limiter port on a limiter that `open` makes. */
+export function limiterContract(name: string, open: () => Promise<OpenLimiter>): void {
+  describe(`${name}: limiter`, () => {
+    let opened: OpenLimiter;
+    let limiter: RateLimiter;
+    before(async () => {
+      opened = await open();
+      limiter = opened.limiter;
+    });
+    after(() => opened.dispose());
+
+    test("a new bucket is full", async () => {
+      assert.deepEqual(await limiter.peek(randomUUID(), readOnly), { allowed: true, debt: 0 });
+    });
+
+    test("a full bucket admits its capacity and then refuses", async () => {
+      const id = randomUUID();
+      assert.equal(await takeMany(limiter, id, readOnly, 200), 200);
+      const refused = await limiter.take(id, readOnly);
+      assert.equal(refused.allowed, false);
+      assert.equal(remainingTokens(refused.debt, readOnly), 0);
+    });
+
+    test("a decision tells how full the bucket is after it", async () => {
+      const id = randomUUID();
+      const first = await limiter.take(id, readOnly);
+      assert.equal(remainingTokens(first.debt, readOnly), 199);
+      const second = await limiter.take(id, readOnly);
+      assert.equal(remainingTokens(second.debt, readOnly), 198);
+    });
+
+    test("each id has a bucket of its own", async () => {
+      const [id, neighbour] = [randomUUID(), randomUUID()];
+      await takeMany(limiter, id, readOnly, 200);
+      assert.equal((await limiter.take(id, readOnly)).allowed, false);
+      assert.equal((await limiter.take(neighbour, readOnly)).allowed, true);
+    });
+
+    test("looking takes nothing", async () => {
+      const id = randomUUID();
+      await limiter.take(id, readOnly);
+      for (let n = 0; n < 5; n++) await limiter.peek(id, readOnly);
+      const seen = await limiter.peek(id, readOnly);
+      assert.deepEqual([seen.allowed, remainingTokens(seen.debt, readOnly)], [true, 199]);
+    });
+
+    test("looking at an empty bucket says so", async () => {
+      const id = randomUUID();
+      await takeMany(limiter, id, readOnly, 200);
+      const seen = await limiter.peek(id, readOnly);
+      assert.deepEqual([seen.allowed, remainingTokens(seen.debt, readOnly)], [false, 0]);
+    });
+
+    test("tokens taken at once are never one too many", async () => {
+      const id = randomUUID();
+      const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.take(id, readOnly)));
+      assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
+    });
+
+    test("two processes share one budget", async (t) => {
+      const { other } = opened;
+      if (!other) return t.skip("this limiter serves one process");
+      const id = randomUUID();
+      const takes = Array.from({ length: 300 }, (_, n) => (n % 2 ? limiter : other).take(id, readOnly));
+      const decisions = await Promise.all(takes);
+      assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
+    });
+
+    test("a bucket is as empty as before after the limiter was closed and opened again", async (t) => {
+      if (!opened.reopen) return t.skip("this limiter keeps nothing past its end");
+      const [empty, used] = [randomUUID(), randomUUID()];
+      await takeMany(limiter, empty, readOnly, 200);
+      await takeMany(limiter, used, readOnly, 3);
+      limiter = await opened.reopen();
+      assert.equal((await limiter.take(empty, readOnly)).allowed, false);
+      assert.equal(remainingTokens((await limiter.take(used, readOnly)).debt, readOnly), 196);
+    });
+
+    for (const policy of [readOnly, fullAccess]) {
+      test(`a retry after the seconds told succeeds, one second earlier it does not (${policy.capacity})`, async (t) => {
+        const { clock } = opened;
+        if (!clock) return t.skip("this limiter's clock cannot be moved");
+        const id = randomUUID();
+        await takeMany(limiter, id, policy, policy.capacity);
+        for (const waited of [0, 300, 1000, 1]) {
+          await clock.advance(waited);
+          const refused = await limiter.take(id, policy);
+          assert.equal(refused.allowed, false);
+          const seconds = secondsToNextToken(refused.debt, policy);
+          assert.ok(seconds >= 1);
+          await clock.advance((seconds - 1) * 1000);
+          assert.equal((await limiter.take(id, policy)).allowed, false);
+          await clock.advance(1000);
+          assert.equal((await limiter.take(id, policy)).allowed, true);
+        }
+      });
+    }
+
+    test("a bucket fills up over an hour and not further", async (t) => {
+      const { clock } = opened;
+      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      const id = randomUUID();
+      await takeMany(limiter, id, readOnly, 200);
+      await clock.advance(3_599_999);
+      assert.equal((await limiter.peek(id, readOnly)).debt, 1000);
+      await clock.advance(50 * 3_600_000);
+      assert.equal((await limiter.peek(id, readOnly)).debt, 0);
+      assert.equal(await takeMany(limiter, id, readOnly, 201), 200);
+    });
+
+    test("no interval admits more than the capacity and what refills in it", async (t) => {
+      const { clock } = opened;
+      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      const bursts = fc.array(
+        fc.tuple(fc.integer({ min: 0, max: 60_000 }), fc.integer({ min: 1, max: 60 })),
+        {
+          minLength: 5,
+          maxLength: 25,
+        },
+      );
+      const property = fc.asyncProperty(bursts, async (waitsAndTakes) => {
+        const id = randomUUID();
+        const policy = { capacity: 60 };
+        const admitted: number[] = [];
+        for (const [wait, takes] of waitsAndTakes) {
+          await clock.advance(wait);
+          const allowed = await takeMany(limiter, id, policy, takes);
+          for (let n = 0; n < allowed; n++) admitted.push(clock.now() * 1000);
+        }
+        for (const [first, from] of admitted.entries()) {
+          for (const [last, to] of admitted.entries()) {
+            const most = policy.capacity + Math.floor((to - from) / refillInterval(policy));
+            assert.ok(last - first + 1 <= most, `${last - first + 1} admitted in ${to - from} µs`);
+          }
+        }
+      });
+      await fc.assert(property, { numRuns: 20, seed: 4 });
+    });
+
+    test("a clock that steps back neither refills a bucket nor locks it", async (t) => {
+      const { clock } = opened;
+      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      const [id, unlooked] = [randomUUID(), randomUUID()];
+      for (const each of [id, unlooked]) await takeMany(limiter, each, readOnly, 200);
+      clock.step(-7_200_000);
+      assert.equal((await limiter.take(id, readOnly)).allowed, false);
+      await clock.advance(17_999);
+      assert.equal((await limiter.take(id, readOnly)).allowed, false);
+      await clock.advance(1);
+      assert.equal(await takeMany(limiter, id, readOnly, 2), 1);
+      assert.equal((await limiter.peek(unlooked, readOnly)).allowed, false);
+      await clock.advance(18_000);
+      assert.equal(await takeMany(limiter, unlooked, readOnly, 2), 1);
+    });
+
+    test("a clock that steps back before a restart does not refill a bucket", async (t) => {
+      const { clock, reopen } = opened;
+      if (!clock || !reopen) return t.skip("this limiter's clock cannot be moved, or it keeps nothing");
+      const id = randomUUID();
+      await takeMany(limiter, id, readOnly, 200);
+      clock.step(-7_200_000);
+      assert.equal((await limiter.take(id, readOnly)).allowed, false);
+      await clock.advance(9000);
+      limiter = await reopen();
+      assert.equal((await limiter.take(id, readOnly)).allowed, false);
+      await clock.advance(9000);
+      assert.equal((await limiter.take(id, readOnly)).allowed, true);
+    });
+  });
+}

@@ -1,0 +1,315 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
+import { createFallbackLimiter } from "../core/fallback-limiter.ts";
+import {
+  type Bucket,
+  type BucketStore,
+  createMemoryLimiter,
+  debtAt,
+  type RateDecision,
+  type RateLimiter,
+  refillInterval,
+  remainingTokens,
+  secondsToNextToken,
+  takeToken,
+} from "../core/limit.ts";
+import { createManualClock, settle } from "./clock.ts";
+import { limiterContract } from "./limit.contract.ts";
+
+const policy = { capacity: 200 };
+const interval = 18_000_000;
+
+limiterContract("memory", async () => {
+  const clock = createManualClock();
+  return { limiter: createMemoryLimiter({ clock }), clock, dispose: async () => {} };
+});
+
+for (const cached of [10_000, 1]) {
+  limiterContract(`memory over SQLite, ${cached} cached`, async () => {
+    const clock = createManualClock();
+    const folder = await mkdtemp(join(tmpdir(), "twins-limit-"));
+    const path = join(folder, "limits.db");
+    let buckets = await openSqliteBuckets(path);
+    return {
+      limiter: createMemoryLimiter({ clock, buckets, cached }),
+      clock,
+      async reopen() {
+        await buckets.close();
+        buckets = await openSqliteBuckets(path);
+        return createMemoryLimiter({ clock, buckets, cached });
+      },
+      async dispose() {
+        await buckets.close();
+        await rm(folder, { recursive: true });
+      },
+    };
+  });
+}
+
+limiterContract("fallback over memory", async () => {
+  const clock = createManualClock();
+  const limiter = createFallbackLimiter({ shared: createMemoryLimiter({ clock }), clock });
+  return { limiter, clock, dispose: async () => limiter.close() };
+});
+
+describe("bucket arithmetic", () => {
+  test("one token refills each 18 seconds of 200 an hour, each 7.2 seconds of 500", () => {
+    assert.equal(refillInterval({ capacity: 200 }), 18_000_000);
+    assert.equal(refillInterval({ capacity: 500 }), 7_200_000);
+  });
+
+  test("debt shrinks with time, to nothing at least", () => {
+    assert.equal(debtAt({ debt: 50, at: 1000 }, 1020), 30);
+    assert.equal(debtAt({ debt: 50, at: 1000 }, 2000), 0);
+  });
+
+  test("debt stays while the clock is behind", () => {
+    assert.equal(debtAt({ debt: 50, at: 1000 }, 10), 50);
+  });
+
+  test("the last token is taken when the debt is one interval below the hour, not a microsecond above", () => {
+    const last = 3_600_000_000 - interval;
+    assert.deepEqual(takeToken(last, policy), { allowed: true, debt: 3_600_000_000 });
+    assert.deepEqual(takeToken(last + 1, policy), { allowed: false, debt: last + 1 });
+  });
+
+  test("a token that has begun to refill does not count as remaining", () => {
+    assert.equal(remainingTokens(0, policy), 200);
+    assert.equal(remainingTokens(1, policy), 199);
+    assert.equal(remainingTokens(interval, policy), 199);
+    assert.equal(remainingTokens(interval + 1, policy), 198);
+  });
+
+  test("the seconds to the next token are rounded up, and 0 for a full bucket", () => {
+    assert.equal(secondsToNextToken(0, policy), 0);
+    assert.equal(secondsToNextToken(1, policy), 1);
+    assert.equal(secondsToNextToken(interval, policy), 18);
+    assert.equal(secondsToNextToken(3 * interval + 1_000_001, policy), 2);
+  });
+});
+
+describe("a memory limiter without a bucket store", () => {
+  test("it forgets no bucket that is not full, however many there are", async () => {
+    const clock = createManualClock();
+    const limiter = createMemoryLimiter({ clock });
+    const ids = Array.from({ length: 5000 }, (_, n) => `id ${n}`);
+    for (const id of ids) await limiter.take(id, policy);
+    await clock.advance(17_999);
+    for (const id of ids) assert.equal((await limiter.peek(id, policy)).debt, 1000);
+  });
+});
+
+/** A bucket store whose loads and saves wait until the test answers them. */
+function createManualBuckets() {
+  const kept = new Map<string, Bucket>();
+  const waiting: { readonly call: string; readonly run: () => void; readonly fail: () => void }[] = [];
+  const ask = <Result>(call: string, effect: () => Result) =>
+    new Promise<Result>((resolve, reject) => {
+      waiting.push({ call, run: () => resolve(effect()), fail: () => reject(new Error(`${call} failed`)) });
+    });
+  const answer = async (how: "run" | "fail") => {
+    for (const each of waiting.splice(0)) each[how]();
+    await settle();
+  };
+  return {
+    kept,
+    calls: () => waiting.map(({ call }) => call),
+    answer,
+    store: {
+      load: (id) => ask(`load ${id}`, () => kept.get(id)),
+      save: (id, bucket) => ask(`save ${id}`, () => void kept.set(id, bucket)),
+    } satisfies BucketStore,
+  };
+}
+
+/** What became of a promise, seen without waiting for it. */
+function watch(promise: Promise<RateDecision>) {
+  const seen: { state: "pending" | "resolved" | "rejected"; allowed?: boolean } = { state: "pending" };
+  promise.then(
+    ({ allowed }) => Object.assign(seen, { state: "resolved", allowed }),
+    () => Object.assign(seen, { state: "rejected" }),
+  );
+  return seen;
+}
+
+describe("a memory limiter over a bucket store", () => {
+  const full = 3_600_000_000;
+
+  function open(cached = 100) {
+    const clock = createManualClock();
+    const buckets = createManualBuckets();
+    const limiter = createMemoryLimiter({ clock, buckets: buckets.store, cached });
+    return { clock, buckets, limiter };
+  }
+
+  test("a take resolves only once its token is saved", async () => {
+    const { buckets, limiter } = open();
+    const taken = watch(limiter.take("a", policy));
+    await buckets.answer("run");
+    assert.deepEqual([buckets.calls(), taken.state], [["save a"], "pending"]);
+    await buckets.answer("run");
+    assert.deepEqual([taken, buckets.kept.get("a")?.debt], [{ state: "resolved", allowed: true }, interval]);
+  });
+
+  test("takes during the load wait for it, load once, and share what is left", async () => {
+    const { clock, buckets, limiter } = open();
+    buckets.kept.set("a", { debt: full - 2 * interval, at: clock.now() * 1000 });
+    const takes = Array.from({ length: 5 }, () => watch(limiter.take("a", policy)));
+    await settle();
+    assert.deepEqual(buckets.calls(), ["load a"]);
+    await buckets.answer("run");
+    await buckets.answer("run");
+    assert.deepEqual(
+      takes.map(({ allowed }) => allowed),
+      [true, true, false, false, false],
+    );
+    assert.equal(buckets.kept.get("a")?.debt, full);
+  });
+
+  test("a refusal is not saved and does not wait", async () => {
+    const { clock, buckets, limiter } = open();
+    buckets.kept.set("a", { debt: full, at: clock.now() * 1000 });
+    const taken = watch(limiter.take("a", policy));
+    await buckets.answer("run");
+    assert.deepEqual([buckets.calls(), taken], [[], { state: "resolved", allowed: false }]);
+  });
+
+  test("a bucket in memory is not loaded again", async () => {
+    const { buckets, limiter } = open();
+    limiter.take("a", policy);
+    for (let n = 0; n < 2; n++) await buckets.answer("run");
+    limiter.take("a", policy);
+    await settle();
+    assert.deepEqual(buckets.calls(), ["save a"]);
+    await buckets.answer("run");
+  });
+
+  test("a bucket that was evicted is loaded as it was saved", async () => {
+    const { buckets, limiter } = open(1);
+    for (const id of ["a", "b"]) {
+      limiter.take(id, policy);
+      for (let n = 0; n < 2; n++) await buckets.answer("run");
+    }
+    const again = limiter.take("a", policy);
+    await settle();
+    assert.deepEqual(buckets.calls(), ["load a"]);
+    for (let n = 0; n < 2; n++) await buckets.answer("run");
+    assert.equal((await again).debt, 2 * interval);
+  });
+
+  test("a bucket that is not saved yet is not evicted", async () => {
+    const { buckets, limiter } = open(1);
+    limiter.take("a", policy);
+    await buckets.answer("run");
+    for (const id of ["b", "c"]) limiter.peek(id, policy);
+    limiter.take("a", policy);
+    await settle();
+    assert.deepEqual(buckets.calls(), ["save a", "load b", "load c", "save a"]);
+    await buckets.answer("run");
+    assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
+  });
+
+  test("a load that fails rejects the take, and the next one tries again", async () => {
+    const { buckets, limiter } = open();
+    const failed = watch(limiter.take("a", policy));
+    await buckets.answer("fail");
+    assert.equal(failed.state, "rejected");
+    const taken = watch(limiter.take("a", policy));
+    for (let n = 0; n < 2; n++) await buckets.answer("run");
+    assert.deepEqual(taken, { state: "resolved", allowed: true });
+  });
+
+  test("a save that fails rejects the take; its token stays taken and is saved with the next", async () => {
+    const { buckets, limiter } = open(1);
+    const failed = watch(limiter.take("a", policy));
+    await buckets.answer("run");
+    await buckets.answer("fail");
+    assert.equal(failed.state, "rejected");
+    for (const id of ["b", "c"]) limiter.peek(id, policy);
+    await buckets.answer("run");
+    const taken = watch(limiter.take("a", policy));
+    await buckets.answer("run");
+    assert.equal(taken.state, "resolved");
+    assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
+  });
+});
+
+describe("a fallback limiter", () => {
+  /** A shared limiter that can be down. */
+  function open({ down = false } = {}) {
+    const clock = createManualClock();
+    const memory = createMemoryLimiter({ clock });
+    const state = { down };
+    const unlessDown = (method: "take" | "peek"): RateLimiter["take"] => {
+      return async (id, each) => {
+        if (state.down) throw new Error("connection refused");
+        return memory[method](id, each);
+      };
+    };
+    const shared = { take: unlessDown("take"), peek: unlessDown("peek") };
+    const logged: string[] = [];
+    const limiter = createFallbackLimiter({ shared, clock, log: (level) => void logged.push(level) });
+    const told = () => logged.filter((level) => level !== "debug");
+    return { clock, state, memory, limiter, told };
+  }
+
+  test("it limits with a full bucket of its own while the shared limiter is down", async () => {
+    const { state, limiter } = open();
+    for (let n = 0; n < 200; n++) await limiter.take("a", policy);
+    assert.equal((await limiter.take("a", policy)).allowed, false);
+    state.down = true;
+    for (let n = 0; n < 200; n++) assert.equal((await limiter.take("a", policy)).allowed, true);
+    assert.equal((await limiter.take("a", policy)).allowed, false);
+    assert.equal((await limiter.peek("a", policy)).allowed, false);
+    limiter.close();
+  });
+
+  test("it tells of an outage once and of its end once", async () => {
+    const { clock, state, limiter, told } = open();
+    state.down = true;
+    await Promise.all(Array.from({ length: 10 }, () => limiter.take("a", policy)));
+    await clock.advance(60_000);
+    assert.deepEqual(told(), ["warn"]);
+    state.down = false;
+    await clock.advance(60_000);
+    assert.deepEqual(told(), ["warn", "info"]);
+    state.down = true;
+    await limiter.peek("a", policy);
+    assert.deepEqual(told(), ["warn", "info", "warn"]);
+    limiter.close();
+  });
+
+  test("it is back with the shared limiter within five seconds of its recovery", async () => {
+    const { clock, state, memory, limiter } = open();
+    state.down = true;
+    await limiter.take("a", policy);
+    await clock.advance(123_456);
+    state.down = false;
+    await clock.advance(5000);
+    await limiter.take("a", policy);
+    assert.equal((await memory.peek("a", policy)).debt, interval);
+  });
+
+  test("it starts while the shared limiter is down", async () => {
+    const { clock, state, memory, limiter, told } = open({ down: true });
+    assert.equal((await limiter.take("a", policy)).allowed, true);
+    state.down = false;
+    await clock.advance(5000);
+    await limiter.take("a", policy);
+    assert.equal((await memory.peek("a", policy)).debt, interval);
+    assert.deepEqual(told(), ["warn", "info"]);
+  });
+
+  test("closed, it no longer looks whether the shared limiter is back", async () => {
+    const { clock, state, limiter } = open();
+    state.down = true;
+    await limiter.take("a", policy);
+    assert.equal(clock.pending, 1);
+    limiter.close();
+    assert.equal(clock.pending, 0);
+  });
+});
