@@ -1,0 +1,184 @@
+/**
+ * The reference server's command line: what it is asked to do, and with which settings.
+ *
+ * @module
+ */
+
+import { isOwnerName } from "./jwt.ts";
+import { ConfigError, type Setting, type Settings, settings } from "./settings.ts";
+
+/** What the server is asked to do. */
+export type Config =
+  | { readonly command: "help" }
+  | { readonly command: "version" }
+  | { readonly command: "serve"; readonly settings: Settings }
+  | {
+      /** Print a JWT. */
+      readonly command: "token";
+      readonly settings: Settings;
+      readonly sub: string;
+      readonly expiresInSeconds: number;
+    };
+
+/** Environment variables. An empty one counts as absent. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the arguments behind the program's name, and the environment. A flag wins over its variable.
+ *
+ * @throws {ConfigError} for the first thing that is not accepted.
+ */
+export function readConfig(args: readonly string[], environment: Environment): Config {
+  const { command, flags } = readArguments(args);
+  if (flags.has("help")) return { command: "help" };
+  if (flags.has("version")) return { command: "version" };
+  const values = readSettings(flags, environment);
+  if (command === undefined) {
+    refuseTokenFlags(flags);
+    return { command: "serve", settings: values };
+  }
+  return { command, settings: values, ...readTokenFlags(flags) };
+}
+
+type Flags = ReadonlyMap<string, string>;
+
+const tokenFlags = ["sub", "expires-in"];
+const switches = ["help", "version"];
+const knownFlags = new Set([
+  ...tokenFlags,
+  ...switches,
+  ...Object.values(settings).flatMap(({ flag }) => flag ?? []),
+]);
+
+function readArguments(args: readonly string[]): { command: "token" | undefined; flags: Flags } {
+  const flags = new Map<string, string>();
+  let command: "token" | undefined;
+  const rest = [...args];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    if (argument === "token" && !command) {
+      command = argument;
+      continue;
+    }
+    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(argument === "-h" ? "--help" : argument) ?? [];
+    if (name === undefined) throw new ConfigError(`Unknown argument ${quote(argument)}. ${seeHelp}`);
+    refuseUnknownFlag(name);
+    if (flags.has(name)) throw new ConfigError(`--${name} is given twice.`);
+    flags.set(name, switches.includes(name) ? readSwitch(name, inline) : readValue(name, inline, rest));
+  }
+  return { command, flags };
+}
+
+const seeHelp = "See --help.";
+
+function refuseUnknownFlag(name: string): void {
+  if (knownFlags.has(name)) return;
+  const variable = name.toUpperCase().replaceAll("-", "_");
+  if (Object.values(settings).some((setting) => setting.variable === variable && !setting.flag)) {
+    throw new ConfigError(
+      `--${name} is not a flag: set the variable ${variable}, as everyone on the machine can see a command line.`,
+    );
+  }
+  throw new ConfigError(`Unknown flag ${quote(`--${name}`)}. ${seeHelp}`);
+}
+
+function readSwitch(name: string, inline: string | undefined): string {
+  if (inline !== undefined) throw new ConfigError(`--${name} takes no value.`);
+  return "";
+}
+
+function readValue(name: string, inline: string | undefined, rest: string[]): string {
+  const value = inline ?? (rest[0]?.startsWith("--") ? undefined : rest.shift());
+  if (!value) throw new ConfigError(`--${name} needs a value. ${seeHelp}`);
+  return value;
+}
+
+function readSettings(flags: Flags, environment: Environment): Settings {
+  const entries = Object.entries<Setting<unknown>>(settings);
+  const values = Object.fromEntries(
+    entries.map(([name, setting]) => [name, readSetting(setting, flags, environment)]),
+  ) as Settings;
+  refuseSeveralJwtSources(values);
+  return values;
+}
+
+function readSetting(setting: Setting<unknown>, flags: Flags, environment: Environment): unknown {
+  const { variable, flag, fallback } = setting;
+  const given = (flag && flags.get(flag)) || environment[variable] || undefined;
+  const text = given ?? fallback;
+  if (text === undefined) return undefined;
+  const value = setting.read(text);
+  if (value !== undefined) return value;
+  const shown = setting.secret ? "" : `, not ${quote(text)}`;
+  throw new ConfigError(`${nameOf(setting)} must be ${setting.accepts}${shown}.`);
+}
+
+function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settings): void {
+  if ([jwtSecret, jwtJwksUrl, jwtPublicKey].filter((value) => value !== undefined).length > 1) {
+    throw new ConfigError("Only one of JWT_SECRET, JWT_JWKS_URL and JWT_PUBLIC_KEY may be given.");
+  }
+}
+
+function refuseTokenFlags(flags: Flags): void {
+  const misplaced = tokenFlags.find((name) => flags.has(name));
+  if (misplaced) throw new ConfigError(`--${misplaced} belongs to the command "token". ${seeHelp}`);
+}
+
+function readTokenFlags(flags: Flags): { sub: string; expiresInSeconds: number } {
+  const sub = flags.get("sub");
+  if (sub === undefined) throw new ConfigError("token needs --sub, the owner that the token speaks for.");
+  if (!isOwnerName(sub)) throw new ConfigError("--sub must have 1 to 255 printable characters.");
+  return { sub, expiresInSeconds: readDuration(flags.get("expires-in") ?? "1h") };
+}
+
+const secondsByUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const longestSeconds = 36_500 * 86_400;
+
+function readDuration(text: string): number {
+  const [, count, unit = ""] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * (secondsByUnit[unit] ?? Number.NaN);
+  if (seconds <= longestSeconds) return seconds;
+  throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
+}
+
+/** Text in one line and of a bearable length, whatever it holds. */
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+function nameOf({ variable, flag }: Setting<unknown>): string {
+  return flag ? `${variable} (--${flag})` : variable;
+}
+
+/** What `--help` prints. */
+export function usage(): string {
+  const rows = Object.values(settings).map((setting): [string, string] => [
+    setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
+    `${setting.about.replaceAll("`", "")} (${shownDefault(setting)})`,
+  ]);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`);
+  return `Conversational AI twins over HTTP.
+
+Usage:
+  node --import tsx server.ts [flags]                               start the server
+  node --import tsx server.ts token --sub <owner> [--expires-in 1h]  print a JWT, to create API keys with
+  node --import tsx server.ts --help | --version
+
+Settings, as flags (--port 80 or --port=80) or variables; a flag wins over its variable:
+${lines.join("\n")}
+`;
+}
+
+/** The settings as a Markdown table, for the docs. */
+export function settingsTable(): string {
+  const rows = Object.values(settings).map((setting) => {
+    const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;
+    const fallback = setting.fallback ? `\`${setting.fallback}\`` : shownDefault(setting);
+    return `| ${name} | ${fallback} | ${setting.about} |`;
+  });
+  return ["| variable (flag) | default | |", "|---|---|---|", ...rows].join("\n");
+}
+
+function shownDefault({ fallback, otherwise = "none" }: Setting<unknown>): string {
+  return fallback || otherwise;
+}

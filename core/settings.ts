@@ -1,0 +1,275 @@
+/**
+ * The reference server's settings: one table that the variables, the flags, `--help` and the docs come from.
+ *
+ * @module
+ */
+
+import { minSecretBytes } from "./jwt.ts";
+import { logLevels } from "./log.ts";
+
+/** A setting that cannot be used. The message is one line: which setting, and what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** One setting. */
+export interface Setting<Value> {
+  /** The environment variable. */
+  readonly variable: string;
+  /** The flag, without its dashes. Undefined: the variable alone, as a command line is visible to everyone. */
+  readonly flag: string | undefined;
+  /** The value where the setting is not given, as it would be written. Undefined: there is none. */
+  readonly fallback: string | undefined;
+  /** What stands for an absent fallback in the docs. */
+  readonly otherwise?: string;
+  /** What the setting is for, as a phrase. */
+  readonly about: string;
+  /** What is accepted, to follow "must be". */
+  readonly accepts: string;
+  /** Reads a value as it is written. Undefined: it is not accepted. */
+  read(text: string): Value | undefined;
+  /** Whether a value may hold a secret: then it is never shown. */
+  readonly secret?: boolean;
+}
+
+/** Where conversations and keys are kept. */
+export type Database =
+  | { readonly kind: "memory" }
+  | { readonly kind: "sqlite"; readonly path: string }
+  | { readonly kind: "postgres"; readonly url: string };
+
+/** Flags come from the variable's name where nothing shorter is given: `LEASE_MS`, `--lease-ms`. */
+function setting<Value>(
+  definition: Omit<Setting<Value>, "flag" | "fallback"> & { flag?: string; fallback: string },
+): Setting<Value>;
+function setting<Value>(
+  definition: Omit<Setting<Value>, "flag" | "fallback"> & { flag?: string },
+): Setting<Value | undefined>;
+function setting<Value>(
+  definition: Omit<Setting<Value>, "flag" | "fallback"> & { flag?: string; fallback?: string },
+): Setting<Value | undefined> {
+  const { flag = definition.variable.toLowerCase().replaceAll("_", "-"), fallback } = definition;
+  return { ...definition, flag, fallback };
+}
+
+/** A setting that is read from its variable alone. */
+function secretSetting(definition: Omit<Setting<string>, "flag" | "fallback">): Setting<string | undefined> {
+  return { ...definition, flag: undefined, fallback: undefined, secret: true };
+}
+
+/** All settings, in the order in which the docs list them. */
+export const settings = {
+  host: setting({
+    variable: "HOST",
+    fallback: "127.0.0.1",
+    about: "address to listen on; `0.0.0.0` or `::` for all",
+    accepts: "a host name or an IP address",
+    read: readHost,
+  }),
+  port: setting({
+    variable: "PORT",
+    fallback: "8787",
+    about: "port to listen on; 0 picks a free one",
+    ...wholeNumber(0, 65_535),
+  }),
+  twinsDir: setting({
+    variable: "TWINS_DIR",
+    flag: "twins",
+    fallback: "./twins",
+    about: "folder of twin files",
+    accepts: "the path of a folder",
+    read: readText,
+  }),
+  database: setting({
+    variable: "DATABASE_URL",
+    flag: "database",
+    fallback: "sqlite:./data/twins.db",
+    about: "where keys and conversations are kept; a SQLite file belongs to one process",
+    accepts: "sqlite:<path>, memory: or postgres://<user>:<password>@<host>/<database>",
+    read: readDatabase,
+    secret: true,
+  }),
+  redisUrl: setting({
+    variable: "REDIS_URL",
+    flag: "redis",
+    about: "rate limits that several processes share",
+    accepts: "redis://<host>:<port> or rediss://…",
+    read: readUrl("redis:", "rediss:"),
+    secret: true,
+  }),
+  jwtSecret: secretSetting({
+    variable: "JWT_SECRET",
+    otherwise: "made on first start, kept in the data folder",
+    about: "secret of the JWTs that create API keys (HS256)",
+    accepts: `at least ${minSecretBytes} bytes of text`,
+    read: (text) => (new TextEncoder().encode(text).byteLength >= minSecretBytes ? text : undefined),
+  }),
+  jwtJwksUrl: setting({
+    variable: "JWT_JWKS_URL",
+    about: "JWKS address of their public keys, instead of a secret",
+    accepts: "an http: or https: address",
+    read: readUrl("http:", "https:"),
+    secret: true,
+  }),
+  jwtPublicKey: setting({
+    variable: "JWT_PUBLIC_KEY",
+    about: "their one public key, instead of a secret: PEM text (line ends may be written `\\n`) or a JWK",
+    accepts: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key, itself and not its path",
+    read: (text) => (/^\s*(-----BEGIN PUBLIC KEY-----|\{)/.test(text) ? text : undefined),
+    secret: true, // in case somebody takes the private one
+  }),
+  jwtIssuer: setting({
+    variable: "JWT_ISSUER",
+    otherwise: "any",
+    about: "`iss` that a JWT must have",
+    accepts: "text",
+    read: readText,
+  }),
+  jwtAudience: setting({
+    variable: "JWT_AUDIENCE",
+    otherwise: "any",
+    about: "`aud` that a JWT must have",
+    accepts: "text",
+    read: readText,
+  }),
+  modelBaseUrl: setting({
+    variable: "MODEL_BASE_URL",
+    about: "OpenAI-compatible address up to and including `/v1`, such as `http://127.0.0.1:11434/v1`",
+    accepts: "an http: or https: address up to and including /v1, without a query, user or password",
+    read: readModelUrl,
+    secret: true,
+  }),
+  modelApiKey: secretSetting({
+    variable: "MODEL_API_KEY",
+    about: "key for that address",
+    accepts: "printable ASCII text without spaces",
+    read: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
+  }),
+  modelName: setting({
+    variable: "MODEL_NAME",
+    about: "model of twins that name none",
+    accepts: "text",
+    read: readText,
+  }),
+  corsOrigins: setting({
+    variable: "CORS_ORIGINS",
+    fallback: "",
+    otherwise: "none",
+    about: "origins whose pages may call the API, comma-separated",
+    accepts: "exact origins such as https://app.example.com, comma-separated",
+    read: readOrigins,
+  }),
+  heartbeatMs: setting({
+    variable: "HEARTBEAT_MS",
+    fallback: "5000",
+    about: "silence on a stream before a keep-alive comment, in milliseconds",
+    ...wholeNumber(1, 3_600_000),
+  }),
+  maxReplyMs: setting({
+    variable: "MAX_REPLY_MS",
+    fallback: "300000",
+    about: "longest time that a reply may take, in milliseconds",
+    ...wholeNumber(1, 86_400_000),
+  }),
+  leaseMs: setting({
+    variable: "LEASE_MS",
+    fallback: "30000",
+    about: "time without a sign of life after which another process ends a reply, in milliseconds",
+    ...wholeNumber(100, 86_400_000),
+  }),
+  shutdownGraceMs: setting({
+    variable: "SHUTDOWN_GRACE_MS",
+    fallback: "25000",
+    about: "time for running replies after SIGTERM or SIGINT, in milliseconds",
+    ...wholeNumber(0, 86_400_000),
+  }),
+  onDisconnect: setting({
+    variable: "ON_DISCONNECT",
+    fallback: "continue",
+    about: "whether a reply goes on or is cancelled when its last reader has gone",
+    ...oneOf(["continue", "cancel"]),
+  }),
+  basePath: setting({
+    variable: "BASE_PATH",
+    fallback: "",
+    otherwise: "none",
+    about: "what all paths begin with, such as `/assistant`",
+    accepts: "a path of plain segments such as /assistant or /tools/assistant",
+    read: readBasePath,
+  }),
+  logLevel: setting({
+    variable: "LOG_LEVEL",
+    fallback: "info",
+    about: "least urgent entries that are logged",
+    ...oneOf(logLevels),
+  }),
+};
+
+/** The values of all settings. */
+export type Settings = {
+  readonly [Name in keyof typeof settings]: (typeof settings)[Name] extends Setting<infer Value>
+    ? Value
+    : never;
+};
+
+function wholeNumber(least: number, most: number): Pick<Setting<number>, "accepts" | "read"> {
+  return {
+    accepts: `a whole number from ${least} to ${most}`,
+    read(text) {
+      const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+      return number >= least && number <= most ? number : undefined;
+    },
+  };
+}
+
+function oneOf<Name extends string>(names: readonly Name[]): Pick<Setting<Name>, "accepts" | "read"> {
+  return {
+    accepts: `one of ${names.join(", ")}`,
+    read: (text) => names.find((name) => name === text),
+  };
+}
+
+function readText(text: string): string | undefined {
+  return text.trim() === "" ? undefined : text;
+}
+
+function readHost(text: string): string | undefined {
+  const host = /^\[(.+)\]$/.exec(text)?.[1] ?? text;
+  return /^[A-Za-z0-9.:%_-]+$/.test(host) ? host : undefined;
+}
+
+function readUrl(...protocols: string[]): (text: string) => string | undefined {
+  return (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return url && protocols.includes(url.protocol) && url.hostname !== "" ? text : undefined;
+  };
+}
+
+function readModelUrl(text: string): string | undefined {
+  const url = readUrl("http:", "https:")(text);
+  return url && !/[?#@]/.test(url) ? url.replace(/\/+$/, "") : undefined;
+}
+
+function readDatabase(text: string): Database | undefined {
+  if (text === "memory:") return { kind: "memory" };
+  const path = /^sqlite:(?:\/\/(?=\/))?([^\0]+)$/.exec(text)?.[1];
+  if (path) return /^:memory:|^\/?$/.test(path) ? undefined : { kind: "sqlite", path };
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
+}
+
+function readOrigins(text: string): readonly string[] | undefined {
+  if (text === "") return [];
+  const origins = text.split(",").map((origin) => origin.trim());
+  return origins.every(isOrigin) ? origins : undefined;
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+function readBasePath(text: string): string | undefined {
+  const path = text.replace(/^\/|\/$/g, "");
+  if (path === "") return "";
+  const isPlain = (segment: string) => /^[A-Za-z0-9._~-]+$/.test(segment) && !/^\.\.?$/.test(segment);
+  return path.split("/").every(isPlain) ? `/${path}` : undefined;
+}
