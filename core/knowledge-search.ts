@@ -17,6 +17,8 @@ export interface Finding {
   readonly terms: ReadonlySet<string>;
   /** Whether a heading, or what the section is asked as, has one of these terms. */
   readonly titled: boolean;
+  /** Whether the section's own heading has a term of full weight. */
+  readonly headed: boolean;
 }
 
 /** A question's terms, each with its weight: what it counts for beside the others. */
@@ -85,14 +87,16 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
     const terms = new Set<string>();
     let met = 0;
     let asked = 0;
-    for (const { term, weight, variants } of query) {
+    let headed = false;
+    for (const { term, weight, full, variants } of query) {
       const likeness = Math.max(0, ...result.terms.map((known) => variants.get(known) ?? 0));
       if (likeness > 0) terms.add(term);
+      headed ||= full && result.terms.some((known) => variants.has(known) && isIn("heading", known, result));
       asked += weight;
       met += weight * likeness;
     }
     const titled = Object.values(result.match).some((at) => at.some((field) => field !== "text"));
-    return { passage, confidence: met / asked, terms, titled };
+    return { passage, confidence: met / asked, terms, titled, headed };
   }
 
   return {
@@ -102,7 +106,12 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
         const known = variants(term);
         if (known.size === 0 && weight <= weakWeight && hasSubject(query)) return []; // beside the point
         const rareness = Math.max(0, ...[...known.keys()].map((variant) => rarity.get(variant) ?? 0));
-        return { term, weight: weight * (rareness || unknownRarity(term, passages.length)), variants: known };
+        return {
+          term,
+          full: weight === 1,
+          weight: weight * (rareness || unknownRarity(term, passages.length)),
+          variants: known,
+        };
       });
       const weights = new Map(
         terms.flatMap(({ term, variants }) =>
@@ -125,12 +134,17 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
 interface QueryTerm {
   readonly term: string;
   readonly weight: number;
+  readonly full: boolean;
   readonly variants: ReadonlyMap<string, number>;
 }
 
 const fields = ["heading", "parents", "askedAs", "text"] as const;
 
 type Field = (typeof fields)[number];
+
+function isIn(field: Field, term: string, { match }: SearchResult): boolean {
+  return match[term]?.includes(field) ?? false;
+}
 
 function fieldTexts({ heading, parents, askedAs, text }: Passage): Record<Field, string> {
   return { heading, parents: parents.join(" "), askedAs: askedAs.join(" "), text };

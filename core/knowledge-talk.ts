@@ -62,6 +62,7 @@ export function phraseFor(occasion: Occasion, voice: Voice, turn: number, topics
 const plainPhrases: Readonly<Record<Occasion, string>> = {
   answer: "",
   related: "I can also tell you about {topics}.",
+  nearest: "I'm not sure about that, but this may help:",
   unknown: "I don't know; nothing I have learned covers that.",
   finished: "That is all I know about it.",
   topics: "You can ask me about {topics}.",

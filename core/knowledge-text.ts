@@ -25,6 +25,7 @@ export interface Passage {
 export const occasions = [
   "answer",
   "related",
+  "nearest",
   "unknown",
   "finished",
   "topics",

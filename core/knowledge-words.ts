@@ -102,7 +102,7 @@ const weakTerms: ReadonlySet<string> = new Set(
   expect experience fact famous far fast fastest favorite favourite feel few find fine first five fix follow
   four full general go going good great guess hand handle happen happened hard have help high hold home idea
   ideal ideally important impossible improve include increase inside instead interested interesting keep
-  kindly know large last late later learn least leave left less level little long longer look low made
+  kindly know large last late later learn least leave left less level life little long longer look low made
   main make making matter mean meaning means method minute minutes moment move name named near necessary never new next
   nice normal normally nothing now number often old one open opinion order part particular people perfect
   perfectly perhaps person place point popular prefer preferred problem proper properly purpose put quick

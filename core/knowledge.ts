@@ -47,6 +47,8 @@ interface Mind {
 
 // Below this, a passage merely shares some words with the question.
 const enough = 0.5;
+// From here on, a passage whose heading names a part of the question may help: one of two rare words is 0.44.
+const enoughForHint = 0.4;
 // When all that speaks of a subject has been told, this much makes a passage a neighbour of it.
 const enoughForMore = 0.35;
 const mostTopics = 6;
@@ -127,7 +129,7 @@ function tellFacts(turn: Turn, mind: Mind): Answer {
   const own = toQuery(turn.content, turn.twin.name);
   const findings = search(own, turn, mind);
   const [first] = asksForNumber(turn.content) ? preferNumbers(findings) : findings;
-  if (!first) return { text: dontKnow(mind.index.find(own), turn, mind), sources: [] };
+  if (!first) return dontKnow(mind.index.find(own), turn, mind);
   const { text, sources } = tell(complete(first, findings, own), findings, turn, mind);
   return { text: join(say("answer", turn, mind), text), sources };
 }
@@ -158,7 +160,7 @@ function tellMore(turn: Turn, mind: Mind): Answer {
 }
 
 function sureOf(passage: Passage): Finding {
-  return { passage, confidence: 1, terms: new Set(), titled: true };
+  return { passage, confidence: 1, terms: new Set(), titled: true, headed: true };
 }
 
 /** The findings that answer the question: they speak of enough of it, and of what it is about. */
@@ -227,15 +229,22 @@ function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Owns up, and offers topics, those nearest to the question first. */
-function dontKnow(near: readonly Finding[], turn: Turn, mind: Mind): string {
-  const nearest = headingsOf(near.slice(0, mostRelated).map(({ passage }) => passage));
-  const offered = [
-    ...new Set([...nearest.filter((heading) => mind.topics.includes(heading)), ...mind.topics]),
-  ];
+/** Owns up, and brings the section that is about half of the question, or offers topics, the nearest first. */
+function dontKnow(found: readonly Finding[], turn: Turn, mind: Mind): Answer {
+  const [near] = found;
+  if (near?.headed && near.confidence >= enoughForHint) {
+    return {
+      text: join(say("nearest", turn, mind, [near.passage.heading]), near.passage.text),
+      sources: [near],
+    };
+  }
+  const nearest = headingsOf(found.slice(0, mostRelated).map(({ passage }) => passage));
+  const known = nearest.filter((heading) => mind.topics.includes(heading));
+  const offered = [...new Set([...known, ...rotate(mind.topics, turn)])];
   const text = say("unknown", turn, mind, offered);
   const offersTopics = offered.some((topic) => text.includes(topic));
-  return offersTopics || offered.length === 0 ? text : `${text} ${say("topics", turn, mind, offered)}`;
+  const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, mind, offered)}`;
+  return { text: text + offer, sources: [] };
 }
 
 function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, mind: Mind): string {

@@ -159,6 +159,15 @@ test("one shared word is not enough for an answer", async () => {
   assert.deepEqual((await ask("How do I repair the window of my Toyota?")).sources, []);
 });
 
+test("a section whose heading names half of the question is offered with a caveat", async () => {
+  const { text, sources } = await ask("Is there a lamp shop?");
+  assert.equal(
+    text,
+    "I'm not sure about that, but this may help:\n\nThe lamp turns once every twelve seconds. It burned oil until 1921.",
+  );
+  assert.deepEqual(sources, ["The lamp"]);
+});
+
 test("a question of filler words alone gets no random section", async () => {
   for (const question of ["why?", "How long does it take?", "???", "and then?"]) {
     assert.deepEqual((await ask(question)).sources, [], question);
