@@ -80,13 +80,46 @@ export function createReplies(options: RepliesOptions): Replies {
     maxReplyMs: options.maxReplyMs,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   };
-  const running = new Map<string, { readonly producer: Producer; readonly done: Promise<void> }>();
+  const running = new Map<string, Producer>();
+  /** Beginnings on their way to the store, and productions: what a shutdown waits for. */
+  const underway = new Set<Promise<unknown>>();
   let closing = false;
+  let graceOver = false;
   let stopSweeping = () => {};
 
+  function track(work: Promise<unknown>): void {
+    const done: Promise<boolean> = work.then(
+      () => underway.delete(done),
+      () => underway.delete(done), // whoever asked for it is told of the failure
+    );
+    underway.add(done);
+  }
+
   function produce(producer: Producer): void {
-    const done = producer.run().finally(() => running.delete(producer.id));
-    running.set(producer.id, { producer, done });
+    running.set(producer.id, producer);
+    track(producer.run().finally(() => running.delete(producer.id)));
+    if (graceOver) producer.stop(failed("interrupted"));
+  }
+
+  async function begin({ conversation, twin, content, claim }: Send): Promise<Sent> {
+    const { owner } = conversation;
+    const { question, reply } = newExchange(conversation.id, content, newId, clock.now());
+    const lease = newLease(context);
+    const begun = await store.beginReply({ owner, question, reply, lease, ...(claim && { claim }) });
+    switch (begun.outcome) {
+      case "claimed":
+        return { claim: begun.claim };
+      case "busy":
+        throw conversationBusy(begun.replyId);
+      case "not_found":
+        return conversationNotFound();
+      case "begun": {
+        const engine = engines[twin.engine];
+        const producer = new Producer(context, { owner, twin, engine, question, reply });
+        produce(producer);
+        return { feed: producer };
+      }
+    }
   }
 
   /**
@@ -119,13 +152,18 @@ export function createReplies(options: RepliesOptions): Replies {
     });
   }
 
-  /** Waits until the running replies have ended, or the time is over. */
+  /** Waits until nothing is under way, or the time is over. */
   async function drain(milliseconds: number): Promise<void> {
+    let over = false;
     let cancelTimer = () => {};
     const timeUp = new Promise<void>((resolve) => {
-      cancelTimer = clock.after(milliseconds, resolve);
+      cancelTimer = clock.after(milliseconds, () => {
+        over = true;
+        resolve();
+      });
     });
-    await Promise.race([Promise.all([...running.values()].map(({ done }) => done)), timeUp]);
+    // What began may go on as something else: a beginning as a production.
+    while (underway.size > 0 && !over) await Promise.race([Promise.all(underway), timeUp]);
     cancelTimer();
   }
 
@@ -140,33 +178,12 @@ export function createReplies(options: RepliesOptions): Replies {
       if (!closing) scheduleSweep();
     },
 
-    async send({ conversation, twin, content, claim }) {
+    async send(send) {
       if (closing)
         throw new ApiError("shutting_down", "The server is shutting down; send the message again elsewhere.");
-      const { owner } = conversation;
-      const { question, reply } = newExchange(conversation.id, content, newId, clock.now());
-      const lease = newLease(context);
-      const begun = await store.beginReply({ owner, question, reply, lease, ...(claim && { claim }) });
-      switch (begun.outcome) {
-        case "claimed":
-          return { claim: begun.claim };
-        case "busy":
-          throw conversationBusy(begun.replyId);
-        case "not_found":
-          return conversationNotFound();
-        case "begun": {
-          const producer = new Producer(context, {
-            owner,
-            twin,
-            engine: engines[twin.engine],
-            question,
-            reply,
-          });
-          produce(producer);
-          if (closing) producer.stop(failed("interrupted"));
-          return { feed: producer };
-        }
-      }
+      const sent = begin(send);
+      track(sent);
+      return sent;
     },
 
     runs(replyId) {
@@ -174,27 +191,28 @@ export function createReplies(options: RepliesOptions): Replies {
     },
 
     feedOf(owner, reply) {
-      return running.get(reply.id)?.producer ?? new SavedReply({ store, clock, log }, owner, reply);
+      return running.get(reply.id) ?? new SavedReply({ store, clock, log }, owner, reply);
     },
 
     async cancel(owner, reply) {
-      const producer = running.get(reply.id)?.producer;
+      const producer = running.get(reply.id);
       if (producer) producer.stop(cancelled);
       else if (reply.status === "in_progress") await store.requestCancel(owner, reply.id);
       return endOf(producer ?? new SavedReply({ store, clock, log }, owner, reply));
     },
 
     drop(replyId) {
-      running.get(replyId)?.producer.stop("lost");
+      running.get(replyId)?.stop("lost");
     },
 
     async close(graceMs) {
       closing = true;
       stopSweeping();
       await drain(graceMs);
-      for (const { producer } of running.values()) producer.stop(failed("interrupted"));
+      graceOver = true;
+      for (const producer of running.values()) producer.stop(failed("interrupted"));
       await drain(lastStoreMs);
-      for (const { producer } of running.values()) producer.abandon();
+      for (const producer of running.values()) producer.abandon();
       await drain(lastStoreMs);
     },
   };

@@ -1,0 +1,266 @@
+/**
+ * Idempotency-Key: a request that is sent again has no second effect.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore, type MessageResource } from "../core/mod.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { readEvents } from "./event-reader.ts";
+import { dataOf, errorOf, textOf, transports } from "./harness.ts";
+
+const once = { "Idempotency-Key": "once" };
+const dayMs = 24 * 3600 * 1000;
+
+function wasReplayed(response: Response): boolean {
+  return response.headers.get("idempotency-replayed") === "true";
+}
+
+/** How many messages the conversation has. */
+async function messageCount(chat: Chat): Promise<number> {
+  return (await dataOf<{ messageCount: number }>(await chat.get(""))).messageCount;
+}
+
+for (const transport of transports) {
+  describe(transport.name, () => {
+    test("a retry after the end gets the same message, and no engine is asked again", async () => {
+      await using chat = await openChat(transport);
+      const sending = chat.send("Hi", once);
+      const run = await chat.engine.next();
+      run.write("Hello");
+      run.finish();
+      const first = await sending;
+      assert.equal(wasReplayed(first), false);
+      const again = await chat.send("Hi", once);
+      assert.equal(again.status, 200);
+      assert.equal(wasReplayed(again), true);
+      assert.deepEqual(await dataOf(again), await dataOf(first));
+      assert.equal(chat.engine.asked, 1);
+      assert.equal(await messageCount(chat), 2);
+    });
+
+    test("a retry while the reply runs follows it, streamed or not, whichever way it began", async () => {
+      for (const begin of ["/messages", "/messages/stream"]) {
+        await using chat = await openChat(transport);
+        const beginning = chat.post(begin, { content: "Hi" }, once);
+        const run = await chat.engine.next();
+        run.write("Hel");
+        const streamed = await chat.post("/messages/stream", { content: "Hi" }, once);
+        assert.equal(wasReplayed(streamed), true);
+        const stream = readEvents(streamed);
+        const messageId = await acceptedId(stream);
+        const waiting = chat.send("Hi", once);
+        run.write("lo");
+        run.finish();
+        const events = await stream.rest();
+        assert.equal(textOf(events), "Hello");
+        const normal = await waiting;
+        assert.equal(wasReplayed(normal), true);
+        const message = await dataOf<MessageResource>(normal);
+        assert.deepEqual([message.id, message.content], [messageId, "Hello"]);
+        const first = await beginning;
+        assert.equal(wasReplayed(first), false);
+        await first.text();
+        assert.equal(chat.engine.asked, 1);
+      }
+    });
+
+    test("fifty equal sends at once make one reply", async () => {
+      await using chat = await openChat(transport);
+      const sends = Array.from({ length: 50 }, (_, index) =>
+        chat.post(index % 2 ? "/messages" : "/messages/stream", { content: "Hi" }, once),
+      );
+      (await chat.engine.next()).finish();
+      const answers = await Promise.all(sends);
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+      assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
+      const ids = await Promise.all(
+        answers.map(async (answer) => /"id":"(msg_[^"]+)"/.exec(await answer.text())?.[1]),
+      );
+      assert.equal(new Set(ids).size, 1);
+      assert.equal(chat.engine.asked, 1);
+      assert.equal(await messageCount(chat), 2);
+    });
+
+    test("fifty equal creations at once make one conversation", async () => {
+      await using chat = await openChat(transport);
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () =>
+          chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted", title: "One" }, once),
+        ),
+      );
+      const ids = await Promise.all(answers.map(async (answer) => (await dataOf<{ id: string }>(answer)).id));
+      assert.equal(new Set(ids).size, 1);
+      for (const answer of answers) {
+        assert.equal(answer.status, 201);
+        assert.equal(answer.headers.get("location"), `/api/v1/conversations/${ids[0]}`);
+      }
+      assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
+      const listed = await dataOf<unknown[]>(await chat.fixture.call("GET", "/conversations", chat.key));
+      assert.equal(listed.length, 2);
+    });
+
+    test("other fields with the same key are refused, while the reply runs and after", async () => {
+      await using chat = await openChat(transport);
+      const sending = chat.send("Hi", once);
+      const run = await chat.engine.next();
+      for (const moment of ["running", "ended"]) {
+        const other = await chat.send("Hi!", once);
+        assert.equal(other.status, 422, moment);
+        assert.equal((await errorOf(other)).code, "idempotency_key_reused");
+        run.finish();
+        await sending;
+      }
+      assert.equal(chat.engine.asked, 1);
+    });
+
+    test("a failed reply replays its failure, normally and streamed", async () => {
+      await using chat = await openChat(transport);
+      const sending = chat.send("Hi", once);
+      (await chat.engine.next()).fail(new Error("as asked"));
+      const first = await sending;
+      assert.equal(first.status, 502);
+      const again = await chat.send("Hi", once);
+      assert.equal(again.status, 502);
+      assert.equal(wasReplayed(again), true);
+      const [error, repeated] = [await errorOf(first), await errorOf(again)];
+      assert.deepEqual({ ...repeated, requestId: "" }, { ...error, requestId: "" });
+      const streamed = await chat.post("/messages/stream", { content: "Hi" }, once);
+      assert.equal(wasReplayed(streamed), true);
+      const last = (await readEvents(streamed).rest()).at(-1);
+      assert.ok(last?.data.type === "error" && last.data.error.code === "model_error");
+      assert.equal(chat.engine.asked, 1);
+    });
+
+    test("what was deleted since is not found", async () => {
+      await using chat = await openChat(transport);
+      const created = await chat.fixture.call(
+        "POST",
+        "/conversations",
+        chat.key,
+        { twinId: "scripted" },
+        once,
+      );
+      const { id } = await dataOf<{ id: string }>(created);
+      await chat.fixture.call("DELETE", `/conversations/${id}`, chat.key);
+      const again = await chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted" }, once);
+      assert.equal(again.status, 404);
+      assert.equal((await errorOf(again)).code, "conversation_not_found");
+    });
+
+    test("a send that was refused before it began is not remembered", async () => {
+      await using chat = await openChat(transport);
+      const busy = chat.send("first");
+      const run = await chat.engine.next();
+      assert.equal((await chat.send("Hi", once)).status, 409);
+      run.finish();
+      await busy;
+      const sending = chat.send("Hi", once);
+      (await chat.engine.next()).finish();
+      const answer = await sending;
+      assert.equal(answer.status, 200);
+      assert.equal(wasReplayed(answer), false);
+    });
+
+    test("a key counts for one owner and one conversation", async () => {
+      await using chat = await openChat(transport);
+      const other = await chat.fixture.conversation(chat.key, "scripted");
+      const stranger = await chat.fixture.key("full_access", "bob");
+      const strangers = await chat.fixture.conversation(stranger, "scripted");
+      const sends = [
+        chat.send("one", once),
+        chat.fixture.call("POST", `/conversations/${other}/messages`, chat.key, { content: "two" }, once),
+        chat.fixture.call(
+          "POST",
+          `/conversations/${strangers}/messages`,
+          stranger,
+          { content: "three" },
+          once,
+        ),
+      ];
+      for (const _ of sends) (await chat.engine.next()).finish();
+      for (const send of sends) {
+        const answer = await send;
+        assert.equal(answer.status, 200);
+        assert.equal(wasReplayed(answer), false);
+      }
+    });
+
+    test("a key is forgotten after 24 hours, not before", async () => {
+      await using chat = await openChat(transport);
+      const first = chat.send("Hi", once);
+      (await chat.engine.next()).finish();
+      const { id } = await dataOf<MessageResource>(await first);
+      await chat.clock.advance(dayMs - 1);
+      assert.equal((await dataOf<MessageResource>(await chat.send("Hi", once))).id, id);
+      await chat.clock.advance(1);
+      const anew = chat.send("something else", once);
+      (await chat.engine.next()).finish();
+      const answer = await anew;
+      assert.equal(wasReplayed(answer), false);
+      assert.notEqual((await dataOf<MessageResource>(answer)).id, id);
+    });
+
+    test("a key of more than 255 characters, or of other than printable ASCII, is refused", async () => {
+      await using chat = await openChat(transport);
+      for (const key of ["", "a".repeat(256), "é"]) {
+        const refused = await chat.send("Hi", { "Idempotency-Key": key });
+        assert.equal(refused.status, 400);
+        assert.equal((await errorOf(refused)).code, "validation_error");
+      }
+      assert.equal(chat.engine.asked, 0);
+    });
+  });
+}
+
+const [inProcess] = transports;
+if (!inProcess) throw new Error("There is no transport.");
+
+test("a retry to another process follows the reply of the first", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const sending = chat.send("Hi", once);
+  const run = await chat.engine.next();
+  await using other = await chat.another();
+  const retry = other.send("Hi", once);
+  run.write("Hello");
+  run.finish();
+  const first = await dataOf(await sending);
+  await chat.clock.advance(250);
+  const answer = await retry;
+  assert.equal(wasReplayed(answer), true);
+  assert.deepEqual(await dataOf(answer), first);
+  assert.equal(chat.engine.asked, 1);
+});
+
+test("a retry after a crash gets the interrupted reply, and no second one is made", async () => {
+  const store = createMemoryStore();
+  const chat = await openChat(inProcess, { store });
+  const stream = readEvents(await chat.post("/messages/stream", { content: "Hi" }, once));
+  const messageId = await acceptedId(stream);
+  await chat.engine.next();
+  // The first service stays as it is and is never asked again: as good as killed.
+  await using next = await chat.another();
+  const answer = await next.send("Hi", once);
+  assert.equal(answer.status, 503);
+  assert.equal(wasReplayed(answer), true);
+  const { code, details } = await errorOf(answer);
+  assert.deepEqual([code, details], ["shutting_down", { messageId }]);
+  assert.equal(chat.engine.asked, 1);
+});
+
+test("expired keys are swept from the store", async () => {
+  const store = createMemoryStore();
+  const swept: number[] = [];
+  await using chat = await openChat(inProcess, {
+    store: {
+      ...store,
+      sweepClaims(at) {
+        swept.push(at);
+        return store.sweepClaims(at);
+      },
+    },
+  });
+  const begin = chat.clock.now();
+  await chat.clock.advance(60_000);
+  assert.ok(swept.some((at) => at > begin));
+});

@@ -1,0 +1,188 @@
+/**
+ * Shutting down: what still runs gets its time, and whatever ends, ends properly.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore, type MessageResource, StoreUnavailable } from "../core/mod.ts";
+import { acceptedId, openChat } from "./chat.ts";
+import { settle } from "./clock.ts";
+import { readEvents } from "./event-reader.ts";
+import { dataOf, errorOf, eventsOf, textOf, transports } from "./harness.ts";
+
+for (const transport of transports) {
+  describe(transport.name, () => {
+    test("a reply that ends within the grace is completed, and its clients are told", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      await acceptedId(stream);
+      const run = await chat.engine.next();
+      run.write("just ");
+      const closing = chat.service.close({ graceMs: 10_000 });
+      await chat.clock.advance(9_000);
+      run.write("in time");
+      run.finish();
+      await closing;
+      const events = await stream.rest();
+      assert.equal(textOf(events), "just in time");
+      assert.equal(events.at(-1)?.data.type, "complete");
+    });
+
+    test("a reply that is left is stored as interrupted, and its stream ends with that error", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const messageId = await acceptedId(stream);
+      const run = await chat.engine.next();
+      run.write("cut");
+      const closing = chat.service.close({ graceMs: 10_000 });
+      await chat.clock.advance(9_999);
+      assert.equal(run.signal.aborted, false);
+      await chat.clock.advance(1);
+      await closing;
+      assert.equal(run.signal.aborted, true);
+      const events = await stream.rest();
+      assert.equal(textOf(events), "cut");
+      const last = events.at(-1);
+      assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
+      const message = await chat.message(messageId);
+      assert.deepEqual([message.status, message.content], ["failed", "cut"]);
+      assert.equal(await chat.status(), "idle");
+    });
+
+    test("a normal send that is cut is told so, with the message's id", async () => {
+      await using chat = await openChat(transport);
+      const sending = chat.send();
+      (await chat.engine.next()).write("cut");
+      const closing = chat.service.close({ graceMs: 1 });
+      await chat.clock.advance(1);
+      await closing;
+      const answer = await sending;
+      assert.equal(answer.status, 503);
+      const { code, details } = await errorOf(answer);
+      assert.equal(code, "shutting_down");
+      assert.equal((await chat.message(String(details?.messageId))).content, "cut");
+    });
+
+    test("while it drains, new sends are refused, and reading, resuming and cancelling still work", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const messageId = await acceptedId(stream);
+      await chat.engine.next();
+      const closing = chat.service.close({ graceMs: 10_000 });
+      for (const path of ["/messages", "/messages/stream"]) {
+        const refused = await chat.post(path, { content: "Hi" });
+        assert.equal(refused.status, 503);
+        assert.equal((await errorOf(refused)).code, "shutting_down");
+      }
+      assert.equal((await chat.fixture.send("/readyz")).status, 503);
+      assert.equal((await chat.fixture.send("/healthz")).status, 200);
+      const resumed = await chat.resume(messageId);
+      const cancelled = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
+      assert.equal(cancelled.status, "cancelled");
+      assert.equal((await resumed.rest()).at(-1)?.data.type, "complete");
+      await closing;
+    });
+
+    test("a send whose beginning was on its way is not forgotten", async () => {
+      const store = createMemoryStore();
+      let release = () => {};
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let begun = () => {};
+      const beginning = new Promise<void>((resolve) => {
+        begun = resolve;
+      });
+      await using chat = await openChat(transport, {
+        store: {
+          ...store,
+          async beginReply(begin) {
+            const outcome = await store.beginReply(begin);
+            begun();
+            await gate;
+            return outcome;
+          },
+        },
+      });
+      const sending = chat.send();
+      await beginning;
+      let closed = false;
+      const closing = chat.service.close({ graceMs: 1 }).then(() => {
+        closed = true;
+      });
+      await settle();
+      assert.equal(closed, false);
+      release();
+      await chat.clock.advance(1);
+      const answer = await sending;
+      assert.equal(answer.status, 503);
+      await closing;
+      assert.equal(await chat.status(), "idle");
+    });
+  });
+}
+
+const [inProcess, overSocket] = transports;
+if (!inProcess || !overSocket) throw new Error("There are not enough transports.");
+
+test("a thousand streams over sockets each get their last event and a proper end of body", async () => {
+  const unlimited = async () => ({ allowed: true, debt: 0 });
+  await using chat = await openChat(overSocket, { limiter: { take: unlimited, peek: unlimited } });
+  const count = 1_000;
+  const streams = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const id = await chat.fixture.conversation(chat.key, "scripted");
+      return chat.fixture.call("POST", `/conversations/${id}/messages/stream`, chat.key, { content: "Hi" });
+    }),
+  );
+  for (const _ of streams) (await chat.engine.next()).write("cut");
+  const closing = chat.service.close({ graceMs: 1 });
+  await chat.clock.advance(1);
+  await closing;
+  for (const stream of streams) {
+    const events = await eventsOf(stream); // rejects if the body is cut off
+    const last = events.at(-1)?.data;
+    assert.ok(last?.type === "error" && last.error.code === "interrupted");
+    assert.equal(textOf(events), "cut");
+  }
+});
+
+test("a store that fails to the last does not keep a shutdown waiting for ever", async () => {
+  const store = createMemoryStore();
+  await using chat = await openChat(inProcess, {
+    store: {
+      ...store,
+      async endReply() {
+        throw new StoreUnavailable("down");
+      },
+    },
+  });
+  const stream = await chat.stream();
+  await acceptedId(stream);
+  (await chat.engine.next()).finish();
+  const closing = chat.service.close({ graceMs: 1_000 });
+  await chat.clock.advance(12_000);
+  await closing;
+  const last = (await stream.rest()).at(-1);
+  assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
+});
+
+test("another process on the same store goes on, and tells the end of the first one's replies", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const messageId = await acceptedId(await chat.stream());
+  (await chat.engine.next()).write("cut");
+  await using other = await chat.another();
+  const resumed = readEvents(await other.get(`/messages/${messageId}/stream`));
+  await acceptedId(resumed);
+  const closing = chat.service.close({ graceMs: 1 });
+  await chat.clock.advance(1);
+  await closing;
+  await chat.clock.advance(250);
+  const events = await resumed.rest();
+  assert.equal(textOf(events), "cut");
+  const last = events.at(-1);
+  assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
+  const sending = other.send("again");
+  (await chat.engine.next()).finish();
+  assert.equal((await sending).status, 200);
+});
