@@ -2,7 +2,6 @@
  * What the tests of the API share: a service on a clock of its own, reached in-process or over a socket.
  */
 
-import { serve } from "../adapters/node.ts";
 import { createJwtVerifier, signToken } from "../core/jwt.ts";
 import {
   createEchoEngine,
@@ -19,6 +18,7 @@ import {
 } from "../core/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms } from "./conformance.ts";
+import { serve } from "./runtime.ts";
 
 /** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
 export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -40,30 +40,33 @@ interface Connection {
   close(): Promise<void>;
 }
 
+/** Requests and responses handed over as objects. */
+export const inProcess: Transport = {
+  name: "in-process",
+  async open(service) {
+    return {
+      url: "",
+      send: (path, init) => service.fetch(new Request(`http://twins.test${path}`, init)),
+      close: () => service.close({ graceMs: 0 }),
+    };
+  },
+};
+
+/** Through a server of Node's. */
+export const overSocket: Transport = {
+  name: "over a socket",
+  async open(service) {
+    const server = await serve(service, { port: 0 });
+    return {
+      url: server.url,
+      send: (path, init) => fetch(server.url + path, init),
+      close: () => server.close({ graceMs: 0 }),
+    };
+  },
+};
+
 /** The two ways that every endpoint test goes. */
-export const transports: readonly Transport[] = [
-  {
-    name: "in-process",
-    async open(service) {
-      return {
-        url: "",
-        send: (path, init) => service.fetch(new Request(`http://twins.test${path}`, init)),
-        close: () => service.close({ graceMs: 0 }),
-      };
-    },
-  },
-  {
-    name: "over a socket",
-    async open(service) {
-      const server = await serve(service, { port: 0 });
-      return {
-        url: server.url,
-        send: (path, init) => fetch(server.url + path, init),
-        close: () => server.close({ graceMs: 0 }),
-      };
-    },
-  },
-];
+export const transports: readonly Transport[] = [inProcess, overSocket];
 
 /** A service under test, and what its tests do with it. */
 export interface Fixture extends AsyncDisposable {

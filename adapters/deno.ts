@@ -1,0 +1,39 @@
+/**
+ * The service on `Deno.serve`.
+ *
+ * @module
+ */
+
+import type { Service } from "../core/service.ts";
+import type { RunningServer, ServeOptions } from "./node.ts";
+import { lastAnswers, refuseHeaders, urlOf } from "./web-server.ts";
+
+export type { RunningServer, ServeOptions } from "./node.ts";
+
+/** The part of Deno that is used here, so that this file can be checked without Deno's own types. */
+declare const Deno: {
+  serve(
+    options: { readonly hostname: string; readonly port: number; onListen(): void },
+    handler: (request: Request) => Promise<Response>,
+  ): {
+    readonly addr: { readonly hostname: string; readonly port: number };
+    shutdown(): Promise<void>;
+  };
+};
+
+/** Starts a server. Rejects if it cannot listen. */
+export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
+  const { host = "127.0.0.1", port = 8787 } = options;
+  const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
+    return refuseHeaders(service, request.headers) ?? (await service.fetch(request));
+  });
+
+  return {
+    url: urlOf(server.addr.hostname, server.addr.port),
+    async close({ graceMs } = {}) {
+      const sent = server.shutdown();
+      await service.close(graceMs === undefined ? {} : { graceMs });
+      await lastAnswers(sent);
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/**
+ * The runtime that the tests run on, and its own way to serve.
+ */
+
+import { serve as serveOnNode } from "../adapters/node.ts";
+
+/** Bun and Deno also answer to `process.versions.node`: they are asked for first. */
+export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
+
+/** The running runtime's own adapter. The others' cannot run here. */
+export const serve: typeof serveOnNode =
+  runtime === "bun"
+    ? (await import("../adapters/bun.ts")).serve
+    : runtime === "deno"
+      ? (await import("../adapters/deno.ts")).serve
+      : serveOnNode;
