@@ -50,11 +50,12 @@ export function paramsOf(
   given: Readonly<Record<string, string>> = {},
 ): PathParams {
   const pattern = route.path.split("/");
-  const segments = path.split("/").slice(-pattern.length);
+  const segments = path.split("/");
   const params: Record<string, string> = { ...noParams };
   for (const [index, part] of pattern.entries()) {
     const name = paramName(part);
-    if (name) params[name] = given[name] ?? decodeSegment(segments[index] ?? "") ?? "";
+    const segment = segments.at(index - pattern.length) ?? ""; // counted from the end: hosts mount it anywhere
+    if (name) params[name] = given[name] ?? decodeSegment(segment) ?? "";
   }
   return { ...noParams, ...params };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type Answer, type IncomingRequest, toResponse } from "./answer.ts";
 import { createKeyring, insufficientScope, readToken, scopePermits } from "./auth.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
@@ -258,7 +259,10 @@ export function createService(options: ServiceOptions): Service {
       owner,
       keyId,
     });
-    return { status, headers, body: request.method === "HEAD" ? null : answer.body };
+    if (request.method !== "HEAD" || typeof answer.body !== "string")
+      return { status, headers, body: answer.body };
+    const length = { "Content-Length": String(utf8ToBytes(answer.body).length) };
+    return { status, headers: { ...headers, ...length }, body: null };
   }
 
   function answer(request: IncomingRequest): Promise<Answer> {

@@ -82,9 +82,9 @@ for (const transport of transports) {
       for (const [path, body] of bodies) {
         const response = await fixture.call("POST", keys, token, body);
         assert.equal(response.status, 400, JSON.stringify(body));
-        const { code, details } = await errorOf(response);
+        const { code, details = {} } = await errorOf(response);
         assert.equal(code, "validation_error");
-        const [field, ...others] = details?.fields as { path: string; message: string }[];
+        const [field, ...others] = details.fields as { path: string; message: string }[];
         assert.deepEqual([field?.path, others], [path, []]);
         assert.match(field?.message ?? "", /^(must be|is required: )/);
       }

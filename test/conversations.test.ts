@@ -108,9 +108,9 @@ for (const transport of transports) {
       for (const body of [{}, { twinId: "private" }]) {
         const response = await fixture.call("PATCH", `/conversations/${id}`, key, body);
         assert.equal(response.status, 400);
-        const { code, details } = await errorOf(response);
+        const { code, details = {} } = await errorOf(response);
         assert.equal(code, "validation_error");
-        assert.equal((details?.fields as { path: string }[])[0]?.path, "title");
+        assert.equal((details.fields as { path: string }[])[0]?.path, "title");
       }
     });
 

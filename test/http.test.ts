@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryLimiter, createMemoryStore } from "../core/mod.ts";
+import { routes } from "../core/routes.ts";
+import { requestIdPattern } from "./conformance.ts";
+import { errorOf, inProcess, openFixture, transports } from "./harness.ts";
+
+/** Each path's methods, as Allow tells them. */
+const allowed = new Map<string, string>();
+for (const { path } of routes) {
+  const here = routes.filter((route) => route.path === path);
+  const methods: string[] = here.map(({ method }) => method);
+  if (here.some(({ method, success }) => method === "GET" && !("events" in success))) methods.push("HEAD");
+  allowed.set(path, [...methods, "OPTIONS"].sort().join(", "));
+}
+
+for (const transport of transports) {
+  describe(`HTTP, ${transport.name}`, () => {
+    for (const [path, allow] of allowed) {
+      const target = path.replaceAll(/\{\w+\}/g, "nowhere");
+
+      test(`${path} refuses other methods and says which it takes`, async () => {
+        await using fixture = await openFixture(transport);
+        for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE", "get", "Post"]) {
+          const sent = new Request("http://twins.test", { method }).method;
+          if (allow.split(", ").includes(sent)) continue;
+          const response = await fixture.send(target, { method });
+          assert.equal(response.status, 405, method);
+          assert.equal(response.headers.get("allow"), allow);
+          if (method === "HEAD") continue;
+          assert.equal((await errorOf(response)).code, "method_not_allowed");
+        }
+      });
+
+      test(`${path} tells its methods to OPTIONS, without a credential`, async () => {
+        await using fixture = await openFixture(transport);
+        const response = await fixture.send(target, { method: "OPTIONS" });
+        assert.equal(response.status, 204);
+        assert.equal(response.headers.get("allow"), allow);
+        assert.equal(await response.text(), "");
+        assert.equal(response.headers.get("content-type"), null);
+      });
+    }
+
+    test("the table of endpoints is complete", () => {
+      const stream = "/api/v1/conversations/{id}/messages/stream";
+      assert.equal(allowed.get(stream), "OPTIONS, POST");
+      assert.equal(allowed.get("/api/v1/conversations/{id}"), "DELETE, GET, HEAD, OPTIONS, PATCH");
+      assert.equal(
+        allowed.get("/api/v1/conversations/{id}/messages/{messageId}/stream"),
+        "GET, OPTIONS",
+        "a stream has no HEAD",
+      );
+      assert.equal(routes.length, 20);
+    });
+
+    test("paths that do not exist are 404, whatever the method and without a credential", async () => {
+      await using fixture = await openFixture(transport);
+      const paths = [
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/twins",
+        "/api/v1/twins/",
+        "/api/v1//twins",
+        "//api/v1/twins",
+        "/API/v1/twins",
+        "/api/v1/Twins",
+        "/api/v1/twins/a/b",
+        "/api/v1%2Ftwins",
+        "/api%2Fv1%2Ftwins",
+        "/api/v1/conversations//messages",
+        "/api/v1/conversations/a/messages/b/stream/",
+        "/api/v1/conversations/a/messages/b/nothing",
+        "/api/v1/auth",
+        "/api/v1/__proto__",
+        "/api/v1/constructor",
+        "/__proto__/toString",
+        "/healthz/",
+        "/api/v1/healthz",
+        "/api/v1/twins;v=1",
+      ];
+      for (const path of paths) {
+        for (const method of ["GET", "POST", "OPTIONS"]) {
+          const response = await fixture.send(path, { method });
+          assert.equal(response.status, 404, `${method} ${path}`);
+          assert.equal((await errorOf(response)).code, "not_found");
+        }
+      }
+    });
+
+    test("a malformed escape in the path is a 404", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      for (const segment of [
+        "%",
+        "%2",
+        "%zz",
+        "%ff",
+        "%c3%28",
+        "%ed%a0%80",
+        "%00",
+        "%0a",
+        "a".repeat(1025),
+      ]) {
+        const response = await fixture.call("GET", `/twins/${segment}`, key);
+        assert.equal(response.status, 404, segment);
+      }
+    });
+
+    test("an escaped slash or dot does not lead to another path", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const id = await fixture.conversation(key);
+      for (const path of [`/twins%2Fecho`, `/conversations/${id}%2Fmessages`, "/twins/%2e%2e%2fusage"]) {
+        assert.equal((await fixture.call("GET", path, key)).status, 404, path);
+      }
+    });
+
+    test("of a literal segment and a parameter the literal wins", async () => {
+      await using fixture = await openFixture(transport);
+      const response = await fixture.send("/api/v1/conversations/a/messages/stream");
+      assert.equal(response.status, 405);
+      assert.equal(response.headers.get("allow"), "OPTIONS, POST");
+    });
+
+    test("HEAD answers as GET does, without a body", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      for (const path of ["/healthz", "/api/v1/openapi.json", "/api/v1/twins", "/api/v1/twins/nowhere"]) {
+        const [get, head] = await Promise.all(
+          ["GET", "HEAD"].map((method) => fixture.send(path, { method, headers: { "X-API-Key": key } })),
+        );
+        assert.equal(head?.status, get?.status);
+        assert.equal(await head?.text(), "");
+        const length = new TextEncoder().encode(await get?.text()).length;
+        assert.equal(head?.headers.get("content-length"), String(length));
+        assert.equal(head?.headers.get("content-type"), get?.headers.get("content-type"));
+      }
+    });
+
+    test("a request's id is made here, and the same in header and body", async () => {
+      await using fixture = await openFixture(transport);
+      const response = await fixture.send("/nowhere", { headers: { "X-Request-Id": "req_mine" } });
+      const id = response.headers.get("x-request-id") ?? "";
+      assert.match(id, requestIdPattern);
+      assert.equal((await errorOf(response)).requestId, id);
+    });
+
+    test("everything moves under the base path, health included", async () => {
+      await using fixture = await openFixture(transport, { basePath: "/chat" });
+      for (const path of ["/healthz", "/readyz", "/api/v1/openapi.json"]) {
+        assert.equal((await fixture.send(`/chat${path}`)).status, 200);
+        assert.equal((await fixture.send(path)).status, 404);
+      }
+      assert.equal((await fixture.send("/chat/api/v1/twins")).status, 401);
+      for (const path of ["/chat", "/chatapi/v1/twins", "/Chat/healthz", "/chat/chat/healthz"]) {
+        assert.equal((await fixture.send(path)).status, 404, path);
+      }
+      const key = await fixture.key("read_only");
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+    });
+
+    test("a path and query of 8 KiB are taken, one character more is not", async () => {
+      await using fixture = await openFixture(transport);
+      const path = "/healthz?".padEnd(8192, "x");
+      assert.equal((await fixture.send(path)).status, 200);
+      const response = await fixture.send(`${path}x`);
+      assert.equal(response.status, 414);
+      assert.equal((await errorOf(response)).code, "uri_too_long");
+    });
+
+    test("an unexpected exception is a 500 that tells nothing, and the log everything", async () => {
+      const logged: unknown[] = [];
+      const store = {
+        ...createMemoryStore(),
+        getConversation: () => Promise.reject(new Error("no such table: secrets")),
+      };
+      await using fixture = await openFixture(transport, {
+        store,
+        log: (level, message, fields) => level === "error" && logged.push({ message, ...fields }),
+      });
+      const response = await fixture.call("GET", "/conversations/a", await fixture.key("read_only"));
+      assert.equal(response.status, 500);
+      const { requestId, ...error } = await errorOf(response);
+      assert.deepEqual(error, {
+        code: "internal_error",
+        message: "Something went wrong on the server's side.",
+      });
+      const [entry, ...others] = logged as { requestId: string; error: Error }[];
+      assert.deepEqual(others, []);
+      assert.equal(entry?.requestId, requestId);
+      assert.match(String(entry?.error.stack), /no such table: secrets/);
+    });
+
+    test("a request is logged once, without secrets, query or text", async () => {
+      const lines: string[] = [];
+      await using fixture = await openFixture(transport, {
+        log: (_, message, fields) => lines.push(JSON.stringify({ message, ...fields })),
+      });
+      const key = await fixture.key();
+      const conversation = await fixture.conversation(key);
+      lines.length = 0;
+      const path = `/conversations/${conversation}/messages?api_key=${key}`;
+      await (await fixture.call("POST", path, key, { content: "A private matter" })).text();
+      const [line = "", ...others] = lines;
+      assert.deepEqual(others, []);
+      const { requestId, keyId, ...entry } = JSON.parse(line) as Record<string, unknown>;
+      assert.match(String(requestId), requestIdPattern);
+      assert.match(String(keyId), /^key_/);
+      assert.deepEqual(entry, {
+        message: "request",
+        method: "POST",
+        route: "/api/v1/conversations/{id}/messages",
+        status: 200,
+        durationMs: 0,
+        owner: "alice",
+      });
+      assert.doesNotMatch(line, /private matter|twin_|Bearer/);
+    });
+  });
+
+  describe(`cross-origin requests, ${transport.name}`, () => {
+    const origin = "https://app.example.com";
+    const corsOrigins = [origin];
+
+    test("a listed origin may read every answer, and no other", async () => {
+      await using fixture = await openFixture(transport, { corsOrigins });
+      for (const path of ["/healthz", "/nowhere", "/api/v1/twins"]) {
+        const response = await fixture.send(path, { headers: { Origin: origin } });
+        assert.equal(response.headers.get("access-control-allow-origin"), origin);
+        assert.equal(response.headers.get("vary"), "Origin");
+        const exposed = response.headers.get("access-control-expose-headers")?.split(", ") ?? [];
+        for (const name of ["X-Request-Id", "Retry-After", "RateLimit", "Location"]) {
+          assert.ok(exposed.includes(name), name);
+        }
+        assert.equal(response.headers.get("access-control-allow-credentials"), null);
+        for (const other of [
+          "https://evil.example.com",
+          `${origin}.evil.com`,
+          "null",
+          origin.toUpperCase(),
+        ]) {
+          const refused = await fixture.send(path, { headers: { Origin: other } });
+          assert.equal(refused.headers.get("access-control-allow-origin"), null, other);
+          assert.equal(refused.headers.get("vary"), "Origin");
+        }
+      }
+    });
+
+    test("a preflight request is told the path's methods and the service's headers", async () => {
+      await using fixture = await openFixture(transport, { corsOrigins });
+      const headers = { Origin: origin, "Access-Control-Request-Method": "POST" };
+      const response = await fixture.send("/api/v1/conversations", { method: "OPTIONS", headers });
+      assert.equal(response.status, 204);
+      assert.equal(response.headers.get("access-control-allow-origin"), origin);
+      assert.equal(response.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS, POST");
+      const names = response.headers.get("access-control-allow-headers")?.toLowerCase().split(", ") ?? [];
+      for (const name of ["authorization", "x-api-key", "content-type", "idempotency-key", "last-event-id"]) {
+        assert.ok(names.includes(name), name);
+      }
+      assert.match(response.headers.get("access-control-max-age") ?? "", /^\d+$/);
+    });
+
+    test("nothing is said of origins where none is listed", async () => {
+      await using fixture = await openFixture(transport);
+      const headers = { Origin: origin, "Access-Control-Request-Method": "POST" };
+      const response = await fixture.send("/api/v1/conversations", { method: "OPTIONS", headers });
+      const names = [...response.headers.keys()];
+      assert.deepEqual(
+        names.filter((name) => name.startsWith("access-control") || name === "vary"),
+        [],
+      );
+    });
+  });
+}
+
+describe("single endpoints", () => {
+  test("an endpoint's own function walks the same steps, for a router of the host's", async () => {
+    await using fixture = await openFixture(inProcess);
+    const { handlers } = fixture.service;
+    const headers = { "X-API-Key": await fixture.key("read_only") };
+    const elsewhere = new Request("http://host.test/bots/7", { headers });
+    const found = await handlers.getTwin(elsewhere, { id: "echo" });
+    assert.equal(found.status, 200);
+    assert.equal(((await found.json()) as { data: { id: string } }).data.id, "echo");
+    const byPath = await handlers.getTwin(new Request("http://host.test/any/twins/echo", { headers }));
+    assert.equal(byPath.status, 200);
+    assert.equal((await handlers.getTwin(new Request("http://host.test/twins/echo"))).status, 401);
+    const wrongMethod = await handlers.getTwin(new Request("http://host.test/twins/echo", { method: "PUT" }));
+    assert.equal(wrongMethod.status, 405);
+    assert.equal(wrongMethod.headers.get("allow"), "GET, HEAD, OPTIONS");
+    assert.deepEqual(Object.keys(handlers).sort(), routes.map(({ operationId }) => operationId).sort());
+  });
+
+  test("nothing runs before the first request", async () => {
+    let calls = 0;
+    const store = createMemoryStore();
+    const counting = new Proxy(store, {
+      get(target, name, receiver) {
+        calls++;
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    await using fixture = await openFixture(inProcess, {
+      store: counting,
+      limiter: createMemoryLimiter(),
+    });
+    assert.equal(calls, 0);
+    assert.equal(fixture.clock.pending, 0);
+  });
+});
