@@ -16,9 +16,10 @@ const stallMs = 60_000;
 /** How long a client that still sends has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
 
-/** Writes an answer to a request. */
+/** Writes an answer to a request, unless it has got one: a body that is no HTTP is refused while it is read. */
 export function writeAnswer(answer: Answer, request: NodeRequest, response: ServerResponse): void {
   const { body } = answer;
+  if (response.headersSent) return;
   const { socket } = response;
   if (body !== null && typeof body !== "string") writeEvents(answer, body, response);
   else if (request.leavesBodyUnread && socket) hangUp(socket, answer);
@@ -76,6 +77,7 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
  * read. First only our half is closed: a client that still sends would take a reset for the answer.
  */
 export function hangUp(socket: Duplex, { status, headers, body }: Answer): void {
+  if (!socket.writable) return; // closed meanwhile, or hung up on already
   const text = typeof body === "string" ? body : "";
   const fields = Object.entries({
     ...headers,

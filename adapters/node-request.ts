@@ -14,10 +14,11 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
   #signal: AbortSignal | undefined;
   #continued: boolean;
 
-  constructor(message: IncomingMessage, response: ServerResponse) {
+  /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
+  constructor(message: IncomingMessage, response: ServerResponse, { awaitsContinue = false } = {}) {
     this.#message = message;
     this.#response = response;
-    this.#continued = message.headers.expect === undefined;
+    this.#continued = !awaitsContinue;
   }
 
   get method(): string {

@@ -8,10 +8,9 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
-import type { Duplex } from "node:stream";
-import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import { hangUp, writeAnswer } from "./node-answer.ts";
+import { writeAnswer } from "./node-answer.ts";
+import { framingError, maxHeaderBytes, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 
 /** Options of {@link serve}. */
@@ -33,12 +32,6 @@ export interface RunningServer {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** What a request's header fields may come to, in bytes. */
-const maxHeaderBytes = 64 * 1024;
-
-/** How many header fields a request may have. */
-const maxHeaderFields = 100;
-
 /** How long idle connections stay open: longer than load balancers keep theirs, in milliseconds. */
 const keepAliveMs = 65_000;
 
@@ -53,18 +46,23 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * path is taken whole, so the service's `basePath` must name where it is mounted.
  */
 export function toNodeHandler(service: Service): NodeHandler {
-  return (message, response) => {
-    const request = new NodeRequest(message, response);
-    const refusal = framingError(message);
-    if (refusal) writeAnswer(service.refuse(refusal), request, response);
-    else void service.answer(request).then((answer) => writeAnswer(answer, request, response));
-  };
+  return (message, response) => respond(service, new NodeRequest(message, response), message, response);
+}
+
+function respond(
+  service: Service,
+  request: NodeRequest,
+  message: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const refusal = framingError(message);
+  if (refusal) writeAnswer(service.refuse(refusal), request, response);
+  else void service.answer(request).then((answer) => writeAnswer(answer, request, response));
 }
 
 /** Starts a server. Rejects if it cannot listen. */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
-  const handler = toNodeHandler(service);
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: keepAliveMs,
@@ -72,18 +70,14 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   });
   let closing = false;
 
-  function handle(message: IncomingMessage, response: ServerResponse): void {
-    if (closing) response.setHeader("Connection", "close");
-    handler(message, response);
+  function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
+    // Node's parser loses what follows an offer to upgrade.
+    if (closing || message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
+    respond(service, new NodeRequest(message, response, { awaitsContinue }), message, response);
   }
-  server.on("request", handle);
-  server.on("checkContinue", handle); // NodeRequest says 100 once the body is asked for
-  server.on("checkExpectation", (message, response) => {
-    const error = new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
-    writeAnswer(service.refuse(error), new NodeRequest(message, response), response);
-  });
-  server.on("connect", (_, socket) => hangUp(socket, service.refuse(notAPath())));
-  server.on("clientError", (error: ClientError, socket) => refuseSocket(service, error, socket));
+  refuseStrangeBytes(server, service);
+  server.on("request", (message, response) => handle(message, response));
+  server.on("checkContinue", (message, response) => handle(message, response, true));
 
   await listen(server, host, port);
   return {
@@ -130,51 +124,4 @@ function stopListening(server: Server): Promise<void> {
       resolve();
     });
   });
-}
-
-/** What Node's parser lets through, and what the service does not see of the header section. */
-function framingError(message: IncomingMessage): ApiError | undefined {
-  const { rawHeaders, httpVersion } = message;
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
-    return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
-  }
-  if (rawHeaders.length / 2 > maxHeaderFields) {
-    return new ApiError("headers_too_large", `There are more than ${maxHeaderFields} header fields.`);
-  }
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts++;
-  }
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
-    return new ApiError("invalid_request", "There must be exactly one Host header.");
-  }
-  return undefined;
-}
-
-interface ClientError extends Error {
-  readonly code?: string;
-  /** The bytes that the parser stopped in. */
-  readonly rawPacket?: Uint8Array;
-}
-
-/** Answers bytes that are no request. */
-function refuseSocket(service: Service, error: ClientError, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-  else hangUp(socket, service.refuse(parserError(error)));
-}
-
-function parserError(error: ClientError): ApiError {
-  if (error.code === "HPE_HEADER_OVERFLOW") {
-    const inRequestLine = !error.rawPacket?.includes(10);
-    if (inRequestLine) return new ApiError("uri_too_long", "The path and query are too long.");
-    return new ApiError("headers_too_large", `The header section is longer than ${maxHeaderBytes} bytes.`);
-  }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new ApiError("invalid_request", "The request did not arrive in time.");
-  }
-  return new ApiError("invalid_request", "What arrived is not an HTTP/1.1 request.");
-}
-
-function notAPath(): ApiError {
-  return new ApiError("not_found", "There is nothing at this path.");
 }

@@ -1,0 +1,133 @@
+/**
+ * Answers what `node:http` itself would refuse without a word, or in words of its own: bytes that are no
+ * request, requests that its parser does not take, and what a header section may not hold.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Answer, IncomingRequest } from "../core/answer.ts";
+import { ApiError } from "../core/errors.ts";
+import type { Service } from "../core/service.ts";
+import { hangUp, writeAnswer } from "./node-answer.ts";
+import { NodeRequest } from "./node-request.ts";
+
+/** What a request's header fields and its path may come to, in bytes. */
+export const maxHeaderBytes = 32 * 1024;
+
+/** How many header fields a request may have. */
+const maxHeaderFields = 100;
+
+/** What Node's parser lets through, and what the service does not see of the header section. */
+export function framingError(message: IncomingMessage): ApiError | undefined {
+  const { rawHeaders, httpVersion } = message;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
+    return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
+  }
+  if (rawHeaders.length / 2 > maxHeaderFields) {
+    return new ApiError("headers_too_large", `There are more than ${maxHeaderFields} header fields.`);
+  }
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts++;
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
+    return new ApiError("invalid_request", "There must be exactly one Host header.");
+  }
+  return undefined;
+}
+
+/** The request that came last on a connection, while its answer is not out. */
+interface Exchange {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Makes a server answer bytes that are no request, in their turn: after the requests before them. */
+export function refuseStrangeBytes(server: Server, service: Service): void {
+  const last = new WeakMap<Duplex, Exchange>();
+
+  function note(message: IncomingMessage, response: ServerResponse): void {
+    const { socket } = message;
+    const exchange = { message, response };
+    last.set(socket, exchange);
+    response.once("close", () => {
+      if (last.get(socket) === exchange) last.delete(socket);
+    });
+  }
+
+  function refuse(socket: Duplex, answer: Answer): void {
+    const { message, response } = last.get(socket) ?? {};
+    if (!message || !response) {
+      hangUp(socket, answer);
+    } else if (message.complete || response.headersSent) {
+      socket.pause(); // the parser would stop at each further byte again
+      response.once("close", () => hangUp(socket, answer));
+    } else {
+      // The bytes are this request's own body.
+      response.setHeader("Connection", "close");
+      writeAnswer(answer, new NodeRequest(message, response), response);
+    }
+  }
+
+  server.on("request", note);
+  server.on("checkContinue", note);
+  server.on("checkExpectation", (message, response) => {
+    const error = new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
+    writeAnswer(service.refuse(error), new NodeRequest(message, response), response);
+  });
+  server.on("connect", (_, socket) => {
+    socket.on("error", () => socket.destroy()); // Node has taken its own listener away
+    refuse(socket, service.refuse(new ApiError("not_found", "There is nothing at this path.")));
+  });
+  server.on("clientError", (error: ClientError, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const request = requestOfOtherMethod(error);
+    if (request) void service.answer(request).then((answer) => refuse(socket, answer));
+    else refuse(socket, service.refuse(parserError(error)));
+  });
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+  /** The bytes that the parser stopped in. */
+  readonly rawPacket?: Buffer;
+  /** How many of them it took. */
+  readonly bytesParsed?: number;
+}
+
+/** The bytes that the parser took before it stopped. */
+function parsedText({ rawPacket, bytesParsed }: ClientError): string {
+  return rawPacket?.toString("latin1", 0, bytesParsed) ?? "";
+}
+
+function parserError(error: ClientError): ApiError {
+  if (error.code === "HPE_HEADER_OVERFLOW") {
+    const inRequestLine = /^[A-Z]+ \S*$/.test(parsedText(error));
+    if (inRequestLine) return new ApiError("uri_too_long", "The path and query are too long.");
+    return new ApiError("headers_too_large", `The header section is longer than ${maxHeaderBytes} bytes.`);
+  }
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new ApiError("invalid_request", "The request did not arrive in time.");
+  }
+  return new ApiError("invalid_request", "What arrived is not an HTTP/1.1 request.");
+}
+
+const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/1\.[01]\r\n/;
+
+/**
+ * A request whose only fault is a method that Node's parser does not know. The service knows none of these
+ * either, but tells which it knows.
+ */
+function requestOfOtherMethod(error: ClientError): IncomingRequest | undefined {
+  if (error.code !== "HPE_INVALID_METHOD") return undefined;
+  const text = error.rawPacket?.toString("latin1") ?? "";
+  const [, method, url] = requestLine.exec(text) ?? [];
+  if (!method || !url || parsedText(error).length > method.length) return undefined;
+  const host = /\r\nhost:[ \t]*([^\r\n]*?)[ \t]*\r\n/i.exec(text)?.[1] ?? null;
+  return { method, url, headers: { get: (name) => (name === "host" ? host : null) }, body: null };
+}
