@@ -18,14 +18,14 @@ export interface PacedModel {
 
 /** Starts the model. A token is the time at which it was sent, in microseconds, and a blank. */
 export async function startModel(kind: "paced" | "silent"): Promise<PacedModel> {
-  const pacer = createPacer();
+  const pacer = createPacer(() => `${microseconds()} `);
   const open = new Set<ServerResponse>();
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.flushHeaders();
     open.add(response);
-    const fed = { token: () => void response.write(chunk(`${microseconds()} `)), end: () => {} };
+    const fed = { token: (text: string) => void response.write(chunk(text)), end: () => {} };
     if (kind === "paced") pacer.add(fed);
     response.on("close", () => {
       open.delete(response);

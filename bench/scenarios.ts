@@ -4,7 +4,9 @@
  * @module
  */
 
+import { compareEncodings } from "./encode.ts";
 import { type Arena, type Contender, compare, type Effort, type Result } from "./measure.ts";
+import { compareMemory, compareTokens } from "./open-streams.ts";
 import { tokens } from "./servers/reply.ts";
 
 /** One scenario. */
@@ -19,6 +21,11 @@ const stream = { method: "POST", path: "/stream", kind: "stream" } as const;
 function service(twin: string, env: Readonly<Record<string, string>> = {}): Contender {
   const more = { TWIN: twin, KEYS: "640", CONVERSATIONS: "61", ...env };
   return { ...stream, name: "this service", file: "service.ts", path: streamPath, env: more };
+}
+
+/** The service with a conversation for each of many streams at once. */
+function open(twin: string, env: Readonly<Record<string, string>> = {}): Contender {
+  return service(twin, { KEYS: "220", CONVERSATIONS: "50", ...env });
 }
 
 function raw(name: string, path: string, goal?: number): Contender {
@@ -93,6 +100,56 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     async run(arena, effort) {
       const rows = await compare(sends, { connections: 64 }, arena, effort);
       return [{ scenario: "send", title: this.title, unit: "answers/s", rows }];
+    },
+  },
+  live: {
+    title: "A token's cost while many streams are live, 20 tokens a second each",
+    async run(arena, effort) {
+      const contender = open("live");
+      const all = [
+        { contender, streams: 1000 },
+        { contender, streams: 100 },
+        { contender, streams: 5000 },
+        { contender: raw("node:http", "/live"), streams: 1000 },
+      ];
+      const rows = await compareTokens(all, arena, effort);
+      return [{ scenario: "live", title: this.title, unit: "CPU µs a token", rows }];
+    },
+  },
+  relay: {
+    title: "Passing on a model's tokens, 1,000 streams of 20 tokens a second",
+    async run(arena, effort) {
+      const url = await arena.load.order<string>({ order: "model", kind: "paced" });
+      const node = { ...raw("node:http", "/relay"), env: { MODEL: url } };
+      const all = [
+        { contender: open("relay", { MODEL: url }), streams: 1000 },
+        { contender: node, streams: 1000, most: 1.2 },
+      ];
+      const rows = await compareTokens(all, arena, effort);
+      return [{ scenario: "relay", title: this.title, unit: "CPU µs a token", rows }];
+    },
+  },
+  idle: {
+    title: "Memory of an open, silent stream",
+    async run(arena, effort) {
+      const url = await arena.load.order<string>({ order: "model", kind: "silent" });
+      // A relayed stream takes two descriptors of the process, which has 20,000 on many machines.
+      const all = [
+        { contender: open("silent"), streams: 10_000 },
+        {
+          contender: { ...open("relay", { MODEL: url }), name: "this service, asking a model" },
+          streams: 9000,
+        },
+        { contender: raw("node:http", "/silent"), streams: 10_000 },
+      ];
+      const rows = await compareMemory(all, arena, effort);
+      return [{ scenario: "idle", title: this.title, unit: "KB a stream", rows }];
+    },
+  },
+  encode: {
+    title: "Writing one delta event",
+    async run(_, effort) {
+      return [{ scenario: "encode", title: this.title, unit: "ns", rows: compareEncodings(effort) }];
     },
   },
 };

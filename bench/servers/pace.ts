@@ -51,8 +51,11 @@ export function createStepper(): Feeder {
 const tickMs = 5;
 const gapMs = 50;
 
-/** 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. */
-export function createPacer(): Feeder {
+/**
+ * 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. A token ends with a
+ * blank, and holds no other, so that those that arrive together can be counted.
+ */
+export function createPacer(nextToken: () => string = () => "token "): Feeder {
   const slots = Array.from({ length: gapMs / tickMs }, () => new Set<Fed>());
   let added = 0;
   let ticks = 0;
@@ -61,8 +64,7 @@ export function createPacer(): Feeder {
   function tick(): void {
     const due = Math.floor((performance.now() - (startedAt ?? 0)) / tickMs);
     for (; ticks < due; ticks++) {
-      const token = tokens[Math.floor(ticks / slots.length) % tokens.length] ?? "";
-      for (const fed of slots[ticks % slots.length] ?? []) fed.token(token);
+      for (const fed of slots[ticks % slots.length] ?? []) fed.token(nextToken());
     }
   }
 

@@ -5,7 +5,7 @@
  * - `/joined` joins the tokens of a turn of the event loop into one write.
  * - `/ready` answers a body that was made before, with one `end`: the floor.
  * - `/step` and `/live` write each token that the batching, or the paced, model gives.
- * - `/silent` answers a head and then nothing.
+ * - `/silent` answers a comment and then nothing.
  * - `/relay` asks the model at `MODEL` and passes on each token.
  * - `/twins` looks a list up and answers it.
  */
@@ -43,7 +43,8 @@ const paths: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/step": (response) => feed(response, stepper),
   "/live": (response) => feed(response, pacer),
   "/silent"(response) {
-    response.writeHead(200, head).flushHeaders();
+    response.writeHead(200, head);
+    response.write(": open\n\n");
   },
   "/relay": relay,
   "/twins?limit=20"(response) {

@@ -1,0 +1,39 @@
+/**
+ * What writing one event costs, in this process.
+ *
+ * @module
+ */
+
+import { encodeEvent, encodeJson } from "../core/sse.ts";
+import { type Effort, type Row, spread } from "./measure.ts";
+
+const samples: Readonly<Record<string, string>> = {
+  "a token": " shell",
+  "256 tokens, ASCII": "The sea takes what it wants. ".repeat(44),
+  "256 tokens, quotes and line ends": 'The "sea"\ntakes what\tit wants. '.repeat(40),
+  "256 tokens, Japanese": "海は欲しいものを奪い、貝殻を返す。".repeat(40),
+  "256 tokens, U+2028 within": "The sea\u2028takes what it wants. ".repeat(44),
+};
+
+/** Nanoseconds for one delta event. */
+export function compareEncodings({ rounds, seconds }: Effort): Row[] {
+  return Object.entries(samples).map(([name, text]) => {
+    measure(text, 100);
+    const times = Array.from({ length: rounds }, () => measure(text, (seconds * 1000) / 5));
+    return { name, ...spread(times), more: { "MB/s": (text.length / spread(times).median) * 1000 } };
+  });
+}
+
+function measure(content: string, milliseconds: number): number {
+  const startedAt = performance.now();
+  let events = 0;
+  let length = 0;
+  while (performance.now() - startedAt < milliseconds) {
+    for (let repeated = 0; repeated < 100; repeated++) {
+      length += encodeEvent(events, `{"type":"delta","content":${encodeJson(content)}}`).length;
+      events++;
+    }
+  }
+  if (length < events * content.length) throw new Error("Text was lost.");
+  return ((performance.now() - startedAt) * 1_000_000) / events;
+}
