@@ -28,6 +28,8 @@ export interface TwinFilesOptions {
   readonly defaultEngine: string;
   /** The engines that files may name. Default: `knowledge`, `openai` and `echo`. */
   readonly engines?: readonly string[];
+  /** Those of them that are not there. Twins that name one are logged with a warning. Default: none. */
+  readonly absentEngines?: readonly string[];
   /** Is told of changes, and of files that cannot be used. Default: nobody is. */
   readonly log?: Log;
   /** How often to look for changes that the system does not announce, in milliseconds. Default 2,000. */
@@ -77,12 +79,22 @@ const backgroundClock: Clock = {
  */
 export async function openTwinFiles(folder: string, options: TwinFilesOptions): Promise<TwinFiles> {
   const { log = noLog, pollMs = 2000, clock = backgroundClock } = options;
-  const { defaultEngine, engines = ["knowledge", "openai", "echo"] } = options;
+  const { defaultEngine, engines = ["knowledge", "openai", "echo"], absentEngines = [] } = options;
 
   let files: Folder = new Map();
   let twins: TwinSource = createTwinList([]);
   let folderProblem: string | undefined;
   let reading = Promise.resolve();
+
+  function warnOf(file: string, twin: Twin | undefined): void {
+    logSilentTwin(file, twin, log);
+    if (!twin || !absentEngines.includes(twin.engine)) return;
+    log("warn", "A twin's engine is not set up, so its replies will fail.", {
+      file,
+      twin: twin.id,
+      engine: twin.engine,
+    });
+  }
 
   async function read(): Promise<Folder> {
     return refuseTakenIds(files, await readFolder(folder, files, { defaultEngine, engines }));
@@ -96,7 +108,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   async function readAgain(): Promise<void> {
     try {
       const found = await read();
-      logChanges(files, found, log);
+      logChanges(files, found, log, warnOf);
       take(found);
       folderProblem = undefined;
     } catch (error) {
@@ -115,7 +127,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   const found = await read();
   for (const { problem } of found.values()) if (problem) throw problem;
   if (found.size === 0) log("warn", "The folder has no twin files.", { folder });
-  for (const [file, { twin }] of found) logSilentTwin(file, twin, log);
+  for (const [file, { twin }] of found) warnOf(file, twin);
   take(found);
 
   const stop = followFolder(folder, {
@@ -239,14 +251,19 @@ function refuseTakenIds(before: Folder, found: Folder): Folder {
   return checked;
 }
 
-function logChanges(before: Folder, found: Folder, log: Log): void {
+function logChanges(
+  before: Folder,
+  found: Folder,
+  log: Log,
+  warnOf: (file: string, twin: Twin | undefined) => void,
+): void {
   for (const [file, { signature, twin, problem }] of found) {
     const last = before.get(file);
     if (problem && (signature !== last?.signature || problem.message !== last.problem?.message)) {
       log("error", problem.message, { file, kept: twin !== undefined });
     } else if (!problem && twin !== last?.twin) {
       log("info", "A twin file was read.", { file, twin: twin?.id });
-      logSilentTwin(file, twin, log);
+      warnOf(file, twin);
     }
   }
   for (const [file, { twin }] of before) {

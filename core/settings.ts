@@ -222,7 +222,7 @@ function wholeNumber(least: number, most: number): Pick<Setting<number>, "accept
   };
 }
 
-function oneOf<Name extends string>(names: readonly Name[]): Pick<Setting<Name>, "accepts" | "read"> {
+function oneOf<const Name extends string>(names: readonly Name[]): Pick<Setting<Name>, "accepts" | "read"> {
   return {
     accepts: `one of ${names.join(", ")}`,
     read: (text) => names.find((name) => name === text),

@@ -1,0 +1,51 @@
+/**
+ * A log of JSON lines: `{"time", "level", "message", …}`.
+ *
+ * @module
+ */
+
+import { type Log, type LogLevel, logLevels } from "../core/log.ts";
+
+/** Options of {@link createJsonLog}. */
+export interface JsonLogOptions {
+  /** The least urgent level that is written. Default `info`. */
+  readonly level?: LogLevel;
+  /** Takes one line, its line end included. */
+  readonly write: (line: string) => void;
+  /** Milliseconds since the epoch. Default: the system's. */
+  readonly now?: () => number;
+}
+
+/** Makes a log that writes each entry as one line of JSON. */
+export function createJsonLog({ level = "info", write, now = Date.now }: JsonLogOptions): Log {
+  const least = logLevels.indexOf(level);
+  return (entryLevel, message, fields) => {
+    if (logLevels.indexOf(entryLevel) < least) return;
+    const entry = { time: new Date(now()).toISOString(), level: entryLevel, message };
+    write(`${toJson({ ...entry, ...fields }, entry)}\n`);
+  };
+}
+
+function toJson(entry: object, withoutFields: object): string {
+  try {
+    return JSON.stringify(entry, (_, value: unknown) => (value instanceof Error ? describe(value) : value));
+  } catch (error) {
+    // A field that JSON cannot hold, such as a circular one, must not cost the entry.
+    return JSON.stringify({ ...withoutFields, unwritable: String(error) });
+  }
+}
+
+/** How deep a chain of causes is followed. */
+const deepestCause = 5;
+
+// Picked by name: other properties of an error may hold a request, a token, or an answer's body.
+function describe(error: Error, depth = 0): Record<string, unknown> {
+  const { name, message, stack, cause } = error;
+  return {
+    name,
+    message,
+    ...("code" in error && { code: error.code }),
+    stack,
+    ...(cause instanceof Error && depth < deepestCause && { cause: describe(cause, depth + 1) }),
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * A secret that is made once and kept in a file.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** A new secret: 256 random bits as base64url text. */
+export function createSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** The shortest secret that is taken from a file, in characters. */
+const shortest = 32;
+
+/**
+ * The secret in a file, which is made if it is not there, for its owner's eyes only (mode 0600). Processes that do
+ * so at once get the same secret. Rejects with an error of one line if the file holds none, or cannot be made.
+ */
+export async function readOrCreateSecret(path: string): Promise<string> {
+  const known = await readSecret(path);
+  if (known !== undefined) return known;
+  await createFile(path, createSecret());
+  // Read back, as another process may have been first.
+  const made = await readSecret(path);
+  if (made === undefined) throw new Error(`The secret's file ${path} has vanished.`);
+  return made;
+}
+
+async function readSecret(path: string): Promise<string | undefined> {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  const secret = text.trim();
+  if (secret.length >= shortest) return secret;
+  throw new Error(
+    `The file ${path} holds no secret of ${shortest} characters: delete it, and a new one is made.`,
+  );
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw new Error(`The secret's file ${path} cannot be read (${codeOf(error)}).`, { cause: error });
+  }
+}
+
+/** Makes a file with all of its text, or leaves the one that is there. */
+async function createFile(path: string, text: string): Promise<void> {
+  // Written under another name and linked, so that nobody ever reads half a secret.
+  const draft = `${path}.${randomBytes(8).toString("hex")}`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(draft, "wx", 0o600);
+    await file.writeFile(`${text}\n`).finally(() => file.close());
+    await link(draft, path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") {
+      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error)}).`, { cause: error });
+    }
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,69 @@
+/**
+ * Opens what the reference server keeps its records and limits in. Only what is chosen is loaded.
+ *
+ * @module
+ */
+
+import { createFallbackLimiter } from "./core/fallback-limiter.ts";
+import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
+import type { Log } from "./core/log.ts";
+import { createMemoryStore } from "./core/memory-store.ts";
+import type { Database, Settings } from "./core/settings.ts";
+import type { Store } from "./core/store.ts";
+
+/** What the settings say to keep things in. */
+export interface Storage {
+  readonly store: Store;
+  readonly limiter: RateLimiter;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database, and Redis where one is given. Rejects with an error of one line if the database cannot be
+ * used; a Redis, and a limiter's store, may be down.
+ */
+export async function openStorage({ database, redisUrl }: Settings, log: Log): Promise<Storage> {
+  const storage = await openDatabase(database, log);
+  if (redisUrl === undefined) return storage;
+  const { connectRedis } = await import("./adapters/redis-client.ts");
+  const { createRedisLimiter } = await import("./adapters/redis.ts");
+  const redis = await connectRedis(redisUrl, log);
+  const limiter = createFallbackLimiter({ shared: createRedisLimiter(redis.client), log });
+  return {
+    store: storage.store,
+    limiter,
+    async close() {
+      limiter.close();
+      redis.close();
+      await storage.close();
+    },
+  };
+}
+
+async function openDatabase(database: Database, log: Log): Promise<Storage> {
+  switch (database.kind) {
+    case "memory": {
+      const store = createMemoryStore();
+      return { store, limiter: createMemoryLimiter(), close: () => store.close() };
+    }
+    case "sqlite": {
+      const { openSqlite } = await import("./adapters/sqlite.ts");
+      const sqlite = await openSqlite(database.path);
+      const limiter = createMemoryLimiter({ buckets: sqlite.buckets });
+      return { store: sqlite.store, limiter, close: () => sqlite.close() };
+    }
+    case "postgres": {
+      const { openPostgres } = await import("./adapters/postgres.ts");
+      const postgres = await openPostgres(database.url);
+      const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
+      return {
+        store: postgres.store,
+        limiter,
+        async close() {
+          limiter.close();
+          await postgres.close();
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * The reference server: reads the settings, puts the parts together, and runs until it is told to stop.
+ *
+ * @module
+ */
+
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import { firstSteps } from "./adapters/first-steps.ts";
+import { createJsonLog } from "./adapters/json-log.ts";
+import { createOpenAIEngine } from "./adapters/openai.ts";
+import { createNodeTransport } from "./adapters/openai-node.ts";
+import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
+import { openTwinFiles } from "./adapters/twin-files.ts";
+import { readConfig, usage } from "./core/config.ts";
+import { createEchoEngine, type TwinEngine } from "./core/engine.ts";
+import { readPublicKey } from "./core/jwk.ts";
+import { createJwtVerifier, signToken } from "./core/jwt.ts";
+import { createKnowledgeEngine } from "./core/knowledge.ts";
+import type { Log } from "./core/log.ts";
+import { createService } from "./core/service.ts";
+import { ConfigError, type Database, type Settings } from "./core/settings.ts";
+import type { TwinSource } from "./core/twins.ts";
+import { openStorage } from "./server-storage.ts";
+
+type Runtime = "node" | "deno" | "bun";
+
+const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
+
+async function main(): Promise<void> {
+  const config = readConfig(process.argv.slice(2), process.env);
+  switch (config.command) {
+    case "help":
+      process.stdout.write(usage());
+      return;
+    case "version":
+      process.stdout.write(`${await readVersion()}\n`);
+      return;
+    case "token":
+      process.stdout.write(`${await makeToken(config.settings, config)}\n`);
+      return;
+    case "serve":
+      return run(config.settings);
+  }
+}
+
+async function readVersion(): Promise<string> {
+  const { version } = JSON.parse(await readFile(new URL("./package.json", import.meta.url), "utf8"));
+  return String(version);
+}
+
+async function makeToken(
+  settings: Settings,
+  { sub, expiresInSeconds }: { readonly sub: string; readonly expiresInSeconds: number },
+): Promise<string> {
+  return signToken({ ...claimsOf(settings), secret: await signingSecret(settings), sub, expiresInSeconds });
+}
+
+function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
+  return { issuer, audience };
+}
+
+async function signingSecret(settings: Settings): Promise<string> {
+  const { jwtSecret, jwtJwksUrl, jwtPublicKey, database } = settings;
+  if (jwtSecret !== undefined) return jwtSecret;
+  if (jwtJwksUrl !== undefined || jwtPublicKey !== undefined) {
+    throw new ConfigError("token signs with a secret: here JWTs come from whoever has the private key.");
+  }
+  if (database.kind === "memory") {
+    throw new ConfigError(
+      "token needs JWT_SECRET: with DATABASE_URL=memory: a server keeps its secret to itself.",
+    );
+  }
+  return readOrCreateSecret(secretPath(database));
+}
+
+/** Beside the SQLite file; in `./data` for a database elsewhere. */
+function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
+  return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
+}
+
+/** Starts the server. Resolves once it listens; the signal handlers end the process. */
+async function run(settings: Settings): Promise<void> {
+  const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
+  exitOnStrayErrors(log);
+
+  const { secret, verifyToken } = await openTokens(settings, log);
+  const { store, limiter, close } = await openStorage(settings, log);
+  const twins = await openTwins(settings, log);
+  const service = createService({
+    store,
+    twins,
+    engines: createEngines(settings),
+    limiter,
+    verifyToken,
+    log,
+    basePath: settings.basePath,
+    corsOrigins: settings.corsOrigins,
+    heartbeatMs: settings.heartbeatMs,
+    maxReplyMs: settings.maxReplyMs,
+    leaseMs: settings.leaseMs,
+    onDisconnect: settings.onDisconnect,
+  });
+  await service.ready();
+  const { host, port, shutdownGraceMs: graceMs } = settings;
+  const serve = await importServe();
+  const server = await serve(service, { host, port }).catch((error: unknown) => {
+    throw cannotListen(host, port, error);
+  });
+
+  stopOnSignals(log, async () => {
+    await server.close({ graceMs });
+    await twins.close();
+    await close();
+  });
+  process.stdout.write(`listening on ${server.url}\n`);
+  if (process.stderr.isTTY) await showFirstSteps(settings, secret, twins, server.url);
+}
+
+/** Who the first steps are taken as. */
+const firstOwner = "alice";
+
+async function showFirstSteps(
+  settings: Settings,
+  secret: string | undefined,
+  twins: TwinSource,
+  url: string,
+): Promise<void> {
+  const [twin] = (await twins.list(firstOwner, { offset: 0, limit: 1 })).items;
+  if (!twin) return;
+  const api = `${url}${settings.basePath}/api/v1`;
+  const token = await tokenForShell(settings, secret);
+  process.stderr.write(firstSteps({ api, token, twinId: twin.id }));
+}
+
+/** How a shell gets a token: by command where another process can sign one, else the token itself. */
+async function tokenForShell(settings: Settings, secret: string | undefined): Promise<string> {
+  const { database, jwtSecret } = settings;
+  if (secret === undefined) return "'<a JWT of your identity provider>'";
+  if (jwtSecret !== undefined || database.kind === "memory") {
+    return signToken({ ...claimsOf(settings), secret, sub: firstOwner, expiresInSeconds: 3600 });
+  }
+  const command =
+    runtime === "deno" ? ["deno", "run", "-A"] : [basename(process.execPath), ...process.execArgv];
+  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
+  const words = [...command, process.argv[1] ?? "server.ts", "token", "--sub", firstOwner, ...place];
+  return `$(${words.map(quoteForShell).join(" ")})`;
+}
+
+function quoteForShell(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function importServe() {
+  switch (runtime) {
+    case "deno":
+      return (await import("./adapters/deno.ts")).serve;
+    case "bun":
+      return (await import("./adapters/bun.ts")).serve;
+    case "node":
+      return (await import("./adapters/node.ts")).serve;
+  }
+}
+
+async function openTokens(settings: Settings, log: Log) {
+  const { jwtJwksUrl, jwtPublicKey } = settings;
+  const common = { ...claimsOf(settings), log };
+  if (jwtJwksUrl !== undefined) {
+    return { secret: undefined, verifyToken: createJwtVerifier({ jwksUrl: jwtJwksUrl, ...common }) };
+  }
+  if (jwtPublicKey !== undefined) {
+    const publicKey = await readPublicKey(jwtPublicKey).catch((cause: Error) => {
+      throw new ConfigError(`JWT_PUBLIC_KEY (--jwt-public-key) cannot be used: ${cause.message}.`, { cause });
+    });
+    return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
+  }
+  const secret = await verifyingSecret(settings, log);
+  return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
+}
+
+async function verifyingSecret(settings: Settings, log: Log): Promise<string> {
+  if (settings.jwtSecret !== undefined || settings.database.kind !== "memory") return signingSecret(settings);
+  log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
+  return createSecret();
+}
+
+async function openTwins({ twinsDir, modelBaseUrl }: Settings, log: Log) {
+  return openTwinFiles(twinsDir, {
+    defaultEngine: modelBaseUrl === undefined ? "knowledge" : "openai",
+    absentEngines: modelBaseUrl === undefined ? ["openai"] : [],
+    log,
+  }).catch((error: unknown) => {
+    if (codeOf(error) === undefined) throw error; // a twin file's own line
+    const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
+    throw new ConfigError(`TWINS_DIR (--twins): ${problem}.`, { cause: error });
+  });
+}
+
+function createEngines({ modelBaseUrl, modelApiKey, modelName }: Settings): Record<string, TwinEngine> {
+  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
+  if (modelBaseUrl === undefined) return offline;
+  const openai = createOpenAIEngine({
+    baseUrl: modelBaseUrl,
+    apiKey: modelApiKey,
+    model: modelName,
+    ...(runtime === "node" && { transport: createNodeTransport() }),
+  });
+  return { ...offline, openai };
+}
+
+function cannotListen(host: string, port: number, error: unknown): Error {
+  // Deno tells errors apart by name, the others by code.
+  const kind = codeOf(error) ?? (error instanceof Error ? error.name : undefined);
+  if (kind === "EADDRINUSE" || kind === "AddrInUse") {
+    return new ConfigError(`PORT (--port): port ${port} of ${host} is in use.`, { cause: error });
+  }
+  return new ConfigError(
+    `HOST (--host), PORT (--port): cannot listen on port ${port} of ${host} (${kind}).`,
+    {
+      cause: error,
+    },
+  );
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
+
+/** Writes lines to stderr, those of one turn of the event loop at once. */
+function createLineWriter(): (line: string) => void {
+  let pending = "";
+  const flush = (): void => {
+    if (pending !== "") process.stderr.write(pending);
+    pending = "";
+  };
+  process.on("exit", flush);
+  // A reader of the log that went away must not take the server with it.
+  process.stderr.on("error", () => process.off("exit", flush));
+  return (line) => {
+    if (pending === "") setImmediate(flush);
+    pending += line;
+  };
+}
+
+/** An error that nobody caught leaves the process in a state that nobody knows. */
+function exitOnStrayErrors(log: Log): void {
+  const leave = (message: string) => (error: unknown) => {
+    log("error", message, { error });
+    process.exit(1);
+  };
+  process.on("uncaughtException", leave("an exception was not caught"));
+  process.on("unhandledRejection", leave("a rejection was not handled"));
+}
+
+/** How close together a terminal's one Ctrl-C may arrive twice: from the terminal and from npm. */
+const sameKeyMs = 200;
+
+/** The first signal stops the server in peace, the second at once. */
+function stopOnSignals(log: Log, stop: () => Promise<void>): void {
+  let stoppingSince: number | undefined;
+
+  async function onSignal(signal: NodeJS.Signals): Promise<void> {
+    if (stoppingSince !== undefined) {
+      const isEcho = signal === "SIGINT" && process.stdin.isTTY && Date.now() - stoppingSince < sameKeyMs;
+      if (isEcho) return;
+      log("warn", "stopped at once, by a second signal", { signal });
+      process.exit(1);
+    }
+    stoppingSince = Date.now();
+    log("info", "stopping", { signal });
+    await stop();
+    log("info", "stopped");
+    process.exit(0);
+  }
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+}
+
+main().catch((error: unknown) => {
+  const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
+  process.stderr.write(`twin-service: ${line}\n`);
+  process.exit(1);
+});
