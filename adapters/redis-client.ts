@@ -1,60 +1,106 @@
 /**
- * A connection to Redis that limits can rely on: it comes back by itself, and never makes a request wait.
+ * Limits in Redis, on a connection that comes back by itself and never makes a request wait.
  *
  * @module
  */
 
-import type { Log } from "../core/log.ts";
-import type { RedisScriptClient } from "./redis.ts";
+import { createFallbackLimiter } from "../core/fallback-limiter.ts";
+import type { RateLimiter } from "../core/limit.ts";
+import { type Log, noLog } from "../core/log.ts";
+import { createRedisLimiter, type RedisLimiterOptions } from "./redis.ts";
 
-/** A connection that may be up or down. Commands reject at once while it is down. */
-export interface RedisConnection {
-  readonly client: RedisScriptClient;
+/** What {@link openRedis} opens. */
+export interface Redis {
+  /** One budget for all processes; while Redis is away, one for this process. Never rejects. */
+  readonly limiter: RateLimiter;
   close(): void;
 }
 
-/** Pause between two attempts to connect, in milliseconds. */
-const reconnectMs = 500;
-/** How long one attempt may take, in milliseconds. */
-const connectMs = 2_000;
+/** Options of {@link openRedis}. */
+export interface RedisOptions extends RedisLimiterOptions {
+  /** Default: silence. */
+  readonly log?: Log;
+}
 
 /**
- * Connects to Redis, waiting for its first answer for at most 2 seconds: a Redis that is down at the start
- * is connected to when it comes up. Rejects if the package `redis` is not installed or the address is wrong.
+ * Connects to Redis. One that is down at the start is connected to when it comes up, and until then this
+ * process limits alone. Rejects if the package `redis` is not installed or the address is none.
  */
-export async function connectRedis(url: string, log: Log): Promise<RedisConnection> {
+export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
+  const { log = noLog } = options;
+  const client = await connect(url, log);
+  const limiter = createFallbackLimiter({ shared: createRedisLimiter(client, options), log });
+  return {
+    limiter,
+    close() {
+      limiter.close();
+      client.destroy();
+    },
+  };
+}
+
+/** Pause between two attempts to connect, in milliseconds. It does not grow: a Redis is back at once. */
+const reconnectMs = 500;
+
+/** How long one attempt may take, and how long the start waits for the first, in milliseconds. */
+const connectMs = 2000;
+
+/** A connection that is silent so long in spite of the pings is dead, whatever TCP believes. */
+const deadMs = 5000;
+
+async function connect(url: string, log: Log) {
   const { createClient } = await importRedis();
   const client = createClient({
     url,
-    disableOfflineQueue: true,
-    socket: { connectTimeout: connectMs, reconnectStrategy: () => reconnectMs },
+    disableOfflineQueue: true, // a request is better limited here at once than there later
+    pingInterval: connectMs,
+    socket: { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs },
   });
   let reported = false;
   client.on("error", (error: unknown) => {
-    // One for each failed attempt to connect: the limiter logs what an outage means.
+    // One for each failed attempt: the first tells all there is to know.
     log(reported ? "debug" : "warn", "the connection to Redis failed", { error });
     reported = true;
   });
   client.on("ready", () => {
     reported = false;
+    client.info("memory").then(
+      (info) => warnOfEviction(info, log),
+      (error: unknown) => log("debug", "Redis does not tell its maxmemory-policy", { error }),
+    );
   });
-  const connected = client.connect().catch((error: unknown) => {
-    log("debug", "connecting to Redis was given up", { error });
+  const firstAnswer = new Promise<void>((resolve) => {
+    client.once("ready", () => resolve());
+    client.once("error", () => resolve());
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, connectMs);
-  });
-  const failed = new Promise<void>((resolve) => client.once("error", () => resolve()));
-  await Promise.race([connected, failed, late]);
-  clearTimeout(timer);
-  return { client, close: () => client.destroy() };
+  client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
+  await withinOrGoOn(connectMs, firstAnswer);
+  return client;
 }
 
 async function importRedis() {
   try {
     return await import("redis");
   } catch (error) {
-    throw new Error("REDIS_URL needs the package redis: npm install redis", { cause: error });
+    throw new Error("Redis needs the package redis: npm install redis", { cause: error });
   }
+}
+
+/** Every key has its expiry, so that each policy but one may evict them, and hand out full buckets anew. */
+function warnOfEviction(info: string, log: Log): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy === undefined || policy === "noeviction") return;
+  log("warn", "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction", {
+    policy,
+  });
+}
+
+function withinOrGoOn(milliseconds: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }

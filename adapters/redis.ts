@@ -5,6 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers";
 import {
   type RateDecision,
   type RateLimiter,
@@ -96,7 +97,8 @@ function readReply(reply: unknown): [allowed: number, debt: number] {
 function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`Redis did not answer within ${milliseconds} ms.`));
-    const timer = setTimeout(late, milliseconds);
+    // A process that was busy finds its timers due first, though the answers have arrived: those are read before.
+    const timer = setTimeout(() => setImmediate(late), milliseconds);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

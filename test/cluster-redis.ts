@@ -1,0 +1,100 @@
+/**
+ * A Redis of the tests' own, which they may stop, pause and fill.
+ */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createConnection, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Why no Redis can be started here, or false. */
+export const skipWithoutRedis: string | false =
+  spawnSync("redis-server", ["--version"]).status === 0 ? false : "there is no redis-server on this machine";
+
+/** A private Redis on a free port. */
+export interface PrivateRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Starts it, again if it was stopped. Resolves once it takes connections. */
+  start(): Promise<void>;
+  /** Ends it without a word, as `kill -9` does. */
+  stop(): Promise<void>;
+  /** It keeps its connections and answers nothing, until it goes on. */
+  pause(): void;
+  goOn(): void;
+  dispose(): Promise<void>;
+}
+
+/** Prepares a Redis; it runs after {@link PrivateRedis.start}. */
+export async function createRedis(...flags: string[]): Promise<PrivateRedis> {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), "twins-redis-"));
+  let server: ChildProcess | undefined;
+
+  async function stop(): Promise<void> {
+    const stopping = server;
+    server = undefined;
+    if (!stopping || stopping.exitCode !== null) return;
+    const ended = new Promise((resolve) => stopping.once("exit", resolve));
+    stopping.kill("SIGKILL");
+    await ended;
+  }
+
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async start() {
+      const alone = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder];
+      server = spawn("redis-server", [...alone, ...flags], { stdio: "ignore" });
+      await untilListening(port);
+    },
+    stop,
+    pause: () => void server?.kill("SIGSTOP"),
+    goOn: () => void server?.kill("SIGCONT"),
+    async dispose() {
+      await stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** A port that nobody listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+/** Resolves once a port takes connections. Rejects after 10 seconds. */
+export async function untilListening(port: number): Promise<void> {
+  await until(`something listens on port ${port}`, 10_000, () => {
+    return new Promise<boolean>((resolve) => {
+      const socket = createConnection(port, "127.0.0.1");
+      socket.once("connect", () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once("error", () => resolve(false));
+    });
+  });
+}
+
+/** Asks until it is so. Rejects when it takes longer. Returns how long it took, in milliseconds. */
+export async function until(
+  what: string,
+  milliseconds: number,
+  ask: () => Promise<boolean> | boolean,
+): Promise<number> {
+  const startedAt = performance.now();
+  while (!(await ask())) {
+    if (performance.now() - startedAt > milliseconds) throw new Error(`In ${milliseconds} ms not: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return Math.round(performance.now() - startedAt);
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createClient } from "redis";
+import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis.ts";
+import { openRedis } from "../adapters/redis-client.ts";
+import type { Log } from "../core/log.ts";
+import { createRedis, freePort, type PrivateRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
+import { limiterContract } from "./limit.contract.ts";
+
+const policy = { capacity: 200 };
+
+/** For crowds, on machines that are busy with other tests. */
+const patient = { timeoutMs: 30_000 };
+
+if (skipWithoutRedis) console.log(`# Redis is not tested: ${skipWithoutRedis}`);
+
+/** A log that a test can read. */
+function createNotes(): { readonly log: Log; readonly entries: string[] } {
+  const entries: string[] = [];
+  return {
+    entries,
+    log(level, message) {
+      if (level !== "debug") entries.push(`${level}: ${message}`);
+    },
+  };
+}
+
+describe("Redis", { skip: skipWithoutRedis }, () => {
+  let redis: PrivateRedis;
+  before(async () => {
+    redis = await createRedis();
+    await redis.start();
+  });
+  after(() => redis.dispose());
+
+  async function connect() {
+    const client = createClient({ url: redis.url });
+    await client.connect();
+    return client;
+  }
+
+  limiterContract("Redis", async () => {
+    let clients = await Promise.all([connect(), connect()]);
+    return {
+      limiter: createRedisLimiter(clients[0], patient),
+      other: createRedisLimiter(clients[1], patient),
+      async reopen() {
+        for (const client of clients) client.destroy();
+        clients = await Promise.all([connect(), connect()]);
+        return createRedisLimiter(clients[0], patient);
+      },
+      async dispose() {
+        for (const client of clients) client.destroy();
+      },
+    };
+  });
+
+  test("20,000 requests at once on two connections are admitted exactly as often as there are tokens", async () => {
+    const clients = await Promise.all([connect(), connect()]);
+    const limiters = clients.map((client) => createRedisLimiter(client, patient));
+    // 36 seconds pass before a token comes back.
+    const takes = Array.from({ length: 20_000 }, (_, n) => limiters[n % 2]?.take("crowd", { capacity: 100 }));
+    const decisions = await Promise.all(takes);
+    assert.equal(decisions.filter((decision) => decision?.allowed).length, 100);
+    for (const client of clients) client.destroy();
+  });
+
+  test("what the process takes for the time changes nothing", async (t) => {
+    const client = await connect();
+    const limiter = createRedisLimiter(client);
+    for (let n = 0; n < 200; n++) await limiter.take("clock", policy);
+    t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 });
+    assert.equal((await limiter.take("clock", policy)).allowed, false);
+    client.destroy();
+  });
+
+  test("a Redis that has forgotten the script is sent it again", async () => {
+    const client = await connect();
+    const limiter = createRedisLimiter(client);
+    await limiter.take("script", policy);
+    await client.scriptFlush();
+    assert.equal((await limiter.take("script", policy)).debt > 18_000_000, true);
+    client.destroy();
+  });
+
+  test("a bucket's key expires when the bucket is full", async () => {
+    const client = await connect();
+    await createRedisLimiter(client).take("expiry", policy);
+    const left = await client.pTTL("twins:limit:expiry");
+    assert.ok(left > 17_000 && left <= 18_001, `${left} ms`);
+    client.destroy();
+  });
+
+  test("a Redis that does not answer in time is an error", async () => {
+    const silent: RedisScriptClient = {
+      eval: () => new Promise(() => {}),
+      evalSha: () => new Promise(() => {}),
+    };
+    const limiter = createRedisLimiter(silent, { timeoutMs: 1 });
+    await assert.rejects(limiter.take("silent", policy), /Redis did not answer within 1 ms/);
+  });
+});
+
+describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
+  test("while Redis is away the process limits alone, and then again with the others", async () => {
+    const redis = await createRedis();
+    await redis.start();
+    const { log, entries } = createNotes();
+    const opened = await openRedis(redis.url, { log });
+    for (let n = 0; n < 200; n++) await opened.limiter.take("key", policy);
+    assert.equal((await opened.limiter.take("key", policy)).allowed, false);
+
+    await redis.stop();
+    assert.equal((await opened.limiter.take("key", policy)).allowed, true);
+    await redis.start();
+    const other = createClient({ url: redis.url });
+    await other.connect();
+    const recoveredMs = await until("the limiter uses Redis", 5000, async () => {
+      await opened.limiter.take("other key", policy);
+      return (await other.exists("twins:limit:other key")) === 1;
+    });
+    assert.ok(recoveredMs < 5000);
+    assert.deepEqual(entries.sort(), [
+      "info: the shared rate limiter is back",
+      "warn: the connection to Redis failed",
+      "warn: the shared rate limiter cannot be reached; this process limits alone",
+    ]);
+    other.destroy();
+    opened.close();
+    await redis.dispose();
+  });
+
+  test("a Redis that hangs costs one request its time-out, and is used again when it goes on", async () => {
+    const redis = await createRedis();
+    await redis.start();
+    const { log, entries } = createNotes();
+    const opened = await openRedis(redis.url, { log, timeoutMs: 50 });
+    await opened.limiter.take("key", policy);
+    redis.pause();
+    for (let n = 0; n < 100; n++) assert.equal((await opened.limiter.take("key", policy)).allowed, true);
+    assert.equal(entries.length, 1);
+    redis.goOn();
+    await until("the limiter uses Redis", 5000, () => entries.length === 2);
+    opened.close();
+    await redis.dispose();
+  });
+
+  test("a Redis that is down at the start is found when it comes up", async () => {
+    const redis = await createRedis();
+    const { log, entries } = createNotes();
+    const opened = await openRedis(redis.url, { log });
+    assert.equal((await opened.limiter.take("key", policy)).allowed, true);
+    assert.deepEqual(entries, [
+      "warn: the connection to Redis failed",
+      "warn: the shared rate limiter cannot be reached; this process limits alone",
+    ]);
+    await redis.start();
+    await until("the limiter uses Redis", 5000, () =>
+      entries.includes("info: the shared rate limiter is back"),
+    );
+    opened.close();
+    await redis.dispose();
+  });
+
+  test("a Redis that may evict limits is warned of", async () => {
+    const redis = await createRedis("--maxmemory-policy", "allkeys-lru");
+    await redis.start();
+    const { log, entries } = createNotes();
+    const opened = await openRedis(redis.url, { log });
+    await until("the warning is there", 5000, () => entries.length > 0);
+    assert.match(entries[0] ?? "", /^warn: Redis may evict rate limits/);
+    opened.close();
+    await redis.dispose();
+  });
+
+  test("a Redis whose memory is full is no reason to refuse anybody", async () => {
+    const redis = await createRedis("--maxmemory", "1");
+    await redis.start();
+    const opened = await openRedis(redis.url);
+    assert.equal((await opened.limiter.take("key", policy)).allowed, true);
+    opened.close();
+    await redis.dispose();
+  });
+});
+
+test("an address that is none is refused", async () => {
+  await assert.rejects(openRedis("redis//127.0.0.1"), /Invalid URL/);
+});
+
+test("closing ends the attempts to connect", async () => {
+  const opened = await openRedis(`redis://127.0.0.1:${await freePort()}`);
+  opened.close();
+});
