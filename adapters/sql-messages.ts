@@ -42,13 +42,14 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
     },
 
     async readHistory(owner, conversationId, exchanges) {
+      // A CROSS JOIN, because SQLite keeps its order: it would walk the whole conversation otherwise.
       const rows = await driver.all(
         `WITH replies AS (
             SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
               AND role = 'assistant' AND status IN ('completed', 'cancelled')
             ORDER BY seq DESC LIMIT $3)
-          SELECT ${messageColumns} FROM replies
-            JOIN messages ON owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
+          SELECT ${messageColumns} FROM replies CROSS JOIN messages
+            WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
             ORDER BY seq`,
         [owner, conversationId, exchanges],
       );
