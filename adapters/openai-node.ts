@@ -27,11 +27,7 @@ export function createNodeTransport(): ModelTransport {
         ? requestHttps(url, { method, headers, agent: https })
         : requestHttp(url, { method, headers, agent: http });
       // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
-      const destroy = () => {
-        request.destroy();
-      };
-      signal.addEventListener("abort", destroy, { once: true });
-      request.once("close", () => signal.removeEventListener("abort", destroy));
+      signal.addEventListener("abort", () => request.destroy(), { once: true });
       request.once("response", (response) => resolve(toModelResponse(response)));
       // Stays behind the answer's header: what breaks then is told by the body, and again here.
       request.on("error", reject);

@@ -49,6 +49,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export function createCompletionReader(options: CompletionReaderOptions): CompletionReader {
   const { write, maxEventLength, maxReplyLength } = options;
   const decoder = new TextDecoder("utf-8", { fatal: true });
+  const unifyLineEnds = createLineEnds();
   let written = 0;
   let text = "";
   let begun = false;
@@ -115,9 +116,9 @@ export function createCompletionReader(options: CompletionReaderOptions): Comple
   return {
     read(bytes) {
       begun = true;
-      feed(decode(decoder, bytes));
+      feed(unifyLineEnds(decode(decoder, bytes)));
     },
-    // Two line ends complete a line and its event, whether or not a line end of its own had come.
+    // Two line ends complete an unfinished line and its event.
     end: () => feed("\n\n"),
     get begun() {
       return begun;
@@ -129,6 +130,19 @@ export function createCompletionReader(options: CompletionReaderOptions): Comple
       if (finishReason === undefined && !done) return undefined;
       return { finishReason: finishReason ?? "stop", usage };
     },
+  };
+}
+
+/**
+ * Turns CR and CRLF into LF. The parser knows all three, but from each CR on it searches all that has arrived
+ * for the next LF: a flood of CRs would occupy it for seconds.
+ */
+function createLineEnds(): (part: string) => string {
+  let afterCarriageReturn = false;
+  return (part) => {
+    const rest = afterCarriageReturn && part.startsWith("\n") ? part.slice(1) : part;
+    if (part !== "") afterCarriageReturn = part.endsWith("\r");
+    return rest.includes("\r") ? rest.replaceAll(/\r\n?/g, "\n") : rest;
   };
 }
 

@@ -43,8 +43,9 @@ export const fetchTransport: ModelTransport = async (url, { method, headers, bod
 
 /**
  * A body that `signal` ends, even while a read is pending. The stream's own iterator can't do that: its
- * `return()` waits for the pending read. Nor does the signal that `fetch` was given suffice: on Node 20 it is
- * held weakly, and forgotten by a garbage collection while the body is still open.
+ * `return()` waits for the pending read. Nor does it always suffice that `fetch` knows the signal: where
+ * instrumentation makes a `Request` of it, Node 20 holds it weakly, and a garbage collection loses it while the
+ * body is still open.
  */
 function readUntilAborted(
   stream: ReadableStream<Uint8Array>,

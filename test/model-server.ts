@@ -15,7 +15,7 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** The body, parsed. */
+  /** The body, parsed. Undefined if it is empty. */
   readonly body: unknown;
   /** The port that the client's connection came from: one connection, one port. */
   readonly clientPort: number;
@@ -97,7 +97,8 @@ async function receive(request: IncomingMessage, closed = Promise.resolve()): Pr
   const clientPort = socket.remotePort ?? 0;
   let text = "";
   for await (const piece of request.setEncoding("utf8")) text += piece;
-  return { method, path: url, headers, body: JSON.parse(text), clientPort, closed };
+  const body: unknown = text === "" ? undefined : JSON.parse(text);
+  return { method, path: url, headers, body, clientPort, closed };
 }
 
 // A client that leaves in the middle of its request is what some tests are about.
@@ -209,15 +210,14 @@ export function resetWhen(until: Promise<unknown>, ...parts: readonly string[]):
   };
 }
 
-/** Sends a stream byte by byte, each in a write of its own. */
+/** Sends a stream byte by byte, each in a packet of its own. */
 export function byteByByte(body: string): Script {
   return async (response) => {
     begin(response);
-    for (const byte of new TextEncoder().encode(body)) await write(response, Uint8Array.of(byte));
+    for (const byte of new TextEncoder().encode(body)) {
+      response.write(Uint8Array.of(byte));
+      await new Promise((resolve) => setImmediate(resolve)); // sends it, before the next joins it
+    }
     response.end();
   };
-}
-
-async function write(response: ServerResponse, part: string | Uint8Array): Promise<void> {
-  await new Promise((resolve) => response.write(part, resolve));
 }

@@ -27,7 +27,7 @@ async function collectGarbage(): Promise<void> {
 }
 
 for (const [name, transport] of Object.entries(transports)) {
-  describe(`connections of the OpenAI engine over ${name}`, () => {
+  describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
     test("a connection is used again for the next reply", async (t) => {
       const { server, engine } = await start(t, transport);
       await engine.reply(turn(), createOutput().output);
@@ -210,6 +210,18 @@ for (const [name, transport] of Object.entries(transports)) {
         await Promise.all([rejected, closed]);
       });
     }
+
+    test("an abort closes the connection though fetch was wrapped and its signal lost", async (t) => {
+      const { fetch } = globalThis;
+      t.mock.method(globalThis, "fetch", (url: string, init: RequestInit) => fetch(new Request(url, init)));
+      const { server, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))]);
+      const rejected = assert.rejects(reply());
+      await out.firstWrite;
+      await settle();
+      await collectGarbage();
+      out.abort();
+      await Promise.all([rejected, (await server.received(0)).closed]);
+    });
 
     test("an abort between attempts ends them", async (t) => {
       const time = createManualClock();

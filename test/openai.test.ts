@@ -5,7 +5,7 @@ import * as model from "./model-server.ts";
 import { apiKey, assertModelError, failure, start, transports, turn, twin } from "./openai-fixture.ts";
 
 for (const [name, transport] of Object.entries(transports)) {
-  describe(`the OpenAI engine over ${name}`, () => {
+  describe(`the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
     test("a reply's text, finish reason and token counts are the model's", async (t) => {
       const { out, reply } = await start(t, transport, [model.reply("Hel", "lo", "!")]);
       assert.deepEqual(await reply(), {
