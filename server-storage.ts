@@ -25,15 +25,12 @@ export interface Storage {
 export async function openStorage({ database, redisUrl }: Settings, log: Log): Promise<Storage> {
   const storage = await openDatabase(database, log);
   if (redisUrl === undefined) return storage;
-  const { connectRedis } = await import("./adapters/redis-client.ts");
-  const { createRedisLimiter } = await import("./adapters/redis.ts");
-  const redis = await connectRedis(redisUrl, log);
-  const limiter = createFallbackLimiter({ shared: createRedisLimiter(redis.client), log });
+  const { openRedis } = await import("./adapters/redis-client.ts");
+  const redis = await openRedis(redisUrl, { log });
   return {
     store: storage.store,
-    limiter,
+    limiter: redis.limiter,
     async close() {
-      limiter.close();
       redis.close();
       await storage.close();
     },
