@@ -7,7 +7,8 @@
 import type { IncomingRequest } from "./answer.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
-import { accepted, type Schema, validate } from "./schema.ts";
+import type { Schema } from "./schema.ts";
+import { accepted, validate } from "./validate.ts";
 
 /** The longest body, in bytes. */
 export const maxBodyBytes = 256 * 1024;
@@ -17,6 +18,14 @@ const maxDepth = 64;
 
 /** How long a body may take to arrive, in milliseconds. Not every runtime has a time limit of its own. */
 const bodyTimeoutMs = 30_000;
+
+// ASCII codes.
+const quote = 34;
+const openingBracket = 91;
+const backslash = 92;
+const closingBracket = 93;
+const openingBrace = 123;
+const closingBrace = 125;
 
 const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
 
@@ -73,11 +82,13 @@ function payloadTooLarge(): ApiError {
   return new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
 }
 
+// A byte order mark is kept, and refused by the parser as any other stray character.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 async function readText(request: IncomingRequest, clock: Clock): Promise<string> {
   const bytes = await readBytes(request, clock);
   try {
-    // A byte order mark is kept, and refused by the parser as any other stray character.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     throw new ApiError("invalid_json", "The body is not valid UTF-8.");
   }
@@ -85,8 +96,10 @@ async function readText(request: IncomingRequest, clock: Clock): Promise<string>
 
 /** The body's bytes; reading stops at the limit and at the deadline. */
 async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array();
-  const chunks = request.body[Symbol.asyncIterator]();
+  const { body } = request;
+  if (!body) return new Uint8Array();
+  if (!(Symbol.asyncIterator in body)) return concatenateShort(body);
+  const chunks = body[Symbol.asyncIterator]();
   const received: Uint8Array[] = [];
   let length = 0;
   let cancelTimer = () => {};
@@ -111,6 +124,13 @@ async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8A
   } finally {
     cancelTimer();
   }
+}
+
+/** A body that has arrived already, if it is not too long. */
+function concatenateShort(chunks: readonly Uint8Array[]): Uint8Array {
+  const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  if (length > maxBodyBytes) throw payloadTooLarge();
+  return concatenate(chunks, length);
 }
 
 function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
@@ -139,21 +159,31 @@ function parseJson(text: string): unknown {
 /** Counts brackets outside of strings, before a parser recurses into them. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
-  let inString = false;
   for (let index = 0; index < text.length; index++) {
-    const character = text[index];
-    if (inString) {
-      if (character === "\\") index++;
-      else if (character === '"') inString = false;
-    } else if (character === '"') {
-      inString = true;
-    } else if (character === "{" || character === "[") {
-      if (++depth > maxDepth) return true;
-    } else if (character === "}" || character === "]") {
-      depth--;
+    switch (text.charCodeAt(index)) {
+      case quote:
+        index = endOfString(text, index + 1);
+        break;
+      case openingBrace:
+      case openingBracket:
+        if (++depth > maxDepth) return true;
+        break;
+      case closingBrace:
+      case closingBracket:
+        depth--;
     }
   }
   return false;
+}
+
+/** Where the quotation mark is that ends a string; the text's end, if none does. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
 }
 
 /** The members that the schema names, defaults filled in. */

@@ -5,9 +5,6 @@
  * @module
  */
 
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import type { FieldError } from "./errors.ts";
-
 /** The subset of JSON Schema that the service speaks. */
 export interface Schema {
   readonly type: JsonType | readonly JsonType[];
@@ -24,7 +21,8 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
+/** The types of JSON Schema, without `number`. */
+export type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
 
 /** The TypeScript type of the values that a schema describes. */
 export type FromSchema<S> = S extends { readonly enum: readonly (infer Value)[] }
@@ -266,53 +264,3 @@ export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
 export type UsageResource = FromSchema<typeof usageSchema>;
 export type Pagination = FromSchema<typeof paginationSchema>;
-
-const ajv = new Ajv2020({
-  allErrors: true,
-  ownProperties: true,
-  allowUnionTypes: true,
-  strictRequired: true,
-  formats: { text: isText, "date-time": true, uri: true },
-});
-
-const validators = new WeakMap<Schema, ValidateFunction>();
-
-/** What a value of an object schema gets wrong, a field each; empty if it is fine. */
-export function validate(schema: Schema, value: unknown): FieldError[] {
-  const validator = validators.get(schema) ?? ajv.compile(schema);
-  validators.set(schema, validator);
-  if (validator(value)) return [];
-  const paths = new Set(
-    (validator.errors ?? []).map((error) => error.params.missingProperty ?? error.instancePath.slice(1)),
-  );
-  return [...paths].map((path) => fieldError(schema, path, value));
-}
-
-function fieldError(schema: Schema, path: string, value: unknown): FieldError {
-  const property = schema.properties?.[path];
-  if (!property) return { path: "body", message: "must be a JSON object" };
-  const missing = !Object.hasOwn(value as object, path);
-  return { path, message: missing ? `is required: ${accepted(property)}` : `must be ${accepted(property)}` };
-}
-
-/** What a schema accepts, in words. */
-export function accepted(schema: Schema): string {
-  const types: readonly JsonType[] = typeof schema.type === "string" ? [schema.type] : schema.type;
-  return types.map((type) => acceptedType(type, schema)).join(" or ");
-}
-
-function acceptedType(type: JsonType, schema: Schema): string {
-  if (type === "null") return "null";
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
-  if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
-  const length = schema.maxLength
-    ? `${schema.minLength} to ${schema.maxLength} characters`
-    : "at least 1 character";
-  const text = schema.format === "text" ? ", not only white space, without NUL or lone surrogates" : "";
-  return `a string of ${length}${text}`;
-}
-
-/** Text that every store keeps as it is, and that says something. */
-function isText(text: string): boolean {
-  return /[^\p{White_Space}\uFEFF]/u.test(text) && !text.includes("\0") && text.isWellFormed();
-}

@@ -1,0 +1,93 @@
+/**
+ * Checks input against its schema, by walking the schema: nothing is compiled, so this also works where code
+ * may not be generated at run time.
+ *
+ * @module
+ */
+
+import type { FieldError } from "./errors.ts";
+import type { JsonType, Schema } from "./schema.ts";
+
+/** What a value of an object schema gets wrong, a field each; empty if it is fine. */
+export function validate(schema: Schema, value: unknown): FieldError[] {
+  if (!isObject(value)) return [{ path: "body", message: "must be a JSON object" }];
+  return wrongProperties(schema, value).map(([path, property]) => {
+    const missing = !Object.hasOwn(value, path);
+    return { path, message: `${missing ? "is required:" : "must be"} ${accepted(property)}` };
+  });
+}
+
+function wrongProperties(schema: Schema, value: Readonly<Record<string, unknown>>): [string, Schema][] {
+  return Object.entries(schema.properties ?? {}).filter(([name, property]) =>
+    Object.hasOwn(value, name) ? !fits(property, value[name]) : schema.required?.includes(name),
+  );
+}
+
+function fits(schema: Schema, value: unknown): boolean {
+  if (!typesOf(schema).some((type) => isOfType(type, value))) return false;
+  if (schema.enum) return schema.enum.some((allowed) => allowed === value);
+  if (typeof value === "string") return fitsText(schema, value);
+  if (typeof value === "number") return isWithin(schema.minimum, schema.maximum, value);
+  if (Array.isArray(value)) return value.every((item) => !schema.items || fits(schema.items, item));
+  return !isObject(value) || wrongProperties(schema, value).length === 0;
+}
+
+function typesOf({ type }: Schema): readonly JsonType[] {
+  return typeof type === "string" ? [type] : type;
+}
+
+function isOfType(type: JsonType, value: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "integer":
+      return Number.isInteger(value);
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isObject(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fitsText({ minLength, maxLength, format }: Schema, text: string): boolean {
+  if (format === "text" && !isText(text)) return false;
+  return isWithin(minLength, maxLength, codePoints(text));
+}
+
+function isWithin(minimum = -Infinity, maximum = Infinity, value: number): boolean {
+  return minimum <= value && value <= maximum;
+}
+
+/** JSON Schema counts characters, not UTF-16 code units. */
+function codePoints(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
+/** Text that every store keeps as it is, and that says something. */
+function isText(text: string): boolean {
+  return /[^\p{White_Space}\uFEFF]/u.test(text) && !text.includes("\0") && text.isWellFormed();
+}
+
+/** What a schema accepts, in words. */
+export function accepted(schema: Schema): string {
+  return typesOf(schema)
+    .map((type) => acceptedType(type, schema))
+    .join(" or ");
+}
+
+function acceptedType(type: JsonType, schema: Schema): string {
+  if (type === "null") return "null";
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  const length = schema.maxLength
+    ? `${schema.minLength} to ${schema.maxLength} characters`
+    : "at least 1 character";
+  const text = schema.format === "text" ? ", not only white space, without NUL or lone surrogates" : "";
+  return `a string of ${length}${text}`;
+}
