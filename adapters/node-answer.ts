@@ -27,48 +27,67 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
 }
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
-  const length = body === null ? {} : { "Content-Length": Buffer.byteLength(body) };
-  response.writeHead(status, { ...headers, ...length });
-  response.end(body ?? undefined);
+  if (body === null) response.writeHead(status, headers).end();
+  else response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
   response.socket?.setTimeout(stallMs);
 }
 
-/**
- * Writes an event stream: what there is once a turn of the event loop, and no more than the socket takes.
- */
 function writeEvents({ status, headers }: Answer, events: EventStream, response: ServerResponse): void {
-  let scheduled = false;
-  let blocked = false;
-
-  function flush(): void {
-    scheduled = false;
-    while (!blocked && !response.destroyed) {
-      const text = events.read();
-      if (text === "") break;
-      blocked = !response.write(text);
-    }
-    if (!events.ended || response.writableEnded) return;
-    response.end();
-    response.socket?.setTimeout(stallMs);
-  }
-
-  function ready(): void {
-    if (scheduled || blocked) return;
-    scheduled = true;
-    setImmediate(flush);
-  }
-
-  events.attach(ready, () => response.destroy());
-  response.on("drain", () => {
-    blocked = false;
-    flush();
-  });
+  const writer = new EventWriter(events, response);
+  events.attach(writer.ready, () => response.destroy());
+  response.on("drain", writer.drained);
   response.on("close", () => events.detach());
   if (response.destroyed) {
     events.detach();
   } else {
     response.writeHead(status, headers);
-    flush();
+    writer.ready();
+  }
+}
+
+/**
+ * Writes an event stream: what there is once a turn of the event loop, and no more than the socket takes. So
+ * the head leaves together with the first events, and the last event with the body's end.
+ */
+class EventWriter {
+  readonly #events: EventStream;
+  readonly #response: ServerResponse;
+  #scheduled = false;
+  #blocked = false;
+
+  constructor(events: EventStream, response: ServerResponse) {
+    this.#events = events;
+    this.#response = response;
+  }
+
+  readonly ready = (): void => {
+    if (this.#scheduled || this.#blocked) return;
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  };
+
+  readonly drained = (): void => {
+    this.#blocked = false;
+    this.#flush();
+  };
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    while (!this.#blocked && !this.#response.destroyed) {
+      const text = this.#events.read();
+      if (this.#events.ended) {
+        this.#end(text);
+        return;
+      }
+      if (text === "") return;
+      this.#blocked = !this.#response.write(text);
+    }
+  };
+
+  #end(lastText: string): void {
+    if (this.#response.writableEnded) return;
+    this.#response.end(lastText);
+    this.#response.socket?.setTimeout(stallMs);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { IncomingRequest, RequestHeaders } from "../core/answer.ts";
+import type { IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/input.ts";
 
 export class NodeRequest implements IncomingRequest, RequestHeaders {
@@ -37,16 +37,28 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
 
   /** Fields sent twice are joined, as web `Headers` do. (`message.headers` drops a second Authorization.) */
   get(name: string): string | null {
-    return this.#message.headersDistinct[name.toLowerCase()]?.join(", ") ?? null;
+    const { rawHeaders } = this.#message;
+    const wanted = name.toLowerCase();
+    let value: string | null = null;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const field = rawHeaders[index] ?? "";
+      if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
+      const text = rawHeaders[index + 1] ?? "";
+      value = value === null ? text : `${value}, ${text}`;
+    }
+    return value;
   }
 
   /** Asking for the body is what lets a client send it that waits for `100 Continue`. */
-  get body(): AsyncIterable<Uint8Array> {
+  get body(): RequestBody {
     if (!this.#continued) {
       this.#continued = true;
       this.#response.writeContinue();
     }
-    return this.#message.iterator({ destroyOnReturn: false });
+    if (!this.#message.complete) return this.#message.iterator({ destroyOnReturn: false });
+    // A short body comes with its head, as a rule: then there is nothing to wait for.
+    const arrived: Buffer | null = this.#message.read();
+    return arrived ? [arrived] : [];
   }
 
   get signal(): AbortSignal {

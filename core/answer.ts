@@ -12,6 +12,9 @@ export interface RequestHeaders {
   get(name: string): string | null;
 }
 
+/** A request's body, piece by piece. An array: it has arrived already. */
+export type RequestBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
+
 /** The parts of a request that the service reads. A web `Request` is one. */
 export interface IncomingRequest {
   readonly method: string;
@@ -19,7 +22,7 @@ export interface IncomingRequest {
   readonly url: string;
   readonly headers: RequestHeaders;
   /** Read at most once, and only where a body is expected. */
-  readonly body: AsyncIterable<Uint8Array> | null;
+  readonly body: RequestBody | null;
   /** Aborts when the client has gone. It may abort after the answer, too. */
   readonly signal?: AbortSignal;
 }
