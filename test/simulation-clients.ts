@@ -1,0 +1,369 @@
+/**
+ * The simulation's clients: they send, stream, resume, cancel, retry and delete, and hold the service to all
+ * that it answers.
+ */
+
+import type { Answer, MessageResource } from "../core/mod.ts";
+import type { EngineHouse } from "./simulation-engine.ts";
+import type { Process, Processes } from "./simulation-processes.ts";
+import type { Read, Reader } from "./simulation-reader.ts";
+import type { Ledger } from "./simulation-store.ts";
+import type { World } from "./simulation-world.ts";
+
+/** What clients know of a conversation. */
+interface KnownConversation {
+  readonly id: string;
+  deleteTried: boolean;
+}
+
+/** What clients know of a reply. */
+interface KnownReply {
+  readonly conversation: KnownConversation;
+  readonly id: string;
+  /** Offsets that some stream told as the id of an event. */
+  readonly ids: Set<number>;
+  cancelTried: boolean;
+}
+
+/** A message that somebody sends, perhaps more than once. */
+interface Sending {
+  readonly conversation: KnownConversation;
+  readonly content: string;
+  readonly key: string | undefined;
+}
+
+export interface Clients {
+  /** Acts as one client for a number of steps. */
+  act(steps: number): Promise<void>;
+  /** What can be said of all answers once everything has come to rest. */
+  checkAtEnd(): void;
+}
+
+export interface ClientSetting {
+  readonly world: World;
+  readonly ledger: Ledger;
+  readonly engines: EngineHouse;
+  readonly processes: Processes;
+  readonly reader: Reader;
+  readonly apiKey: string;
+  readonly onDisconnect: "continue" | "cancel";
+}
+
+interface ErrorBody {
+  readonly code: string;
+  readonly details?: { readonly messageId?: string };
+}
+
+export function createClients(setting: ClientSetting): Clients {
+  const { world, ledger, engines, processes, reader, apiKey } = setting;
+  const { random } = world;
+  const conversations: KnownConversation[] = [];
+  const replies = new Map<string, KnownReply>();
+  /** The reply, or conversation, that an idempotency key stands for. */
+  const made = new Map<string, string>();
+  const refused = new Set<string>();
+  let count = 0;
+
+  /** Asks a process. Undefined: it died before it answered, or none was up. */
+  async function ask(
+    process: Process | undefined,
+    method: string,
+    path: string,
+    options: { readonly body?: unknown; readonly headers?: Record<string, string>; patience?: number } = {},
+  ): Promise<Answer | undefined> {
+    if (!process?.alive()) return undefined;
+    const headers = new Headers({ "X-API-Key": apiKey, ...options.headers });
+    const client = new AbortController();
+    if (options.body) headers.set("Content-Type", "application/json");
+    const request = {
+      method,
+      url: `/api/v1${path}`,
+      headers,
+      body: options.body ? bytesOf(JSON.stringify(options.body)) : null,
+      signal: client.signal,
+    };
+    world.trace(`client ${method} ${path}`);
+    let answer: Answer | undefined;
+    const answering = process.service.answer(request).then((given) => {
+      answer = given;
+    });
+    const waits: Promise<unknown>[] = [answering, process.died];
+    const { patience } = options;
+    if (patience !== undefined) waits.push(world.pause(patience).then(() => client.abort()));
+    await Promise.race(waits);
+    if (!answer || !process.alive() || client.signal.aborted) return undefined;
+    world.trace(`client got ${answer.status}`);
+    if (answer.status === 500 || answer.status === 401 || answer.status === 429) {
+      world.violate(`${method} ${path} was answered ${answer.status} ${answer.body}`);
+    }
+    return answer;
+  }
+
+  function known(conversation: KnownConversation, id: string): KnownReply {
+    const reply = replies.get(id) ?? { conversation, id, ids: new Set([0]), cancelTried: false };
+    replies.set(id, reply);
+    return reply;
+  }
+
+  /** One key makes one thing. */
+  function noteMade(key: string | undefined, id: string): void {
+    if (key === undefined) return;
+    const before = made.get(key) ?? id;
+    if (before !== id) world.violate(`the key ${key} made ${before}, and then ${id}`);
+    made.set(key, id);
+  }
+
+  async function createConversation(): Promise<void> {
+    const key = random.chance(0.5) ? `key ${++count}` : undefined;
+    const body = { twinId: "twin", title: `conversation ${++count}` };
+    for (let tries = key === undefined ? 1 : 4; tries > 0; tries--) {
+      const answer = await ask(processes.any(), "POST", "/conversations", { body, headers: keyHeader(key) });
+      if (answer?.status === 201) {
+        const { id } = dataOf<{ id: string }>(answer);
+        noteMade(key, id);
+        if (!(await ledger.truth.getConversation("owner", id)))
+          world.violate(`${id} was created, and is not there`);
+        if (!conversations.some((conversation) => conversation.id === id)) {
+          conversations.push({ id, deleteTried: false });
+        }
+        return;
+      }
+      if (answer && answer.status !== 503) world.violate(`a creation was answered ${answer.status}`);
+      await world.pause(random.between(0, 1_000));
+    }
+  }
+
+  async function send(conversation: KnownConversation): Promise<void> {
+    const sending: Sending = {
+      conversation,
+      content: `question ${++count}`,
+      key: random.chance(0.6) ? `key ${++count}` : undefined,
+    };
+    if (sending.key === undefined) return sendOnce(sending);
+    const attempts = random.between(1, 4);
+    if (random.chance(0.3)) {
+      await Promise.all(Array.from({ length: attempts }, () => sendOnce(sending)));
+    } else {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        await sendOnce(sending);
+        await world.pause(random.between(0, 2_000));
+      }
+    }
+  }
+
+  async function sendOnce(sending: Sending): Promise<void> {
+    const { conversation, content, key } = sending;
+    const path = `/conversations/${conversation.id}/messages`;
+    const options = { body: { content }, headers: keyHeader(key) };
+    const process = processes.any();
+    const streamed = random.chance(0.6);
+    const patience = random.chance(0.2) ? { patience: random.between(0, 3_000) } : {};
+    const answer = streamed
+      ? await ask(process, "POST", `${path}/stream`, options)
+      : await ask(process, "POST", path, { ...options, ...patience });
+    if (!answer || !process) return;
+    if (answer.status === 200 && streamed) await readStream(process, answer, conversation, 0, key);
+    else if (answer.status === 200) await noteMessage(sending, dataOf(answer));
+    else noteRefusal(sending, answer);
+  }
+
+  async function noteMessage({ conversation, key }: Sending, message: MessageResource): Promise<void> {
+    known(conversation, message.id);
+    noteMade(key, message.id);
+    if (message.status === "failed") world.violate("a failed reply was sent as a success");
+    await reader.requireStored(message);
+  }
+
+  function noteRefusal({ conversation, content, key }: Sending, answer: Answer): void {
+    const { code, details } = errorOf(answer);
+    switch (code) {
+      case "conversation_busy":
+        if (!ledger.replies.has(details?.messageId ?? ""))
+          world.violate("busy with a reply that is not there");
+        known(conversation, details?.messageId ?? "");
+        if (key === undefined) refused.add(content);
+        return;
+      case "conversation_not_found":
+      case "message_not_found":
+        if (!conversation.deleteTried) world.violate("a conversation has gone that nobody deleted");
+        return;
+      case "model_error":
+      case "model_timeout":
+      case "shutting_down":
+        if (details?.messageId) noteFailure(conversation, key, details.messageId, code);
+        else if (code !== "shutting_down") world.violate(`${code} without the reply's id`);
+        return;
+      case "unavailable":
+        return;
+      default:
+        world.violate(`a send was answered ${answer.status} ${answer.body}`);
+    }
+  }
+
+  function noteFailure(
+    conversation: KnownConversation,
+    key: string | undefined,
+    id: string,
+    code: string,
+  ): void {
+    known(conversation, id);
+    noteMade(key, id);
+    const stored = ledger.replies.get(id) ?? world.violate(`nobody began the reply ${id}`);
+    const expected = code === "shutting_down" ? "interrupted" : code;
+    if (stored.end?.error?.code === expected || stored.deleted) return;
+    // A process that ends without its store gives up, and says so.
+    if (code !== "shutting_down" || ledger.lastTrouble === 0) world.violate(`${id} is not stored as failed`);
+  }
+
+  async function readStream(
+    process: Process,
+    answer: Answer,
+    conversation: KnownConversation,
+    from: number,
+    key?: string,
+    replyId?: string,
+  ): Promise<Read | undefined> {
+    if (answer.body === null || typeof answer.body === "string") return world.violate("there is no stream");
+    const patience = random.chance(0.3) ? random.between(0, 4_000) : 100_000;
+    const read = await reader.read({ process, stream: answer.body, from, replyId, patience });
+    if (read.replyId === undefined) return read;
+    noteMade(key, read.replyId);
+    for (const id of read.ids) known(conversation, read.replyId).ids.add(id);
+    return read;
+  }
+
+  async function resume(reply: KnownReply): Promise<void> {
+    const { conversation, id, ids } = reply;
+    const from = random.pick([0, ...ids]);
+    const process = processes.any();
+    const headers = { "Last-Event-ID": String(from) };
+    const path = `/conversations/${conversation.id}/messages/${id}/stream`;
+    const answer = await ask(process, "GET", path, { headers });
+    if (!answer || !process) return;
+    if (answer.status === 200) await readStream(process, answer, conversation, from, undefined, id);
+    else if (answer.status === 404 && conversation.deleteTried) return;
+    else if (answer.status !== 503)
+      world.violate(`resuming from ${from} was answered ${answer.status} ${answer.body}`);
+  }
+
+  async function cancel(reply: KnownReply): Promise<void> {
+    const { conversation, id } = reply;
+    reply.cancelTried = true;
+    const process = processes.any();
+    const answer = await ask(process, "POST", `/conversations/${conversation.id}/messages/${id}/cancel`);
+    if (answer?.status === 200) {
+      const message = dataOf<MessageResource>(answer);
+      if (message.status === "in_progress") world.violate("a cancelled reply is in progress");
+      if (!process?.closing) await reader.requireStored(message);
+      requireStopped(ledger.replies.get(id)?.question.content);
+    } else if (answer?.status === 404 ? !conversation.deleteTried : answer && answer.status !== 503) {
+      world.violate(`a cancel was answered ${answer?.status}`);
+    }
+  }
+
+  /** Whoever was told of a reply's end may count on its engine being stopped. */
+  function requireStopped(content: string | undefined): void {
+    for (const run of engines.runs) {
+      if (run.content === content && run.alive() && !run.settled && !run.signal.aborted) {
+        const stored = [...ledger.replies.values()].find(({ question }) => question.content === content);
+        // A process that lost its reply to another one learns of it when it saves next.
+        if (stored?.end?.error?.code !== "interrupted" && !stored?.deleted) {
+          world.violate(`the engine goes on with "${content}"`);
+        }
+      }
+    }
+  }
+
+  /** A process that deletes a conversation stops its own engine in it at once. */
+  function requireDropped(conversationId: string, process: Process | undefined): void {
+    for (const { conversationId: id, question } of ledger.replies.values()) {
+      const run = engines.runs.find(({ content }) => id === conversationId && content === question.content);
+      if (run && run.alive === process?.alive && !run.settled && !run.signal.aborted) {
+        world.violate(`the engine goes on with "${run.content}", which was deleted`);
+      }
+    }
+  }
+
+  async function remove(conversation: KnownConversation): Promise<void> {
+    const triedBefore = conversation.deleteTried;
+    conversation.deleteTried = true;
+    const process = processes.any();
+    const answer = await ask(process, "DELETE", `/conversations/${conversation.id}`);
+    if (answer?.status === 204) {
+      requireDropped(conversation.id, process);
+      if (await ledger.truth.getConversation("owner", conversation.id))
+        world.violate("what was deleted is there");
+    } else if (answer?.status === 404 && !triedBefore) {
+      world.violate("a conversation has gone that nobody deleted");
+    }
+  }
+
+  async function readHistory(conversation: KnownConversation): Promise<void> {
+    const answer = await ask(processes.any(), "GET", `/conversations/${conversation.id}/messages?limit=100`);
+    if (answer?.status !== 200) return;
+    const messages = dataOf<MessageResource[]>(answer);
+    for (const [index, { id, role, inReplyTo }] of messages.entries()) {
+      if (role === "assistant" && inReplyTo !== messages[index - 1]?.id)
+        world.violate(`${id} is out of order`);
+      if (role === "assistant") known(conversation, id);
+    }
+  }
+
+  async function step(): Promise<void> {
+    const conversation = conversations[random.between(0, conversations.length - 1)];
+    if (!conversation || random.chance(0.1)) return createConversation();
+    const reply = [...replies.values()][random.between(0, replies.size - 1)];
+    const dice = random.next();
+    if (dice < 0.5 || !reply) return send(conversation);
+    if (dice < 0.75) return resume(reply);
+    if (dice < 0.87) return cancel(reply);
+    if (dice < 0.91) return remove(conversation);
+    return readHistory(conversation);
+  }
+
+  return {
+    async act(steps) {
+      for (let rest = steps; rest > 0; rest--) {
+        await step();
+        await world.pause(random.pick([0, 0, 50, 500, 2_000]));
+      }
+    },
+    checkAtEnd() {
+      for (const stored of ledger.replies.values()) {
+        const { content } = stored.question;
+        if (refused.has(content)) world.violate(`"${content}" was refused, and is stored`);
+        const wished = replies.get(stored.id)?.cancelTried || setting.onDisconnect === "cancel";
+        if (stored.end?.status === "cancelled" && !wished)
+          world.violate(`${stored.id} was cancelled by nobody`);
+        if (stored.end?.error?.code === "interrupted" && !processes.disturbed && ledger.lastTrouble === 0) {
+          world.violate(`${stored.id} was interrupted by nothing`);
+        }
+        const run = engines.runs.find((found) => found.content === content);
+        if (stored.end?.status === "completed" && stored.end.content !== storable(run?.written)) {
+          world.violate(`${stored.id} is not what its engine wrote`);
+        }
+      }
+    },
+  };
+}
+
+/** What an engine wrote, as a store can keep it. */
+function storable(written = ""): string {
+  return written.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+function keyHeader(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { "Idempotency-Key": key };
+}
+
+function dataOf<Data>(answer: Answer): Data {
+  return (JSON.parse(String(answer.body)) as { data: Data }).data;
+}
+
+function errorOf(answer: Answer): ErrorBody {
+  return (JSON.parse(String(answer.body)) as { error: ErrorBody }).error;
+}

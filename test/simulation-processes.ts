@@ -1,0 +1,197 @@
+/**
+ * The simulation's processes: services that start, crash, shut down and start again on one store.
+ */
+
+import { createService, createTwinList, type Service } from "../core/mod.ts";
+import { newTwin } from "./harness.ts";
+import type { EngineHouse } from "./simulation-engine.ts";
+import type { SimulatedStore } from "./simulation-store.ts";
+import type { World } from "./simulation-world.ts";
+
+export const leaseMs = 6_000;
+export const maxReplyMs = 20_000;
+
+/** How long a reply without a lease may stay in progress, in milliseconds. */
+const noticeMs = 5_000;
+
+export interface Process {
+  readonly service: Service;
+  /** Whether it was not killed. */
+  readonly alive: () => boolean;
+  /** Resolves when it is killed. */
+  readonly died: Promise<void>;
+  /** When its first look at the store was done. */
+  readyAt: number | undefined;
+  closing: boolean;
+  /** How many of its timers wait. */
+  readonly pendingTimers: () => number;
+  kill(): void;
+}
+
+export interface Processes {
+  /** A process to talk to. Undefined: none is up. */
+  any(): Process | undefined;
+  /** Lets processes come and go from now on. */
+  live(): void;
+  /** No more crashes: one process stays, or is started. */
+  settle(): Promise<Process>;
+  /** Whether a process was ever killed or shut down. */
+  readonly disturbed: boolean;
+  /** A reply whose lease ran out must have been noticed in time. */
+  check(): void;
+}
+
+export interface ProcessOptions {
+  readonly exclusive: boolean;
+  readonly onDisconnect: "continue" | "cancel";
+  /** Probability that a process is disturbed in a second. */
+  readonly disturbance: number;
+}
+
+export function createProcesses(
+  world: World,
+  store: SimulatedStore,
+  engines: EngineHouse,
+  options: ProcessOptions,
+): Processes {
+  const { random } = world;
+  const slots: (Process | undefined)[] = options.exclusive ? [undefined] : [undefined, undefined];
+  const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
+  const unlimited = async () => ({ allowed: true, debt: 0 });
+  let disturbed = false;
+  let calm = false;
+  let started = 0;
+  let lives: Promise<unknown> = Promise.resolve();
+
+  function start(): Process {
+    let living = true;
+    let die = () => {};
+    const alive = () => living;
+    const clock = world.clockOf(alive);
+    const service = createService({
+      store: store.connect(alive),
+      twins,
+      engines: { chance: engines.engineOf(alive) },
+      limiter: { take: unlimited, peek: unlimited },
+      verifyToken: async () => "nobody",
+      clock,
+      random(bytes) {
+        for (let index = 0; index < bytes.length; index++) bytes[index] = random.between(0, 255);
+        return bytes;
+      },
+      leaseMs,
+      maxReplyMs,
+      onDisconnect: options.onDisconnect,
+    });
+    const process: Process = {
+      service,
+      alive,
+      died: new Promise((resolve) => {
+        die = resolve;
+      }),
+      readyAt: undefined,
+      closing: false,
+      pendingTimers: () => clock.pending,
+      kill() {
+        living = false;
+        die();
+      },
+    };
+    world.trace(`process ${++started} starts`);
+    void becomeReady(process);
+    return process;
+  }
+
+  async function becomeReady(process: Process): Promise<void> {
+    const startedAt = world.now();
+    while (process.alive() && process.readyAt === undefined) {
+      try {
+        await Promise.race([process.service.ready(), process.died]);
+        if (!process.alive()) return;
+        process.readyAt = world.now();
+        if (options.exclusive) requireNoOrphans(startedAt);
+      } catch {
+        await world.pause(100); // the store was not there; a server would exit, or try again
+      }
+    }
+  }
+
+  function requireNoOrphans(before: number): void {
+    for (const reply of store.busy) {
+      if (reply.begunAt < before)
+        world.violate(`the orphan ${reply.id} outlived the start of its store's owner`);
+    }
+  }
+
+  function requireNothingLeft(process: Process): void {
+    for (const { id, holder, question } of store.busy) {
+      // A beginning that the process was never told of is not its to end.
+      const produced = engines.runs.some(({ content }) => content === question.content);
+      if (holder === process.alive && produced) world.violate(`${id} was left in progress by a shutdown`);
+    }
+  }
+
+  async function shutDown(process: Process): Promise<void> {
+    process.closing = true;
+    const closingAt = world.now();
+    world.trace("a process shuts down");
+    await Promise.race([process.service.close({ graceMs: random.pick([0, 500, 5_000]) }), process.died]);
+    world.trace("a process has shut down");
+    if (process.alive() && store.lastTrouble < closingAt) requireNothingLeft(process);
+    await world.pause(100); // its last answers go out
+    process.kill();
+  }
+
+  async function disturb(slot: number, process: Process): Promise<void> {
+    disturbed = true;
+    if (random.chance(0.5)) {
+      world.trace("a process is killed");
+      process.kill();
+    } else {
+      await shutDown(process);
+    }
+    await world.pause(random.between(0, 3_000));
+    slots[slot] = start();
+  }
+
+  async function keep(slot: number): Promise<void> {
+    slots[slot] = start();
+    while (!calm) {
+      await world.pause(random.between(100, 1_900));
+      const process = slots[slot];
+      if (process && !calm && random.chance(options.disturbance)) await disturb(slot, process);
+    }
+  }
+
+  return {
+    any() {
+      const up = slots.filter((process) => process?.alive());
+      return up[random.between(0, up.length - 1)];
+    },
+    live() {
+      lives = Promise.all(slots.map((_, slot) => keep(slot)));
+      lives.catch(() => {}); // settle() tells; a rule that broke before is told by the world
+    },
+    async settle() {
+      calm = true;
+      await lives;
+      const process = slots.find((found) => found?.alive() && !found.closing) ?? start();
+      while (process.readyAt === undefined) await world.pause(100);
+      return process;
+    },
+    get disturbed() {
+      return disturbed;
+    },
+    check() {
+      const readyAt = slots
+        .filter((process) => process?.alive() && !process.closing)
+        .map((process) => process?.readyAt ?? Number.POSITIVE_INFINITY);
+      const since = Math.max(store.lastTrouble, Math.min(...readyAt));
+      for (const { id, leaseUntil } of store.busy) {
+        if (world.now() > Math.max(leaseUntil, since) + noticeMs) {
+          world.violate(`${id} is in progress, and nobody holds it`);
+        }
+      }
+    },
+  };
+}

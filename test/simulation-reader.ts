@@ -1,0 +1,148 @@
+/**
+ * Judges an event stream, event by event.
+ */
+
+import assert from "node:assert/strict";
+import type { EventStream, MessageResource } from "../core/mod.ts";
+import { messageResource } from "../core/resources.ts";
+import { parseEvents, type StreamEvent } from "./harness.ts";
+import type { Process } from "./simulation-processes.ts";
+import type { Ledger, StoredReply } from "./simulation-store.ts";
+import type { World } from "./simulation-world.ts";
+
+/** A stream that a client reads. */
+export interface Reading {
+  readonly process: Process;
+  readonly stream: EventStream;
+  /** The offset that it was resumed from; 0 for a new one. */
+  readonly from: number;
+  /** The reply that it must be of, where that is known before. */
+  readonly replyId?: string | undefined;
+  /** Milliseconds after which the client leaves. */
+  readonly patience: number;
+}
+
+/** What a client learned from a stream. */
+export interface Read {
+  replyId: string | undefined;
+  /** The ids of its events: where it can be resumed. */
+  readonly ids: number[];
+  ended: boolean;
+}
+
+export interface Reader {
+  /** Reads until the stream ends, the client's patience does, or the process. */
+  read(reading: Reading): Promise<Read>;
+  /** Whether a message that was handed out is the one that is stored. */
+  requireStored(message: MessageResource): Promise<void>;
+}
+
+export function createReader(world: World, ledger: Ledger): Reader {
+  const { random } = world;
+
+  function storedReply(id: string | undefined): StoredReply {
+    return ledger.replies.get(id ?? "") ?? world.violate(`nobody began the reply ${id}`);
+  }
+
+  async function requireStored(message: MessageResource): Promise<void> {
+    const stored = storedReply(message.id);
+    if (stored.deleted) return;
+    if (!stored.end) world.violate(`${message.id} was told to have ended before it was stored`);
+    const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, message.id);
+    try {
+      assert.deepEqual(message, record && messageResource(record));
+    } catch (error) {
+      world.violate(`${message.id} is not stored as it was told: ${error}`);
+    }
+  }
+
+  /** The deltas must be the stored text from the resume point on. */
+  async function requireText(reading: Reading, stored: StoredReply, text: string): Promise<void> {
+    if (stored.deleted) return;
+    const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, stored.id);
+    const content = record?.content ?? "";
+    if (content.slice(reading.from) === text) return;
+    // Text that was sent and not yet saved may be lost with its process; none is ever changed.
+    const whole = content.slice(0, reading.from) + text;
+    const interrupted = stored.end?.error?.code === "interrupted" || reading.process.closing;
+    if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
+    world.violate(`the deltas of ${stored.id} are not its text from ${reading.from} on`);
+  }
+
+  async function judgeEnd(reading: Reading, read: Read, event: StreamEvent, text: string): Promise<void> {
+    const stored = storedReply(read.replyId ?? reading.replyId);
+    if (event.data.type === "complete") {
+      if (event.data.message.id !== stored.id) world.violate("a stream ended with another reply");
+      await requireStored(event.data.message);
+    } else if (event.data.type === "error" && !stored.deleted) {
+      const { code } = event.data.error;
+      const givenUp = code === "interrupted" && reading.process.closing;
+      if (stored.end?.error?.code !== code && !givenUp) {
+        world.violate(`${stored.id} ended its stream with ${code}, and is stored otherwise`);
+      }
+    }
+    await requireText(reading, stored, text);
+  }
+
+  function judgeFirst(reading: Reading, read: Read, event: StreamEvent): void {
+    if (event.id !== reading.from) world.violate(`the first event has id ${event.id}, not ${reading.from}`);
+    const { data } = event;
+    if (data.type === "error") return; // an interrupted reply that has less text than its reader
+    if (data.type !== "progress" || data.progress.stage !== "accepted") world.violate("nothing was accepted");
+    read.replyId = String(data.progress.messageId);
+    if (reading.replyId && reading.replyId !== read.replyId) world.violate("a stream is of another reply");
+    storedReply(read.replyId);
+  }
+
+  async function read(reading: Reading): Promise<Read> {
+    const { stream, process } = reading;
+    const result: Read = { replyId: undefined, ids: [], ended: false };
+    const leaveAt = world.now() + reading.patience;
+    let offset = reading.from;
+    let text = "";
+    let wake = () => {};
+    let cut = false;
+
+    async function judge(event: StreamEvent): Promise<void> {
+      world.trace(`event ${event.id} ${event.data.type}`);
+      if (result.ended) world.violate("there is an event after the last one");
+      if (result.ids.length === 0) judgeFirst(reading, result, event);
+      if (event.data.type === "delta") {
+        const { content } = event.data;
+        if (content === "" || !content.isWellFormed()) world.violate("a delta is empty, or half a pair");
+        offset += content.length;
+        text += content;
+      }
+      if (event.id !== offset) world.violate(`an event's id is ${event.id}, not ${offset}`);
+      result.ids.push(event.id);
+      if (event.data.type !== "complete" && event.data.type !== "error") return;
+      result.ended = true;
+      await judgeEnd(reading, result, event, text);
+    }
+
+    stream.attach(
+      () => wake(),
+      () => {
+        cut = true;
+        wake();
+      },
+    );
+    while (process.alive() && !cut && world.now() < leaveAt) {
+      const ready = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const piece = stream.read();
+      for (const event of parseEvents(piece)) await judge(event);
+      if (stream.ended !== result.ended) world.violate("a stream's end is not its last event");
+      if (stream.ended) break;
+      if (piece === "") await Promise.race([ready, process.died, world.pause(leaveAt - world.now())]);
+      else if (random.chance(0.2)) await world.pause(random.between(1, 500));
+    }
+    if (stream.ended && stream.read() !== "") world.violate("there is text after the last event");
+    stream.detach();
+    if (random.chance(0.1)) stream.detach();
+    return result;
+  }
+
+  return { read, requireStored };
+}

@@ -1,0 +1,191 @@
+/**
+ * The simulation's store: what it keeps survives every crash; between it and a process, calls are late, get
+ * lost, or are done though nobody hears of it. It notes what was stored, as the judge of all that is promised.
+ */
+
+import {
+  type BeginReply,
+  type EndReply,
+  type MessageRecord,
+  type SaveOutcome,
+  type SaveReply,
+  type Store,
+  StoreUnavailable,
+} from "../core/mod.ts";
+import type { World } from "./simulation-world.ts";
+
+/** How unreliable a store is. */
+export interface StoreWeather {
+  /** Whether one process at a time uses it. */
+  readonly exclusive: boolean;
+  /** Probability that a call fails: half of the failures come after the deed. */
+  readonly failure: number;
+  /** Probability that a call takes long. */
+  readonly delay: number;
+}
+
+/** A reply as the store knows it, and what became of it. */
+export interface StoredReply {
+  readonly owner: string;
+  readonly conversationId: string;
+  readonly id: string;
+  readonly question: MessageRecord;
+  readonly begunAt: number;
+  /** Whether the process that began it lives. */
+  readonly holder: () => boolean;
+  leaseUntil: number;
+  /** When its producer was last told to stop, because it is cancelled or no longer its own. */
+  stopToldAt: number | undefined;
+  /** Its stored end; undefined while it is in progress. */
+  end: EndReply | undefined;
+  deleted: boolean;
+}
+
+export interface Ledger {
+  readonly replies: ReadonlyMap<string, StoredReply>;
+  /** The replies in progress. */
+  readonly busy: ReadonlySet<StoredReply>;
+  /** When a call last failed or took long: nothing can be expected in time shortly after. */
+  readonly lastTrouble: number;
+  /** What is stored, read without delay or failure. */
+  readonly truth: Store;
+}
+
+export interface SimulatedStore extends Ledger {
+  /** The store as one process sees it. Calls of a dead process may still arrive; no answer does. */
+  connect(alive: () => boolean): Store;
+  /** From now on nothing fails and nothing is late. */
+  calm(): void;
+}
+
+/** A call that takes longer is trouble, in milliseconds. */
+const longCallMs = 200;
+
+export function createSimulatedStore(world: World, truth: Store, weather: StoreWeather): SimulatedStore {
+  const { random } = world;
+  const replies = new Map<string, StoredReply>();
+  const busy = new Set<StoredReply>();
+  let lastTrouble = 0;
+  let calm = false;
+
+  function noteBegin({ owner, question, reply, lease }: BeginReply, holder: () => boolean): void {
+    for (const { conversationId } of busy) {
+      if (conversationId === reply.conversationId) world.violate("a conversation has two replies at a time");
+    }
+    const stored: StoredReply = {
+      owner,
+      conversationId: reply.conversationId,
+      id: reply.id,
+      question,
+      begunAt: world.now(),
+      holder,
+      stopToldAt: undefined,
+      leaseUntil: lease.until,
+      end: undefined,
+      deleted: false,
+    };
+    replies.set(reply.id, stored);
+    busy.add(stored);
+  }
+
+  function noteEnd(end: EndReply): void {
+    const stored = replies.get(end.id);
+    if (!stored || stored.end) world.violate(`a reply was ended that was not in progress: ${end.id}`);
+    const { leaseExpiredBefore: before = Number.MAX_SAFE_INTEGER } = end;
+    if (before < Number.MAX_SAFE_INTEGER && stored.leaseUntil >= before) world.violate("a lease was ignored");
+    stored.end = end;
+    busy.delete(stored);
+  }
+
+  function noteDeletion(conversationId: string): void {
+    for (const stored of replies.values()) {
+      if (stored.conversationId !== conversationId) continue;
+      stored.deleted = true;
+      busy.delete(stored);
+    }
+  }
+
+  function noteSave(save: SaveReply, outcome: SaveOutcome): void {
+    const stored = replies.get(save.id) ?? world.violate("a reply was saved that nobody began");
+    if (outcome !== "lost") stored.leaseUntil = save.lease.until;
+    if (outcome === "saved") return;
+    // It may not have heard it; otherwise it has no more to save.
+    if (stored.stopToldAt !== undefined && stored.stopToldAt > lastTrouble) {
+      world.violate(`${save.id} was told to stop, and goes on`);
+    }
+    stored.stopToldAt = world.now();
+  }
+
+  /** Does a call of a process, and notes its effect in the same moment. */
+  const effectsOf = (process: () => boolean): Partial<Store> => ({
+    async beginReply(begin) {
+      const outcome = await truth.beginReply(begin);
+      if (outcome.outcome === "begun") noteBegin(begin, process);
+      return outcome;
+    },
+    async saveReply(save) {
+      const outcome = await truth.saveReply(save);
+      noteSave(save, outcome);
+      return outcome;
+    },
+    async endReply(end) {
+      const ended = await truth.endReply(end);
+      if (ended) noteEnd(end);
+      return ended;
+    },
+    async deleteConversation(owner, id) {
+      const deleted = await truth.deleteConversation(owner, id);
+      if (deleted) noteDeletion(id);
+      return deleted;
+    },
+  });
+
+  function latency(): number {
+    if (calm || random.chance(0.4)) return 0;
+    if (random.chance(weather.delay)) return random.between(longCallMs, 4_000);
+    return random.between(1, 40);
+  }
+
+  async function call(name: string, alive: () => boolean, act: () => Promise<unknown>): Promise<unknown> {
+    const [there, back] = [latency(), latency()];
+    const fate = calm ? 1 : random.next();
+    const failsBefore = fate < weather.failure / 2;
+    const failsAfter = !failsBefore && fate < weather.failure;
+    if (there > 0) await world.pause(there);
+    // A file's process takes its calls with it; a server may get them yet.
+    if (!alive() && (weather.exclusive || random.chance(0.5))) return new Promise(() => {});
+    if (failsBefore || failsAfter || there + back > longCallMs) lastTrouble = world.now() + back;
+    const result = failsBefore ? undefined : await act();
+    const outcome = failsBefore ? "failed" : failsAfter ? "done, but failed" : "done";
+    if (name !== "findKey") world.trace(`store ${name} ${outcome}`);
+    if (back > 0) await world.pause(back);
+    if (!alive()) return new Promise(() => {});
+    if (failsBefore || failsAfter) throw new StoreUnavailable(`${name} failed by chance`);
+    return result;
+  }
+
+  return {
+    replies,
+    busy,
+    truth,
+    get lastTrouble() {
+      return lastTrouble;
+    },
+    connect(alive) {
+      return new Proxy<Store>(
+        { ...truth, ...effectsOf(alive) },
+        {
+          get(store, name: keyof Store) {
+            if (name === "exclusive") return weather.exclusive;
+            const method = store[name];
+            if (typeof method !== "function") return method;
+            return (...args: unknown[]) => call(name, alive, () => Reflect.apply(method, undefined, args));
+          },
+        },
+      );
+    },
+    calm() {
+      calm = true;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * The simulation's world: time that jumps from event to event, chance that a seed decides, and a trace of all
+ * that happens. Nothing in it depends on the machine, so the same seed makes the same history.
+ */
+
+import type { Clock } from "../core/mod.ts";
+
+/** Chance, decided by a seed (mulberry32). */
+export interface Random {
+  /** A number from 0 up to 1, exclusive. */
+  next(): number;
+  /** A whole number from `low` to `high`, both inclusive. */
+  between(low: number, high: number): number;
+  chance(probability: number): boolean;
+  pick<Item>(items: readonly [Item, ...Item[]]): Item;
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const random: Random = {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    },
+    between: (low, high) => low + Math.floor(random.next() * (high - low + 1)),
+    chance: (probability) => random.next() < probability,
+    pick: (items) => items[Math.floor(random.next() * items.length)] ?? items[0],
+  };
+  return random;
+}
+
+/** A promise of the service that was not kept. */
+export class Violation extends Error {
+  override readonly name = "Violation";
+}
+
+export interface World {
+  readonly random: Random;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** A clock whose timers stop once `alive` is false: a process's own. */
+  clockOf(alive: () => boolean): Clock & { readonly pending: number };
+  /** Resolves some time from now: for what is no part of a process. */
+  pause(milliseconds: number): Promise<void>;
+  /** Notes what happened. */
+  trace(text: string): void;
+  /** What happened so far, as one number. */
+  readonly hash: string;
+  /** What happened last, for people. */
+  readonly lines: readonly string[];
+  /** Breaks the run off, wherever it is noticed. */
+  violate(rule: string): never;
+  /** The first broken rule, also where its error was caught on the way. */
+  readonly violation: Violation | undefined;
+  /** Lets events happen, `check` after each, until `done`. It must be so within `limitMs`. */
+  run(done: () => boolean, check: () => void, limitMs: number): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  /** Decides between timers of the same moment. */
+  readonly order: number;
+  readonly alive: () => boolean;
+  readonly callback: () => void;
+}
+
+/** How many of the latest lines are kept. */
+const keptLines = 400;
+
+export function createWorld(seed: number, startMs: number): World {
+  const random = createRandom(seed);
+  const timers = new Set<Timer>();
+  const lines: string[] = [];
+  let now = startMs;
+  let hash = 0x811c9dc5;
+  let violation: Violation | undefined;
+
+  function schedule(milliseconds: number, alive: () => boolean, callback: () => void): () => void {
+    // Two timers of one moment fire in an order that chance decides, not their age.
+    const timer = { at: now + Math.max(0, milliseconds), order: random.next(), alive, callback };
+    timers.add(timer);
+    return () => {
+      timers.delete(timer);
+    };
+  }
+
+  /** Takes the next timer out, and those of dead processes on the way. */
+  function takeNext(): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of timers) {
+      if (!timer.alive()) timers.delete(timer);
+      else if (!next || timer.at < next.at || (timer.at === next.at && timer.order < next.order))
+        next = timer;
+    }
+    if (next) timers.delete(next);
+    return next;
+  }
+
+  return {
+    random,
+    now: () => now,
+    clockOf(alive) {
+      return {
+        now: () => now,
+        after: (milliseconds, callback) => schedule(milliseconds, alive, callback),
+        get pending() {
+          let count = 0;
+          for (const timer of timers) if (timer.alive === alive) count++;
+          return count;
+        },
+      };
+    },
+    pause(milliseconds) {
+      return new Promise((resolve) => {
+        schedule(milliseconds, () => true, resolve);
+      });
+    },
+    trace(text) {
+      const line = `${now - startMs} ${text}`;
+      for (let index = 0; index < line.length; index++) {
+        hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193);
+      }
+      if (lines.push(line) > 2 * keptLines) lines.splice(0, keptLines);
+    },
+    get hash() {
+      return (hash >>> 0).toString(16).padStart(8, "0");
+    },
+    lines,
+    violate(rule) {
+      violation ??= new Violation(rule);
+      throw violation;
+    },
+    get violation() {
+      return violation;
+    },
+    async run(done, check, limitMs) {
+      const until = now + limitMs;
+      while (!done()) {
+        const timer = takeNext();
+        if (!timer || timer.at > until) throw new Violation("somebody waits for ever");
+        now = timer.at;
+        timer.callback();
+        // One macrotask: every promise that can settle without time has settled before it.
+        await new Promise((resolve) => setImmediate(resolve));
+        check();
+        if (violation) throw violation;
+      }
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * `SIMULATION_SEEDS=100000` runs more seeds, `SIMULATION_SEED=853` one of them, with its history.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { simulate } from "./simulation.ts";
+
+const only = process.env.SIMULATION_SEED;
+const seeds = Number(process.env.SIMULATION_SEEDS ?? 500);
+
+function tell(seed: number, failure: unknown, lines: readonly string[]): string {
+  const what = failure instanceof Error ? failure.stack : String(failure);
+  const replay = `SIMULATION_SEED=${seed} node --import tsx --test test/simulation.test.ts`;
+  return `Seed ${seed}: ${what}\n${lines.slice(-60).join("\n")}\nTo see it again: ${replay}`;
+}
+
+if (only !== undefined) {
+  test(`seed ${only} keeps every promise`, async () => {
+    const { failure, lines } = await simulate(Number(only));
+    if (failure) assert.fail(tell(Number(only), failure, lines));
+  });
+} else {
+  test(`whatever fails, every promise is kept (${seeds} seeds)`, async () => {
+    let replies = 0;
+    for (let seed = 1; seed <= seeds; seed++) {
+      const result = await simulate(seed);
+      if (result.failure) assert.fail(tell(seed, result.failure, result.lines));
+      replies += result.replies;
+    }
+    assert.ok(replies > seeds, "the clients of the simulation begin replies");
+  });
+
+  test("the same seed makes the same history, another seed another one", async () => {
+    const hashes = new Set<string>();
+    for (let seed = 1; seed <= 20; seed++) {
+      const first = await simulate(seed);
+      const second = await simulate(seed);
+      assert.equal(second.hash, first.hash, `seed ${seed}`);
+      hashes.add(first.hash);
+    }
+    assert.equal(hashes.size, 20);
+  });
+}

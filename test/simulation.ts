@@ -1,0 +1,112 @@
+/**
+ * A deterministic simulation: processes that crash, a store and engines that fail, and clients that watch, on a
+ * clock of their own. One seed decides everything, so what went wrong once can be seen again.
+ *
+ * What must hold at every moment: an answer of success is stored; a stream has one last event, which comes
+ * after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
+ * is asked; no reply is in progress that nobody holds; one idempotency key makes one reply; in the end
+ * everything has come to rest.
+ */
+
+import { createApiKey } from "../core/api-keys.ts";
+import { createMemoryStore } from "../core/mod.ts";
+import { startOfTests } from "./harness.ts";
+import { createClients } from "./simulation-clients.ts";
+import { createEngineHouse } from "./simulation-engine.ts";
+import { createProcesses, leaseMs, maxReplyMs } from "./simulation-processes.ts";
+import { createReader } from "./simulation-reader.ts";
+import { createSimulatedStore } from "./simulation-store.ts";
+import { createWorld } from "./simulation-world.ts";
+
+/** What one run came to. */
+export interface SimulationResult {
+  /** Of everything that happened, in order: equal for equal seeds. */
+  readonly hash: string;
+  readonly replies: number;
+  /** The broken rule, if one was. */
+  readonly failure: unknown;
+  /** What happened last. */
+  readonly lines: readonly string[];
+}
+
+/** More than any reply, lease, poll or shutdown takes, in milliseconds. */
+const restMs = leaseMs + maxReplyMs + 15_000;
+
+const limitMs = 3_600_000;
+
+export async function simulate(seed: number): Promise<SimulationResult> {
+  const world = createWorld(seed, startOfTests);
+  const { random } = world;
+  const exclusive = random.chance(0.5);
+  const onDisconnect = random.chance(0.75) ? "continue" : "cancel";
+  const weather = { exclusive, failure: random.pick([0, 0, 0.02, 0.15]), delay: random.pick([0, 0, 0.02]) };
+  const disturbance = random.pick([0, 0.03, 0.2]);
+
+  const store = createSimulatedStore(world, createMemoryStore(), weather);
+  const engines = createEngineHouse(world, store);
+  const processes = createProcesses(world, store, engines, { exclusive, onDisconnect, disturbance });
+  const reader = createReader(world, store);
+  const apiKey = await storeApiKey();
+  const clients = createClients({ world, ledger: store, engines, processes, reader, apiKey, onDisconnect });
+
+  async function storeApiKey(): Promise<string> {
+    const { key, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
+    const record = {
+      id: "key_1",
+      owner: "owner",
+      name: "simulated",
+      scope: "full_access",
+      prefix,
+      hash,
+    } as const;
+    const times = { createdAt: startOfTests, expiresAt: null, lastUsedAt: null, revokedAt: null };
+    await store.truth.createKey({ ...record, ...times }, 1);
+    return key;
+  }
+
+  async function scenario(): Promise<void> {
+    processes.live();
+    await Promise.all(Array.from({ length: random.between(1, 5) }, () => clients.act(random.between(3, 10))));
+    store.calm();
+    const process = await processes.settle();
+    await world.pause(restMs);
+    await requireRest();
+    clients.checkAtEnd();
+    await process.service.close({ graceMs: 0 });
+    if (process.pendingTimers() > 0) world.violate("a closed service has timers");
+  }
+
+  /** Nothing is busy, and every engine was let go of. */
+  async function requireRest(): Promise<void> {
+    for (const { id } of store.busy) world.violate(`${id} never ended`);
+    const { items } = await store.truth.listConversations("owner", { offset: 0, limit: 100 });
+    for (const { id, replyId } of items) {
+      if (replyId !== null) world.violate(`${id} is busy for ever`);
+      const begun = [...store.replies.values()].filter(({ conversationId }) => conversationId === id);
+      const stored = await store.truth.listMessages("owner", id, { offset: 0, limit: 0, order: "asc" });
+      if (stored?.total !== 2 * begun.length) world.violate(`${id} has other messages than were accepted`);
+    }
+    for (const run of engines.runs) {
+      if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs for ever`);
+    }
+  }
+
+  let done = false;
+  let failure: unknown;
+  const end = (error?: unknown) => {
+    done = true;
+    failure = error;
+  };
+  scenario().then(() => end(), end);
+  try {
+    await world.run(() => done, processes.check, limitMs);
+  } catch (error) {
+    failure ??= error;
+  }
+  return {
+    hash: world.hash,
+    replies: store.replies.size,
+    failure: failure ?? world.violation,
+    lines: world.lines,
+  };
+}
