@@ -56,8 +56,12 @@ function respond(
   response: ServerResponse,
 ): void {
   const refusal = framingError(message);
-  if (refusal) writeAnswer(service.refuse(refusal), request, response);
-  else void service.answer(request).then((answer) => writeAnswer(answer, request, response));
+  if (!refusal) {
+    void service.answer(request).then((answer) => writeAnswer(answer, request, response));
+    return;
+  }
+  response.setHeader("Connection", "close"); // whoever frames one request badly may frame the next so, too
+  writeAnswer(service.refuse(refusal), request, response);
 }
 
 /** Starts a server. Rejects if it cannot listen. */

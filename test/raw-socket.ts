@@ -22,7 +22,7 @@ export function exchange(url: string, ...parts: readonly (string | Uint8Array)[]
 
 /**
  * Opens a connection for `speak`, which is also told what has arrived so far each time that more does. Resolves
- * with all of it once the server has closed its half.
+ * with all of it once the connection is closed.
  */
 export function talk(
   url: string,
@@ -38,11 +38,9 @@ export function talk(
       text += chunk.toString("latin1");
       heard(text, socket);
     });
-    socket.on("end", () => {
-      resolve(text);
-      socket.end();
-    });
+    socket.on("end", () => socket.destroy());
     socket.on("error", reject);
+    socket.on("close", () => resolve(text));
   });
 }
 

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Pagination, Scope } from "../core/mod.ts";
+import { type Fixture, openFixture, overSocket } from "./harness.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
+
+const maxBodyBytes = 256 * 1024;
+const body = '{"twinId":"echo"}';
+const megabytes = Buffer.alloc(8 * 1024 * 1024, "x");
+const health = "GET /healthz HTTP/1.1";
+const create = "POST /api/v1/conversations HTTP/1.1";
+const jsonType = "Content-Type: application/json";
+const chunked = "Transfer-Encoding: chunked";
+const expectation = "Expect: 100-continue";
+
+// One server for all: a connection that was hung up on lingers, which each server's end would wait for.
+let fixture: Fixture;
+before(async () => {
+  fixture = await openFixture(overSocket);
+});
+after(() => fixture[Symbol.asyncDispose]());
+
+describe("framing", () => {
+  const refused: [name: string, bytes: string | Uint8Array, status: number, code: string][] = [
+    ["two Host fields", head(health, "Host: twins.test"), 400, "invalid_request"],
+    ["no Host field", `${health}\r\n\r\n`, 400, "invalid_request"],
+    [
+      "a path in Host",
+      `${health}\r\nHost: a/api/v1/twins?\r\nConnection: close\r\n\r\n`,
+      400,
+      "invalid_request",
+    ],
+    ["a user in Host", `${health}\r\nHost: a@b\r\nConnection: close\r\n\r\n`, 400, "invalid_request"],
+    ["a broken port in Host", `${health}\r\nHost: a:b\r\nConnection: close\r\n\r\n`, 400, "invalid_request"],
+    ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "invalid_request"],
+    ["HTTP/0.9 by name", "GET /healthz HTTP/0.9\r\n\r\n", 400, "invalid_request"],
+    ["HTTP/2 without a warning", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "invalid_request"],
+    ["101 header fields", head(health, ...fields(99)), 431, "headers_too_large"],
+    ["3,000 header fields", head(health, ...fields(3000)), 431, "headers_too_large"],
+    ["a header field of 100 KiB", head(health, `X: ${"x".repeat(102_400)}`), 431, "headers_too_large"],
+    ["a header field of 1 MiB", head(health, `X: ${"x".repeat(1_048_576)}`), 431, "headers_too_large"],
+    ["a path of 9 KiB", head(`GET /${"x".repeat(9 * 1024)} HTTP/1.1`), 414, "uri_too_long"],
+    ["a path of 100 KiB", head(`GET /${"x".repeat(102_400)} HTTP/1.1`), 414, "uri_too_long"],
+    ["a query of 1 MiB", head(`GET /healthz?${"x".repeat(1_048_576)} HTTP/1.1`), 414, "uri_too_long"],
+    ["two lengths", head(create, "Content-Length: 1", "Content-Length: 2"), 400, "invalid_request"],
+    ["a length and chunks", head(create, "Content-Length: 1", chunked), 400, "invalid_request"],
+    ["a length that is none", head(create, "Content-Length: -1"), 400, "invalid_request"],
+    ["a folded header field", head(health, "X: a", " b"), 400, "invalid_request"],
+    ["a space in a field's name", head(health, "X y: a"), 400, "invalid_request"],
+    ["NUL in a header field", head(health, "X: a\0b"), 400, "invalid_request"],
+    ["a space in the path", head("GET /health z HTTP/1.1"), 400, "invalid_request"],
+    ["a raw byte beyond ASCII in the path", Buffer.from(head("GET /\xe4 HTTP/1.1")), 400, "invalid_request"],
+    ["a bare line feed", `${health}\nHost: a\n\n`, 400, "invalid_request"],
+    ["an unknown expectation", head(create, "Expect: cookies"), 400, "invalid_request"],
+    ["garbage", "\x00\x01\x02\xff\r\n\r\n", 400, "invalid_request"],
+    ["a TLS hello", Buffer.from("16030100c8010000c40303", "hex"), 400, "invalid_request"],
+    ["CONNECT", head("CONNECT twins.test:443 HTTP/1.1"), 404, "not_found"],
+    ["a double slash before a host", head("GET //evil.test/../healthz HTTP/1.1"), 404, "not_found"],
+    ["dots in the path", head("GET /x/../healthz HTTP/1.1"), 404, "not_found"],
+    ["an absolute target without a path", head("GET http://twins.test?/healthz HTTP/1.1"), 404, "not_found"],
+    ["another scheme's target", head("GET file:///healthz/x HTTP/1.1"), 404, "not_found"],
+    ["the server as a whole", head("OPTIONS * HTTP/1.1"), 404, "not_found"],
+    ["TRACE", head("TRACE /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["a method nobody knows", head("BREW /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["a method in lower case", head("get /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["a method nobody knows, elsewhere", head("BREW /tea HTTP/1.1"), 404, "not_found"],
+  ];
+  for (const [name, bytes, status, code] of refused) {
+    test(`${name} is ${status} ${code}`, async () => {
+      const answer = assertRefused(await exchange(fixture.url, bytes), status, code);
+      assert.equal(answer.headers.get("connection"), "close");
+      if (status === 405) assert.equal(answer.headers.get("allow"), "GET, HEAD, OPTIONS");
+      assert.equal((await fixture.send("/healthz")).status, 200);
+    });
+  }
+
+  const accepted: [name: string, bytes: string][] = [
+    ["100 header fields", head(health, ...fields(98))],
+    ["an absolute target, whatever its host", head("GET http://evil.test:1/healthz HTTP/1.1")],
+    ["a fragment that should not be there", head("GET /healthz?a#b?c HTTP/1.1")],
+    ["HTTP/1.0 without Host", "GET /healthz HTTP/1.0\r\n\r\n"],
+    ["an address of IPv6 as Host", `${health}\r\nHost: [::1]:8787\r\nConnection: close\r\n\r\n`],
+    ["an offer to upgrade", `${health}\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+    ["a body where none is expected", `${head(health, "Content-Length: 5")}hello`],
+  ];
+  for (const [name, bytes] of accepted) {
+    test(`${name}: served`, async () => {
+      const [answer, ...more] = parseAnswers(await exchange(fixture.url, bytes));
+      assert.deepEqual(more, []);
+      assert.equal(answer?.status, 200);
+      assert.equal(answer.body, '{"data":{"status":"ok"}}');
+    });
+  }
+
+  for (const name of ["Authorization", "X-API-Key", "authorization"]) {
+    test(`${name} sent twice is 400, though both are the same`, async () => {
+      const key = await createKey("read_only");
+      const field = `${name}: ${name === "X-API-Key" ? key : `Bearer ${key}`}`;
+      for (const second of [field, `${name}: `]) {
+        const text = await exchange(fixture.url, head("GET /api/v1/twins HTTP/1.1", field, second));
+        assertRefused(text, 400, "invalid_request");
+      }
+    });
+  }
+
+  test("a key in a trailer is none", async () => {
+    const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
+    const trailer = `X-API-Key: ${await createKey("full_access")}`;
+    const text = await exchange(fixture.url, request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
+    assertRefused(text, 401, "missing_credentials");
+  });
+
+  test("a body in chunks, split anywhere, is read", async () => {
+    const request = head(create, await credential(), jsonType, chunked);
+    const chunks = [...body].map(chunkOf).join("");
+    const [answer] = parseAnswers(await exchange(fixture.url, request, `${chunks}0\r\n\r\n`));
+    assert.equal(answer?.status, 201);
+  });
+
+  test("a body whose chunks break off is 400, and nothing is stored", async () => {
+    const key = await createKey("full_access");
+    const request = head(create, `X-API-Key: ${key}`, jsonType, chunked);
+    const text = await exchange(fixture.url, request, `${chunkOf(body)}nonsense\r\n`);
+    assertRefused(text, 400, "invalid_request");
+    assert.equal(await countConversations(key), 0);
+  });
+
+  test("a body that is shorter than announced stores nothing", async () => {
+    const key = await createKey("full_access");
+    const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
+    await talk(fixture.url, (socket) => socket.end(request + body));
+    assert.equal(await countConversations(key), 0);
+    assert.equal((await fixture.send("/healthz")).status, 200);
+  });
+
+  test("what follows a body's announced end is another request, answered after it", async () => {
+    const request = keptOpen(create, await credential(), jsonType, `Content-Length: ${body.length}`);
+    const answers = parseAnswers(await exchange(fixture.url, `${request}${body}garbage\r\n\r\n`));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 400],
+    );
+  });
+
+  test("requests sent in one go are answered in order, and garbage behind them last", async () => {
+    const requests = ["/healthz", "/nowhere", "/readyz"].map((path) => keptOpen(`GET ${path} HTTP/1.1`));
+    const answers = parseAnswers(await exchange(fixture.url, `${requests.join("")}\0\0garbage\r\n\r\n`));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 404, 200, 400],
+    );
+  });
+
+  test("garbage behind a streamed send leaves the stream whole", async () => {
+    const key = await createKey("full_access");
+    const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
+    const content = '{"content":"One two"}';
+    const request = keptOpen(`POST ${path} HTTP/1.1`, `X-API-Key: ${key}`, jsonType, "Content-Length: 21");
+    const text = await exchange(fixture.url, `${request}${content}garbage\r\n\r\n`);
+    const end = text.indexOf("\r\n0\r\n\r\n");
+    assert.match(text.slice(0, end), /^HTTP\/1\.1 200 OK\r\n[\s\S]*"type":"complete"/);
+    assertRefused(text.slice(end + 7), 400, "invalid_request");
+  });
+
+  test("a client that resets after CONNECT does no harm", async () => {
+    await talk(
+      fixture.url,
+      (socket) => socket.write(head("CONNECT twins.test:443 HTTP/1.1")),
+      (_, socket) => socket.resetAndDestroy(),
+    );
+    assert.equal((await fixture.send("/healthz")).status, 200);
+  });
+});
+
+describe("bodies that are refused", () => {
+  const tooLong: [name: string, field: string, sent: string | Uint8Array][] = [
+    ["of an announced length", `Content-Length: ${megabytes.length}`, megabytes],
+    ["in one chunk", chunked, Buffer.concat([Buffer.from("800000\r\n"), megabytes])],
+    ["in many chunks", chunked, chunkOf("x".repeat(1000)).repeat(8000)],
+  ];
+  for (const [name, field, sent] of tooLong) {
+    test(`a body too long ${name} gets its 413 while the client still sends`, async () => {
+      const request = head(create, await credential(), jsonType, field);
+      const answer = assertRefused(await exchange(fixture.url, request, sent), 413, "payload_too_large");
+      assert.equal(answer.headers.get("connection"), "close");
+    });
+  }
+
+  test("a long body without credentials gets its 401 while the client still sends", async () => {
+    const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
+    assertRefused(await exchange(fixture.url, request, megabytes), 401, "missing_credentials");
+  });
+
+  test("a connection goes on after a small body that was refused unread", async () => {
+    const refusal = `${keptOpen(create, jsonType, `Content-Length: ${body.length}`)}${body}`;
+    const answers = parseAnswers(await exchange(fixture.url, refusal + head(health)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [401, 200],
+    );
+  });
+
+  test("a client that waits for 100 Continue gets it once all but the body is checked", async () => {
+    const length = `Content-Length: ${body.length}`;
+    const request = head(create, await credential(), jsonType, length, expectation);
+    let sent = false;
+    const text = await talk(
+      fixture.url,
+      (socket) => socket.write(request),
+      (heard, socket) => {
+        if (!sent && heard === "HTTP/1.1 100 Continue\r\n\r\n") sent = socket.write(body);
+      },
+    );
+    assert.deepEqual(
+      parseAnswers(text).map(({ status }) => status),
+      [100, 201],
+    );
+  });
+
+  test("a client that waits in vain gets its refusal, and no 100 Continue", async () => {
+    const key = await credential();
+    const readOnly = `X-API-Key: ${await createKey("read_only")}`;
+    const length = `Content-Length: ${body.length}`;
+    const refusals: [string, string[], number, string][] = [
+      [create, [jsonType, length], 401, "missing_credentials"],
+      [create, [readOnly, jsonType, length], 403, "insufficient_scope"],
+      [create, [key, "Content-Type: text/plain", length], 415, "unsupported_media_type"],
+      [create, [key, jsonType, `Content-Length: ${maxBodyBytes + 1}`], 413, "payload_too_large"],
+      ["POST /nowhere HTTP/1.1", [key, jsonType, length], 404, "not_found"],
+      ["PUT /healthz HTTP/1.1", [key, jsonType, length], 405, "method_not_allowed"],
+      [create, [key, jsonType, length, "Host: b"], 400, "invalid_request"],
+    ];
+    for (const [requestLine, fieldLines, status, code] of refusals) {
+      const text = await exchange(fixture.url, head(requestLine, ...fieldLines, expectation));
+      assertRefused(text, status, code);
+    }
+  });
+
+  test("a client of HTTP/1.0 is not told to continue", async () => {
+    const fieldLines = [await credential(), jsonType, `Content-Length: ${body.length}`, expectation];
+    const request = ["POST /api/v1/conversations HTTP/1.0", ...fieldLines, "", body].join("\r\n");
+    const [answer] = parseAnswers(await exchange(fixture.url, request));
+    assert.equal(answer?.status, 201);
+  });
+});
+
+/** A request that leaves the connection open. */
+function keptOpen(requestLine: string, ...fieldLines: readonly string[]): string {
+  return head(requestLine, ...fieldLines).replace("Connection: close\r\n", "");
+}
+
+function fields(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `X-Field-${index}: 1`);
+}
+
+function chunkOf(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+let owners = 0;
+
+/** The secret of a new key, of an owner who has no other: an owner may create few in an hour. */
+function createKey(scope: Scope): Promise<string> {
+  return fixture.key(scope, `owner-${++owners}`);
+}
+
+async function credential(): Promise<string> {
+  return `X-API-Key: ${await createKey("full_access")}`;
+}
+
+async function countConversations(key: string): Promise<number> {
+  const response = await fixture.call("GET", "/conversations", key);
+  return ((await response.json()) as { pagination: Pagination }).pagination.total;
+}
