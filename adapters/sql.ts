@@ -68,6 +68,7 @@ function keyMethods(driver: SqlDriver): KeyMethods {
 
     async listKeys(owner, { offset, limit }) {
       const total = await readTotal(driver, owner, "keys");
+      if (offset >= total) return { items: [], total };
       const rows = await driver.all(
         `SELECT ${keyColumns} FROM api_keys WHERE owner = $1
           ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
@@ -130,6 +131,7 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
 
     async listConversations(owner, { offset, limit, twinId }) {
       const total = await readTotal(driver, owner, listName(twinId));
+      if (offset >= total) return { items: [], total }; // or all of them would be skipped one by one
       const page = "ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
       const where = twinId === undefined ? "owner = $1" : "owner = $1 AND twin_id = $4";
       const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${where} ${page}`;

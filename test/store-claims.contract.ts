@@ -1,0 +1,121 @@
+/**
+ * What every store must do about idempotency claims.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type { Store } from "../core/store.ts";
+import { begin, claim, conversation, exchange, newConversation, newOwner, start } from "./store-records.ts";
+
+/** The part of the store's suite about idempotency claims. */
+export function claimsContract(open: () => Store): void {
+  describe("claims", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
+    test("a claim made before is returned instead of a second conversation", async () => {
+      const owner = newOwner();
+      const made = claim(owner, { fingerprint: "first" });
+      const record = conversation(owner);
+      assert.equal(await store.createConversation(record, made), undefined);
+      const second = conversation(owner);
+      const again = await store.createConversation(second, { ...made, fingerprint: "second" });
+      assert.deepEqual(again, { fingerprint: "first", resourceId: record.id });
+      assert.equal(await store.getConversation(owner, second.id), undefined);
+      assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
+    });
+
+    test("a claim made before is returned instead of a second reply, a busy or a missing conversation", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const made = claim(owner, { path: `/conversations/${id}/messages` });
+      const { reply } = await begin(store, owner, id, { claim: made });
+      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId: reply.id } };
+      assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
+      await store.deleteConversation(owner, id);
+      assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
+    });
+
+    test("of twenty conversations created at once for one claim exactly one is stored", async () => {
+      const owner = newOwner();
+      const made = claim(owner);
+      const records = Array.from({ length: 20 }, () => conversation(owner));
+      const outcomes = await Promise.all(records.map((record) => store.createConversation(record, made)));
+      const winner = outcomes.indexOf(undefined);
+      const resourceId = records[winner]?.id;
+      for (const [index, outcome] of outcomes.entries()) {
+        assert.deepEqual(outcome, index === winner ? undefined : { fingerprint: "fields", resourceId });
+      }
+      assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
+    });
+
+    test("of twenty replies begun at once for one claim exactly one begins", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const made = claim(owner);
+      const attempts = Array.from({ length: 20 }, () => exchange(owner, id, { claim: made }));
+      const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
+      const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
+      const resourceId = attempts[winner]?.reply.id;
+      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId } };
+      for (const [index, outcome] of outcomes.entries()) {
+        assert.deepEqual(outcome, index === winner ? { outcome: "begun" } : claimed);
+      }
+    });
+
+    test("an expired claim gives way to a new one", async () => {
+      const owner = newOwner();
+      const made = claim(owner, { fingerprint: "old", expiresAt: start + 10 });
+      await store.createConversation(conversation(owner), made);
+      const late = { ...made, fingerprint: "new", expiresAt: start + 99 };
+      const before = await store.createConversation(conversation(owner), { ...late, createdAt: start + 9 });
+      assert.equal(before?.fingerprint, "old");
+      const record = conversation(owner);
+      assert.equal(await store.createConversation(record, { ...late, createdAt: start + 10 }), undefined);
+      const found = await store.findClaim(owner, made.path, made.key, start + 50);
+      assert.deepEqual(found, { fingerprint: "new", resourceId: record.id });
+    });
+
+    test("a claim is found by its owner, path and key until it expires", async () => {
+      const owner = newOwner();
+      const made = claim(owner, { expiresAt: start + 10 });
+      const record = conversation(owner);
+      await store.createConversation(record, made);
+      const { path, key: claimKey } = made;
+      const found = { fingerprint: "fields", resourceId: record.id };
+      assert.deepEqual(await store.findClaim(owner, path, claimKey, start + 9), found);
+      assert.equal(await store.findClaim(owner, path, claimKey, start + 10), undefined);
+      assert.equal(await store.findClaim(newOwner(), path, claimKey, start), undefined);
+      assert.equal(await store.findClaim(owner, "/other", claimKey, start), undefined);
+      assert.equal(await store.findClaim(owner, path, "other", start), undefined);
+    });
+
+    test("equal keys of two owners, or on two paths, are two claims", async () => {
+      const owner = newOwner();
+      const made = claim(owner);
+      await newConversation(store, owner);
+      assert.equal(await store.createConversation(conversation(owner), made), undefined);
+      assert.equal(await store.createConversation(conversation(owner), { ...made, path: "/b" }), undefined);
+      const other = newOwner();
+      const theirs = { ...made, owner: other };
+      assert.equal(await store.createConversation(conversation(other), theirs), undefined);
+    });
+
+    test("a sweep forgets what has expired and nothing else", async () => {
+      const owner = newOwner();
+      // In the past, so that a sweep of a database in use takes nothing that other tests need.
+      const at = Date.UTC(2001, 0, 1);
+      const old = claim(owner, { createdAt: at, expiresAt: at + 10 });
+      const young = claim(owner, { createdAt: at, expiresAt: at + 11 });
+      await store.createConversation(conversation(owner), old);
+      await store.createConversation(conversation(owner), young);
+      await store.sweepClaims(at + 10);
+      assert.equal(await store.findClaim(owner, old.path, old.key, at), undefined);
+      assert.ok(await store.findClaim(owner, young.path, young.key, at));
+    });
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * What every store must do about keys.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type { Store } from "../core/store.ts";
+import { key, newOwner, start } from "./store-records.ts";
+
+/** The part of the store's suite about keys. */
+export function keysContract(open: () => Store): void {
+  describe("keys", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
+    test("a key is kept as it was given", async () => {
+      const record = key(newOwner(), {
+        scope: "full_access",
+        name: "Zoë's 🤖 laptop",
+        expiresAt: start + 5,
+        createdAt: Date.UTC(2290, 5, 5) + 1,
+      });
+      assert.equal(await store.createKey(record, 50), "created");
+      assert.deepEqual(await store.findKey(record.hash), record);
+    });
+
+    test("no key is found for an unknown hash", async () => {
+      assert.equal(await store.findKey("0".repeat(64)), undefined);
+    });
+
+    test("an owner's keys are listed newest first, by moment and then by id", async () => {
+      const owner = newOwner();
+      const a = key(owner, { createdAt: start + 1 });
+      const b = key(owner, { createdAt: start });
+      const c = key(owner, { createdAt: start + 1 });
+      for (const record of [c, a, b]) await store.createKey(record, 50);
+      const listing = await store.listKeys(owner, { offset: 0, limit: 20 });
+      assert.deepEqual(listing, { items: [c, a, b], total: 3 });
+    });
+
+    test("a page of keys skips and stops where it is told, and still knows the total", async () => {
+      const owner = newOwner();
+      for (let n = 0; n < 5; n++)
+        await store.createKey(key(owner, { createdAt: start + n, name: `${n}` }), 50);
+      const page = await store.listKeys(owner, { offset: 1, limit: 2 });
+      assert.deepEqual(
+        page.items.map((item) => item.name),
+        ["3", "2"],
+      );
+      assert.equal(page.total, 5);
+      assert.deepEqual(await store.listKeys(owner, { offset: 9, limit: 2 }), { items: [], total: 5 });
+    });
+
+    test("another owner's keys are not listed", async () => {
+      await store.createKey(key(newOwner()), 50);
+      assert.deepEqual(await store.listKeys(newOwner(), { offset: 0, limit: 20 }), { items: [], total: 0 });
+    });
+
+    test("revoking returns the key with the moment", async () => {
+      const record = key(newOwner());
+      await store.createKey(record, 50);
+      const revoked = { ...record, revokedAt: start + 7 };
+      assert.deepEqual(await store.revokeKey(record.owner, record.id, start + 7), revoked);
+      assert.deepEqual(await store.findKey(record.hash), revoked);
+    });
+
+    test("revoking a second time changes nothing", async () => {
+      const record = key(newOwner());
+      await store.createKey(record, 50);
+      await store.revokeKey(record.owner, record.id, start + 7);
+      const again = await store.revokeKey(record.owner, record.id, start + 9);
+      assert.equal(again?.revokedAt, start + 7);
+    });
+
+    test("another owner's key cannot be revoked", async () => {
+      const record = key(newOwner());
+      await store.createKey(record, 50);
+      assert.equal(await store.revokeKey(newOwner(), record.id, start + 7), undefined);
+      assert.deepEqual(await store.findKey(record.hash), record);
+    });
+
+    test("a key's last use is noted, and an earlier one does not replace it", async () => {
+      const record = key(newOwner());
+      await store.createKey(record, 50);
+      await store.touchKey(record.owner, record.id, start + 20);
+      await store.touchKey(record.owner, record.id, start + 10);
+      await store.touchKey(newOwner(), record.id, start + 30);
+      assert.equal((await store.findKey(record.hash))?.lastUsedAt, start + 20);
+    });
+
+    test("a key beyond the most that may live is not stored", async () => {
+      const owner = newOwner();
+      for (let n = 0; n < 50; n++) assert.equal(await store.createKey(key(owner), 50), "created");
+      const beyond = key(owner);
+      assert.equal(await store.createKey(beyond, 50), "limit_reached");
+      assert.equal(await store.findKey(beyond.hash), undefined);
+      assert.equal((await store.listKeys(owner, { offset: 0, limit: 1 })).total, 50);
+      assert.equal(await store.createKey(key(newOwner()), 50), "created");
+    });
+
+    test("revoked and expired keys do not count as living", async () => {
+      const owner = newOwner();
+      const [revoked, expired] = [key(owner), key(owner, { expiresAt: start + 10 })];
+      await store.createKey(revoked, 2);
+      await store.createKey(expired, 2);
+      assert.equal(await store.createKey(key(owner, { createdAt: start + 9 }), 2), "limit_reached");
+      assert.equal(await store.createKey(key(owner, { createdAt: start + 10 }), 2), "created");
+      await store.revokeKey(owner, revoked.id, start + 11);
+      assert.equal(await store.createKey(key(owner, { createdAt: start + 12 }), 2), "created");
+      assert.equal(await store.createKey(key(owner, { createdAt: start + 12 }), 2), "limit_reached");
+    });
+
+    test("keys created at once do not exceed the most that may live", async () => {
+      const owner = newOwner();
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => store.createKey(key(owner), 5)));
+      assert.equal(outcomes.filter((outcome) => outcome === "created").length, 5);
+      assert.equal((await store.listKeys(owner, { offset: 0, limit: 50 })).total, 5);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * What every store must do about messages.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type { BeginReply, Store } from "../core/store.ts";
+import {
+  begin,
+  converse,
+  failure,
+  ids,
+  messagesOf,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
+
+/** The part of the store's suite about messages. */
+export function messagesContract(open: () => Store): void {
+  describe("messages", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
+    test("a question and its reply are kept as they were given", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, {
+        content: "\u{1F600} a\u0301 \u2028 '); -- $1 ?1 \uFFFF",
+      });
+      assert.deepEqual(await store.getMessage(owner, id, begun.question.id), begun.question);
+      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+    });
+
+    test("a message is found only by its owner and in its conversation", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const other = await newConversation(store, owner);
+      const { question } = await begin(store, owner, id);
+      assert.equal(await store.getMessage(newOwner(), id, question.id), undefined);
+      assert.equal(await store.getMessage(owner, other.id, question.id), undefined);
+      assert.equal(await store.getMessage(owner, id, "msg_none"), undefined);
+    });
+
+    test("messages are listed oldest first, or turned round", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      // Order is that of storing: the moments, which a clock may step back, do not count.
+      const first = await converse(store, owner, id, { at: start + 500 });
+      const second = await begin(store, owner, id, { at: start });
+      const expected = [first.question.id, first.reply.id, second.question.id, second.reply.id];
+      const slice = { offset: 0, limit: 20 };
+      const asc = await store.listMessages(owner, id, { ...slice, order: "asc" });
+      assert.deepEqual([ids(asc), asc?.total], [expected, 4]);
+      const desc = await store.listMessages(owner, id, { ...slice, order: "desc" });
+      assert.deepEqual([ids(desc), desc?.total], [expected.toReversed(), 4]);
+    });
+
+    test("a page of messages is the same part of the list from any place, in both orders", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      for (let n = 0; n < 4; n++) await converse(store, owner, id);
+      const all = ids(await messagesOf(store, owner, id)) ?? [];
+      for (const order of ["asc", "desc"] as const) {
+        const inOrder = order === "asc" ? all : all.toReversed();
+        for (const after of [undefined, ...inOrder]) {
+          const behind = after === undefined ? inOrder : inOrder.slice(inOrder.indexOf(after) + 1);
+          for (const [offset, limit] of [
+            [0, 20],
+            [0, 3],
+            [2, 3],
+            [6, 3],
+            [8, 3],
+            [99, 3],
+            [0, 0],
+          ] as const) {
+            const slice = { offset, limit, order, ...(after !== undefined && { after }) };
+            const page = await store.listMessages(owner, id, slice);
+            assert.deepEqual(ids(page), behind.slice(offset, offset + limit), JSON.stringify(slice));
+            assert.equal(page?.total, behind.length, JSON.stringify(slice));
+          }
+        }
+      }
+    });
+
+    test("messages of a missing conversation, or behind a missing message, are undefined", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const other = await newConversation(store, owner);
+      const { question } = await begin(store, owner, other.id);
+      const slice = { offset: 0, limit: 20, order: "asc" } as const;
+      assert.equal(await store.listMessages(newOwner(), id, slice), undefined);
+      assert.equal(await store.listMessages(owner, "conv_none", slice), undefined);
+      assert.equal(await store.listMessages(owner, id, { ...slice, after: "msg_none" }), undefined);
+      assert.equal(await store.listMessages(owner, id, { ...slice, after: question.id }), undefined);
+      assert.deepEqual(await store.listMessages(owner, id, slice), { items: [], total: 0 });
+    });
+
+    test("history is the last exchanges, oldest first, without failed ones and the one in progress", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const first = await converse(store, owner, id, { content: "1" });
+      await converse(store, owner, id, { ...failure, content: "partial" });
+      const second = await converse(store, owner, id, {
+        status: "cancelled",
+        finishReason: "cancelled",
+        content: "2, cut",
+      });
+      const third = await converse(store, owner, id, { content: "3" });
+      await begin(store, owner, id);
+      const of = (...exchanges: BeginReply[]) =>
+        exchanges.flatMap((each) => [each.question.id, each.reply.id]);
+      const history = async (exchanges: number) =>
+        (await store.readHistory(owner, id, exchanges)).map((message) => message.id);
+      assert.deepEqual(await history(25), of(first, second, third));
+      assert.deepEqual(await history(3), of(first, second, third));
+      assert.deepEqual(await history(2), of(second, third));
+      assert.deepEqual(await history(1), of(third));
+      assert.deepEqual(await history(0), []);
+      assert.equal((await store.readHistory(owner, id, 2))[1]?.content, "2, cut");
+    });
+
+    test("another owner's history is empty", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      await converse(store, owner, id);
+      assert.deepEqual(await store.readHistory(newOwner(), id, 25), []);
+    });
+  });
+}

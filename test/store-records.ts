@@ -1,0 +1,190 @@
+/**
+ * Records for tests of a store: complete, with new ids, and with the fields that a test wants otherwise.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import type {
+  ApiKeyRecord,
+  BeginReply,
+  ConversationRecord,
+  EndReply,
+  IdempotencyClaim,
+  Listing,
+  MessageRecord,
+  Store,
+} from "../core/store.ts";
+
+/** When the tests' records were made. */
+export const start = Date.UTC(2030, 0, 1);
+export const day = 86_400_000;
+
+let lastId = 0;
+/** An id that sorts behind those made before, and differs from those of other runs. */
+export function newId(prefix: string): string {
+  lastId++;
+  return `${prefix}_${lastId.toString().padStart(8, "0")}_${randomBytes(6).toString("hex")}`;
+}
+
+/** An owner that nobody else uses. */
+export function newOwner(): string {
+  return `owner ${randomUUID()}`;
+}
+
+/** A key of an owner, living. */
+export function key(owner: string, fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
+  return {
+    id: newId("key"),
+    owner,
+    name: "laptop",
+    scope: "read_only",
+    prefix: "twin_0123456",
+    hash: randomBytes(32).toString("hex"),
+    createdAt: start,
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+    ...fields,
+  };
+}
+
+/** A conversation, new and idle. */
+export function conversation(owner: string, fields: Partial<ConversationRecord> = {}): ConversationRecord {
+  return {
+    id: newId("conv"),
+    owner,
+    twinId: "ada",
+    title: null,
+    replyId: null,
+    messageCount: 0,
+    lastMessageAt: null,
+    createdAt: start,
+    updatedAt: start,
+    ...fields,
+  };
+}
+
+/** A claim that stands for a day. */
+export function claim(owner: string, fields: Partial<IdempotencyClaim> = {}): IdempotencyClaim {
+  return {
+    owner,
+    path: "/conversations",
+    key: randomUUID(),
+    fingerprint: "fields",
+    createdAt: start,
+    expiresAt: start + day,
+    ...fields,
+  };
+}
+
+/** What {@link exchange} may be told. */
+export interface ExchangeFields {
+  readonly at?: number;
+  readonly content?: string;
+  readonly holder?: string;
+  readonly leaseUntil?: number;
+  readonly claim?: IdempotencyClaim;
+}
+
+/** A question and its reply, as they begin. */
+export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginReply {
+  const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000 } = fields;
+  const question: MessageRecord = {
+    id: newId("msg"),
+    conversationId,
+    role: "user",
+    content,
+    status: "completed",
+    finishReason: null,
+    inReplyTo: null,
+    usage: null,
+    error: null,
+    createdAt: at,
+    completedAt: at,
+  };
+  const reply: MessageRecord = {
+    ...question,
+    id: newId("msg"),
+    role: "assistant",
+    content: "",
+    status: "in_progress",
+    inReplyTo: question.id,
+    createdAt: at + 1,
+    completedAt: null,
+  };
+  const lease = { holder, until: leaseUntil };
+  return { owner, question, reply, lease, ...(fields.claim && { claim: fields.claim }) };
+}
+
+/** The end of a reply that was begun. */
+export function ending({ owner, reply }: BeginReply, fields: Partial<EndReply> = {}): EndReply {
+  return {
+    owner,
+    conversationId: reply.conversationId,
+    id: reply.id,
+    status: "completed",
+    finishReason: "stop",
+    usage: null,
+    error: null,
+    completedAt: reply.createdAt + 1,
+    content: "Because.",
+    ...fields,
+  };
+}
+
+/** How a reply ends that failed. */
+export const failure = {
+  status: "failed",
+  finishReason: "error",
+  error: { code: "model_error", message: "The model failed." },
+} as const;
+
+/** Stores a conversation and returns it. */
+export async function newConversation(store: Store, owner: string, fields: Partial<ConversationRecord> = {}) {
+  const record = conversation(owner, fields);
+  assert.equal(await store.createConversation(record), undefined);
+  return record;
+}
+
+/** Begins a reply and returns what was begun. */
+export async function begin(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  fields: ExchangeFields = {},
+) {
+  const begun = exchange(owner, conversationId, fields);
+  assert.deepEqual(await store.beginReply(begun), { outcome: "begun" });
+  return begun;
+}
+
+/** A question and its ended reply. */
+export async function converse(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  fields: Partial<EndReply> & ExchangeFields = {},
+) {
+  const { at, ...end } = fields;
+  const begun = await begin(store, owner, conversationId, at === undefined ? {} : { at });
+  assert.equal(await store.endReply(ending(begun, end)), true);
+  return begun;
+}
+
+/** All messages of a conversation, oldest first. */
+export async function messagesOf(
+  store: Store,
+  owner: string,
+  conversationId: string,
+): Promise<Listing<MessageRecord>> {
+  const listing = await store.listMessages(owner, conversationId, { offset: 0, limit: 100, order: "asc" });
+  assert.ok(listing);
+  return listing;
+}
+
+/** A listing's ids, in its order. */
+export function ids(listing: Listing<{ id: string }> | undefined): string[] | undefined {
+  return listing?.items.map(({ id }) => id);
+}

@@ -1,0 +1,258 @@
+/**
+ * What every store must do about replies in progress.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { before, describe, test } from "node:test";
+import type { BeginReply, Store } from "../core/store.ts";
+import {
+  begin,
+  claim,
+  converse,
+  day,
+  type ExchangeFields,
+  ending,
+  exchange,
+  failure,
+  ids,
+  messagesOf,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
+
+/** The part of the store's suite about replies in progress. */
+export function repliesContract(open: () => Store): void {
+  describe("replies", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
+    test("beginning takes the conversation and counts both messages", async () => {
+      const owner = newOwner();
+      const record = await newConversation(store, owner);
+      const { reply } = await begin(store, owner, record.id, { at: start + 50 });
+      assert.deepEqual(await store.getConversation(owner, record.id), {
+        ...record,
+        replyId: reply.id,
+        messageCount: 2,
+        lastMessageAt: start + 51,
+        updatedAt: start + 51,
+      });
+    });
+
+    test("a busy conversation refuses another reply, names the running one, and stores nothing", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const running = await begin(store, owner, id);
+      const made = claim(owner);
+      const refused = exchange(owner, id, { claim: made });
+      const outcome = await store.beginReply(refused);
+      assert.deepEqual(outcome, { outcome: "busy", replyId: running.reply.id });
+      assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
+      assert.equal(await store.getMessage(owner, id, refused.question.id), undefined);
+      assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
+      assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+    });
+
+    test("a missing or another owner's conversation is not found, and nothing is stored", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const intruder = newOwner();
+      const made = claim(intruder);
+      const refused = exchange(intruder, id, { claim: made });
+      assert.deepEqual(await store.beginReply(refused), { outcome: "not_found" });
+      assert.equal((await store.beginReply(exchange(owner, "conv_none"))).outcome, "not_found");
+      assert.deepEqual(await messagesOf(store, owner, id), { items: [], total: 0 });
+      assert.equal(await store.findClaim(intruder, made.path, made.key, start), undefined);
+    });
+
+    test("of fifty begun at once exactly one begins, and the others learn of it", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const attempts = Array.from({ length: 50 }, () => exchange(owner, id));
+      const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
+      const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
+      const replyId = attempts[winner]?.reply.id;
+      for (const [index, outcome] of outcomes.entries()) {
+        assert.deepEqual(outcome, index === winner ? { outcome: "begun" } : { outcome: "busy", replyId });
+      }
+      assert.equal((await messagesOf(store, owner, id)).total, 2);
+    });
+
+    test("a save keeps the text and the lease", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const { reply } = await begin(store, owner, id, { holder: "us", leaseUntil: start + 10 });
+      const save = { owner, id: reply.id, lease: { holder: "us", until: start + 1000 } };
+      assert.equal(await store.saveReply({ ...save, content: "Be 🤖" }), "saved");
+      assert.equal(await store.saveReply(save), "saved");
+      assert.deepEqual(await store.getMessage(owner, id, reply.id), { ...reply, content: "Be 🤖" });
+      const abandoned = await store.findAbandonedReplies(start + 1000, "x");
+      assert.ok(!abandoned.some((each) => each.id === reply.id));
+    });
+
+    test("a save by another holder or owner, or of an ended reply, is lost and changes nothing", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, { holder: "us" });
+      const lease = { holder: "us", until: start + day };
+      const save = { owner, id: begun.reply.id, content: "overwritten", lease };
+      assert.equal(await store.saveReply({ ...save, lease: { ...lease, holder: "them" } }), "lost");
+      assert.equal(await store.saveReply({ ...save, owner: newOwner() }), "lost");
+      assert.equal(await store.saveReply({ ...save, id: "msg_none" }), "lost");
+      assert.equal(await store.saveReply({ ...save, id: begun.question.id }), "lost");
+      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      await store.endReply(ending(begun));
+      assert.equal(await store.saveReply(save), "lost");
+      assert.equal((await store.getMessage(owner, id, begun.reply.id))?.content, "Because.");
+    });
+
+    test("ending keeps all that came of the reply and frees the conversation", async () => {
+      const owner = newOwner();
+      const record = await newConversation(store, owner);
+      const begun = await begin(store, owner, record.id, { at: start });
+      const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
+      const end = ending(begun, {
+        finishReason: "length",
+        usage,
+        completedAt: start + 900,
+        content: "So 🤖",
+      });
+      assert.equal(await store.endReply(end), true);
+      assert.deepEqual(await store.getMessage(owner, record.id, begun.reply.id), {
+        ...begun.reply,
+        content: "So 🤖",
+        status: "completed",
+        finishReason: "length",
+        usage,
+        completedAt: start + 900,
+      });
+      assert.deepEqual(await store.getConversation(owner, record.id), {
+        ...record,
+        messageCount: 2,
+        lastMessageAt: start + 1,
+        updatedAt: start + 900,
+      });
+      await begin(store, owner, record.id);
+    });
+
+    test("a failed reply keeps its failure and the text saved last", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id);
+      await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
+      const { content: _, ...end } = ending(begun, failure);
+      assert.equal(await store.endReply(end), true);
+      const message = await store.getMessage(owner, id, begun.reply.id);
+      assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
+    });
+
+    test("a reply ends once", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id);
+      const ends = [ending(begun), ending(begun, failure), ending(begun, { content: "Again." })];
+      const outcomes = await Promise.all(ends.map((end) => store.endReply(end)));
+      assert.equal(outcomes.filter(Boolean).length, 1);
+      const ended = await store.getMessage(owner, id, begun.reply.id);
+      assert.equal(await store.endReply(ending(begun, { content: "Too late." })), false);
+      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), ended);
+    });
+
+    test("a late end of an earlier reply leaves the running one alone", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const earlier = await converse(store, owner, id);
+      const { reply } = await begin(store, owner, id);
+      assert.equal(await store.endReply(ending(earlier)), false);
+      assert.equal((await store.getConversation(owner, id))?.replyId, reply.id);
+    });
+
+    test("a reply is ended only by its owner, in its conversation", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const other = await newConversation(store, owner);
+      const begun = await begin(store, owner, id);
+      assert.equal(await store.endReply(ending(begun, { owner: newOwner() })), false);
+      assert.equal(await store.endReply(ending(begun, { conversationId: other.id })), false);
+      assert.equal(await store.endReply(ending(begun, { id: begun.question.id })), false);
+      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      assert.equal((await store.getConversation(owner, id))?.replyId, begun.reply.id);
+    });
+
+    test("a reply whose lease still runs is not ended as abandoned", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
+      const end = ending(begun, failure);
+      assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 100 }), false);
+      assert.equal((await store.getConversation(owner, id))?.replyId, begun.reply.id);
+      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 101 }), true);
+      assert.equal((await store.getConversation(owner, id))?.replyId, null);
+    });
+
+    test("a save renews the lease, so that the reply is not ended as abandoned", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
+      const lease = { ...begun.lease, until: start + 200 };
+      await store.saveReply({ owner, id: begun.reply.id, lease });
+      assert.equal(await store.endReply({ ...ending(begun), leaseExpiredBefore: start + 200 }), false);
+    });
+
+    test("a wish to cancel reaches the holder with its next save", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const { reply, lease } = await begin(store, owner, id);
+      await store.requestCancel(owner, reply.id);
+      const save = { owner, id: reply.id, content: "Be", lease };
+      assert.equal(await store.saveReply(save), "cancel_requested");
+      assert.equal((await store.getMessage(owner, id, reply.id))?.content, "Be");
+      assert.equal((await store.getMessage(owner, id, reply.id))?.status, "in_progress");
+    });
+
+    test("a wish to cancel by another owner, or of another message, changes nothing", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const ended = await converse(store, owner, id);
+      const { question, reply, lease } = await begin(store, owner, id);
+      await store.requestCancel(newOwner(), reply.id);
+      for (const message of [question, ended.reply]) await store.requestCancel(owner, message.id);
+      await store.requestCancel(owner, "msg_none");
+      assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
+      assert.equal((await store.getMessage(owner, id, ended.reply.id))?.status, "completed");
+    });
+
+    test("abandoned replies are those in progress whose lease ran out, of other holders", async () => {
+      const owner = newOwner();
+      const holder = randomUUID();
+      const replies: string[] = [];
+      const fields: ExchangeFields[] = [
+        { holder: "other", leaseUntil: start + 99 },
+        { holder: "other", leaseUntil: start + 100 },
+        { holder, leaseUntil: start + 99 },
+        { holder: "other", leaseUntil: start + 99 },
+      ];
+      const begun: BeginReply[] = [];
+      for (const each of fields) {
+        const { id } = await newConversation(store, owner);
+        const one = await begin(store, owner, id, each);
+        begun.push(one);
+        replies.push(one.reply.id);
+      }
+      const last = begun[3];
+      assert.ok(last);
+      await store.endReply(ending(last));
+      const found = await store.findAbandonedReplies(start + 100, holder);
+      const ours = found.filter((each) => each.owner === owner);
+      const conversationId = begun[0]?.reply.conversationId;
+      assert.deepEqual(ours, [{ owner, conversationId, id: replies[0] }]);
+    });
+  });
+}
