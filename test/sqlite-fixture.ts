@@ -1,0 +1,106 @@
+/**
+ * SQLite files for tests, and other processes that use them.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { migrationsFrom, schemaVersion } from "../adapters/sql-schema.ts";
+import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
+import { openSqliteFile } from "../adapters/sqlite-file.ts";
+import type { ConversationRecord } from "../core/store.ts";
+
+/** When the records of these tests were made. */
+export const start = Date.UTC(2030, 0, 1);
+
+/** A conversation of Alice's. */
+export const conversation: ConversationRecord = {
+  id: "conv_1",
+  owner: "alice",
+  twinId: "ada",
+  title: null,
+  replyId: null,
+  messageCount: 0,
+  lastMessageAt: null,
+  createdAt: start,
+  updatedAt: start,
+};
+
+/** The folder that other processes run in. */
+export const project = fileURLToPath(new URL("..", import.meta.url));
+
+/** A folder for a test file's databases. */
+export interface Folder {
+  readonly path: string;
+  /** The path of a file that is not there yet. */
+  newPath(): string;
+  remove(): Promise<void>;
+}
+
+export async function makeFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), "twins-sqlite-"));
+  let files = 0;
+  return {
+    path,
+    newPath() {
+      files++;
+      return join(path, `${files}.db`);
+    },
+    remove: () => rm(path, { recursive: true }),
+  };
+}
+
+/** Opens a store's file as `openSqlite` does, and gives its connection. */
+export async function openConnection(path: string): Promise<SqliteConnection> {
+  return openSqliteFile(path, {
+    synchronous: "FULL",
+    applicationId: 1,
+    version: schemaVersion,
+    migrationsFrom: (version) => migrationsFrom(version, { text: "TEXT" }),
+  });
+}
+
+/**
+ * The command line of another process that runs `code`, in which `openSqlite`, `createMemoryLimiter`, `path`,
+ * `conversation(number)` and `say(line)` are at hand.
+ */
+export function commandLine(path: string, code: string): [program: string, parameters: string[]] {
+  const script = `
+    import { writeSync } from "node:fs";
+    import { openSqlite } from "./adapters/sqlite.ts";
+    import { createMemoryLimiter } from "./core/limit.ts";
+    const path = ${JSON.stringify(path)};
+    const conversation = (n) => ({ ...${JSON.stringify(conversation)}, id: "conv_" + n });
+    const say = (line) => writeSync(1, line + "\\n");
+    ${code}`;
+  return [process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script]];
+}
+
+/** Starts such a process. */
+export function startProcess(path: string, code: string): ChildProcess {
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  return spawn(...commandLine(path, code), { cwd: project, stdio: [...stdio] });
+}
+
+/** Runs such a process to its end and returns what it said. */
+export function runProcess(path: string, code: string): string {
+  return spawnSync(...commandLine(path, code), { cwd: project, encoding: "utf8" }).stdout;
+}
+
+/** Reads a process' lines until one equals `line`, then ends the process as `kill -9` does. */
+export async function killAfter(child: ChildProcess, line: string): Promise<void> {
+  assert.ok(child.stdout);
+  const exited = once(child, "exit");
+  for await (const read of createInterface({ input: child.stdout })) {
+    if (read === line) break;
+  }
+  child.kill("SIGKILL");
+  await exited;
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createSqlStore } from "../adapters/sql.ts";
+import { connect, type SqliteConnection } from "../adapters/sqlite-connection.ts";
+import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
+import type { Store } from "../core/store.ts";
+import { type Folder, makeFolder, openConnection } from "./sqlite-fixture.ts";
+import { begin, claim, conversation, day, ending, exchange, key, newOwner, start } from "./store-records.ts";
+
+let folder: Folder;
+before(async () => {
+  folder = await makeFolder();
+});
+after(() => folder.remove());
+
+describe("the store's queries in SQLite", () => {
+  test("no query walks a table or sorts, and each index has its query", async () => {
+    const path = folder.newPath();
+    const connection = await openConnection(path);
+    const texts = new Set<string>();
+    const spied: SqliteConnection = {
+      ...connection,
+      all: (sql, params) => note(sql) ?? connection.all(sql, params),
+      run: (sql, params) => note(sql) ?? connection.run(sql, params),
+    };
+    function note(sql: string): undefined {
+      if (/^\s*(SELECT|WITH|UPDATE|DELETE|INSERT)/.test(sql) && !/sqlite_schema/.test(sql)) texts.add(sql);
+    }
+    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    await callEverything(store);
+    await store.close();
+    const explaining = await connect(path);
+    assert.ok(texts.size >= 25, `only ${texts.size} statements were seen`);
+    let plans = "";
+    for (const sql of texts) {
+      const plan = explaining.all(`EXPLAIN QUERY PLAN ${sql}`, []).map((row) => String(row.detail));
+      plans += plan.join("\n");
+      // A history's few replies, already found, are walked and sorted; a sign of life is a row of its own;
+      // whoever deletes a conversation deletes all of its messages.
+      const few = /WITH replies/.test(sql) ? /SCAN (CONSTANT|replies)|TEMP B-TREE/ : /SCAN CONSTANT/;
+      const whole = /SCAN|TEMP B-TREE|messages_in_order \(owner=\? AND conversation_id=\?\)/;
+      const walks = plan.filter((step) => whole.test(step) && !few.test(step));
+      if (!/^DELETE FROM messages/.test(sql)) assert.deepEqual(walks, [], sql);
+    }
+    const indexes = explaining.all(
+      "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
+      [],
+    );
+    for (const { name } of indexes)
+      assert.match(plans, new RegExp(` ${name} `), "an index that no query uses");
+    explaining.close();
+  });
+});
+
+/** Calls every method of a store, on records that are there. */
+async function callEverything(store: Store): Promise<void> {
+  const owner = newOwner();
+  const slice = { offset: 0, limit: 20 };
+  const laptop = key(owner);
+  await store.createKey(laptop, 50);
+  await store.listKeys(owner, slice);
+  await store.revokeKey(owner, laptop.id, start);
+  await store.findKey(laptop.hash);
+  await store.touchKey(owner, laptop.id, start);
+  const made = claim(owner);
+  const { id, twinId } = conversation(owner);
+  await store.createConversation(conversation(owner, { id }), made);
+  await store.listConversations(owner, slice);
+  await store.listConversations(owner, { ...slice, twinId });
+  await store.renameConversation(owner, id, "t", start);
+  const begun = await begin(store, owner, id);
+  const { question, reply, lease } = begun;
+  await store.beginReply(exchange(owner, id));
+  await store.saveReply({ owner, id: reply.id, content: "B", lease });
+  await store.requestCancel(owner, reply.id);
+  await store.findAbandonedReplies(start + day, "there");
+  await store.endReply(ending(begun, { leaseExpiredBefore: start }));
+  await store.endReply(ending(begun));
+  await store.getMessage(owner, id, question.id);
+  for (const order of ["asc", "desc"] as const) {
+    await store.listMessages(owner, id, { ...slice, order, after: question.id });
+  }
+  await store.readHistory(owner, id, 25);
+  await store.findClaim(owner, made.path, made.key, start);
+  await store.sweepClaims(start);
+  await store.ping();
+  await store.deleteConversation(owner, id);
+}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { createSqlStore } from "../adapters/sql.ts";
+import { openSqlite } from "../adapters/sqlite.ts";
+import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
+import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
+import { StoreUnavailable } from "../core/store.ts";
+import {
+  commandLine,
+  conversation,
+  type Folder,
+  killAfter,
+  makeFolder,
+  openConnection,
+  project,
+  startProcess,
+} from "./sqlite-fixture.ts";
+
+let folder: Folder;
+before(async () => {
+  folder = await makeFolder();
+});
+after(() => folder.remove());
+
+describe("a store in SQLite", () => {
+  test("what was acknowledged survives kill -9", async () => {
+    const path = folder.newPath();
+    const child = startProcess(
+      path,
+      `const { store } = await openSqlite(path);
+      for (let n = 0; n < 1000; n++) {
+        await store.createConversation(conversation(n));
+        say("stored " + n);
+      }`,
+    );
+    await killAfter(child, "stored 20");
+    const sqlite = await openSqlite(path);
+    const { total } = await sqlite.store.listConversations("alice", { offset: 0, limit: 1 });
+    assert.ok(total >= 21, `${total} are left`);
+    assert.deepEqual(await sqlite.store.getConversation("alice", "conv_20"), {
+      ...conversation,
+      id: "conv_20",
+    });
+    await sqlite.close();
+  });
+
+  test("the disk has each write before it is acknowledged, and writes of one turn share a sync", async (t) => {
+    if (spawnSync("strace", ["-V"]).error) return t.skip("strace is not installed");
+    const path = folder.newPath();
+    const output = `${path}.trace`;
+    const code = `const { store } = await openSqlite(path);
+      say("open");
+      for (let n = 0; n < 5; n++) {
+        await store.createConversation(conversation(n));
+        say("stored");
+      }
+      await Promise.all(Array.from({ length: 100 }, (_, n) => store.createConversation(conversation(100 + n))));
+      say("stored all");`;
+    const trace = ["-f", "-e", "trace=fsync,fdatasync,write", "-o", output];
+    const [program, parameters] = commandLine(path, code);
+    const traced = spawnSync("strace", [...trace, program, ...parameters], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    if (/ptrace|not permitted/i.test(traced.stderr)) return t.skip(`strace cannot trace: ${traced.stderr}`);
+    const events: string[] = [];
+    for (const line of (await readFile(output, "utf8")).split("\n")) {
+      if (/\b(fsync|fdatasync)\(\d+\) += 0/.test(line)) events.push("sync");
+      const said = /write\(1, "([^"\\]+)/.exec(line)?.[1];
+      if (said) events.push(said);
+    }
+    const writes = events.slice(events.indexOf("open") + 1, events.indexOf("stored all") + 1).join(" ");
+    assert.match(writes, /^((sync ){1,3}stored ){5}(sync ){1,3}stored all$/);
+  });
+
+  test("writes of one turn are one transaction, and reads see them only once it is committed", async () => {
+    const connection = await openConnection(folder.newPath());
+    const said: string[] = [];
+    const spied: SqliteConnection = {
+      ...connection,
+      run(sql, params) {
+        if (/^(BEGIN|COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
+        return connection.run(sql, params);
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    const writes = [1, 2, 3].map((n) => store.createConversation({ ...conversation, id: `conv_${n}` }));
+    assert.equal((await store.listConversations("alice", { offset: 0, limit: 5 })).total, 0);
+    await Promise.all(writes);
+    assert.deepEqual(said, ["BEGIN ", "INSERT", "INSERT", "INSERT", "COMMIT"]);
+    await store.close();
+  });
+
+  test("a write that breaks a rule of the database is rejected alone, not with its turn", async () => {
+    const { store, close } = await openSqlite(folder.newPath());
+    const others = ["conv_1", "conv_1", "conv_2"].map((id) =>
+      store.createConversation({ ...conversation, id }),
+    );
+    const outcomes = await Promise.allSettled(others);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
+    assert.deepEqual([listing.total, listing.items.length], [2, 2]);
+    await close();
+  });
+
+  test("a full disk rejects the whole turn as unavailable, and the store goes on when there is room", async () => {
+    const connection = await openConnection(folder.newPath());
+    const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+    await store.createConversation(conversation);
+    connection.exec("PRAGMA max_page_count = 40");
+    const title = "long ".repeat(50_000);
+    const turn = [2, 3].map((n) => store.createConversation({ ...conversation, id: `conv_${n}`, title }));
+    for (const outcome of await Promise.allSettled(turn)) {
+      assert.equal(outcome.status, "rejected");
+      assert.ok(outcome.reason instanceof StoreUnavailable);
+    }
+    const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
+    assert.deepEqual([listing.total, listing.items.length], [1, 1]);
+    connection.exec("PRAGMA max_page_count = 100000");
+    await store.createConversation({ ...conversation, id: "conv_4", title });
+    assert.equal((await store.getConversation("alice", "conv_4"))?.title, title);
+    await store.close();
+  });
+
+  test("a commit that fails rejects its turn as unavailable, and the next one goes through", async () => {
+    const connection = await openConnection(folder.newPath());
+    let failing = true;
+    const faulty: SqliteConnection = {
+      ...connection,
+      run(sql, params) {
+        if (sql !== "COMMIT" || !failing) return connection.run(sql, params);
+        throw Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(faulty), { exclusive: true });
+    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    failing = false;
+    assert.equal(await store.getConversation("alice", "conv_1"), undefined);
+    await store.createConversation(conversation);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await store.close();
+  });
+
+  test("closing stores what was begun; later calls are refused as unavailable", async () => {
+    const path = folder.newPath();
+    const sqlite = await openSqlite(path);
+    const begun = sqlite.store.createConversation(conversation);
+    await sqlite.close();
+    await begun;
+    await assert.rejects(sqlite.store.getConversation("alice", "conv_1"), StoreUnavailable);
+    await assert.rejects(sqlite.store.createConversation(conversation), StoreUnavailable);
+    await sqlite.close();
+    const again = await openSqlite(path);
+    assert.deepEqual(await again.store.getConversation("alice", "conv_1"), conversation);
+    await again.close();
+  });
+});
