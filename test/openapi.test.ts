@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { errorCodes } from "../core/errors.ts";
+import { routes } from "../core/routes.ts";
+import type { OpenApiDocument, Operation } from "./conformance.ts";
+import { openFixture, transports } from "./harness.ts";
+
+/** Method, path, credential, success: everything that the document may hold, and no more. */
+const table = [
+  ["get", "/api/v1/twins", "key", 200],
+  ["get", "/api/v1/twins/{id}", "key", 200],
+  ["post", "/api/v1/conversations", "key", 201],
+  ["get", "/api/v1/conversations", "key", 200],
+  ["get", "/api/v1/conversations/{id}", "key", 200],
+  ["patch", "/api/v1/conversations/{id}", "key", 200],
+  ["delete", "/api/v1/conversations/{id}", "key", 204],
+  ["get", "/api/v1/conversations/{id}/messages", "key", 200],
+  ["post", "/api/v1/conversations/{id}/messages", "key", 200],
+  ["post", "/api/v1/conversations/{id}/messages/stream", "key", 200],
+  ["get", "/api/v1/conversations/{id}/messages/{messageId}", "key", 200],
+  ["get", "/api/v1/conversations/{id}/messages/{messageId}/stream", "key", 200],
+  ["post", "/api/v1/conversations/{id}/messages/{messageId}/cancel", "key", 200],
+  ["post", "/api/v1/auth/api-keys", "token", 201],
+  ["get", "/api/v1/auth/api-keys", "token", 200],
+  ["delete", "/api/v1/auth/api-keys/{id}", "token", 204],
+  ["get", "/api/v1/usage", "key", 200],
+  ["get", "/api/v1/openapi.json", "none", 200],
+  ["get", "/healthz", "none", 200],
+  ["get", "/readyz", "none", 200],
+] as const;
+
+const securityOf = {
+  key: [{ apiKey: [] }, { apiKeyHeader: [] }],
+  token: [{ token: [] }],
+  none: [],
+};
+
+for (const transport of transports) {
+  describe(`the OpenAPI document, ${transport.name}`, () => {
+    async function read(basePath = ""): Promise<OpenApiDocument> {
+      await using fixture = await openFixture(transport, { basePath });
+      const response = await fixture.send(`${basePath}/api/v1/openapi.json`);
+      assert.equal(response.status, 200);
+      return (await response.json()) as OpenApiDocument;
+    }
+
+    test("it has each endpoint, with its credential and its success, and no other", async () => {
+      const document = await read();
+      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => {
+          const success = Object.keys(operation.responses).filter((status) => status < "300");
+          return [method, path, JSON.stringify(operation.security), success.join()];
+        }),
+      );
+      const expected = table.map(([method, path, credential, status]) => [
+        method,
+        path,
+        JSON.stringify(securityOf[credential]),
+        String(status),
+      ]);
+      assert.deepEqual(operations.sort(), expected.sort());
+    });
+
+    test("it names where it is served", async () => {
+      assert.deepEqual((await read()).servers, [{ url: "/" }]);
+      assert.deepEqual((await read("/chat")).servers, [{ url: "/chat" }]);
+    });
+
+    test("all its references lead somewhere, and all its schemas are schemas", async () => {
+      const document = await read();
+      assert.match(document.openapi, /^3\.1\.\d$/);
+      const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
+      assert.ok(references.length > 20);
+      for (const reference of new Set(references)) {
+        const name = /"#\/components\/schemas\/(\w+)"$/.exec(reference)?.[1];
+        assert.ok(name && name in document.components.schemas, reference);
+      }
+      const ajv = new Ajv2020({ strict: false });
+      ajv.addFormat("date-time", true).addFormat("text", true);
+      ajv.addSchema({ ...document, $id: "api" });
+      for (const name of Object.keys(document.components.schemas)) {
+        assert.equal(typeof ajv.compile({ $ref: `api#/components/schemas/${name}` }), "function");
+      }
+    });
+
+    test("each operation has a name of its own, its path's parameters, and the errors it can end with", async () => {
+      const document = await read();
+      const names = new Set<string>();
+      for (const [path, methods] of Object.entries(document.paths)) {
+        for (const operation of Object.values(methods)) {
+          names.add(operation.operationId);
+          assert.deepEqual(parametersIn(operation, "path"), path.match(/(?<=\{)\w+(?=\})/g) ?? []);
+          const statuses = Object.keys(operation.responses);
+          const expected = ["400", "414", "431", "500"];
+          if (operation.security.length > 0) expected.push("401", "503");
+          if (operation.requestBody) expected.push("413", "415");
+          for (const status of expected) {
+            assert.ok(statuses.includes(status), `${operation.operationId} ${status}`);
+          }
+        }
+      }
+      assert.equal(names.size, routes.length);
+    });
+
+    test("lists have their query parameters, sends their Idempotency-Key", async () => {
+      const { paths } = await read();
+      const messages = paths["/api/v1/conversations/{id}/messages"];
+      assert.deepEqual(parametersIn(messages?.get, "query"), ["page", "limit", "order", "after"]);
+      assert.deepEqual(parametersIn(messages?.post, "header"), ["Idempotency-Key"]);
+      assert.deepEqual(parametersIn(paths["/api/v1/conversations"]?.get, "query"), [
+        "page",
+        "limit",
+        "twinId",
+      ]);
+      const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
+      assert.deepEqual(parametersIn(stream, "query"), ["after"]);
+      assert.deepEqual(parametersIn(stream, "header"), ["Last-Event-ID"]);
+    });
+
+    test("no error code is left out", async () => {
+      const text = JSON.stringify((await read()).paths);
+      const general = new Set(["not_found", "method_not_allowed"]); // of no endpoint
+      for (const code of errorCodes) if (!general.has(code)) assert.match(text, new RegExp(`\\b${code}\\b`));
+    });
+  });
+}
+
+function parametersIn(operation: Operation | undefined, place: string): string[] {
+  return (operation?.parameters ?? []).filter((each) => each.in === place).map(({ name }) => name);
+}
