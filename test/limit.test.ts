@@ -4,14 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
-import { createFallbackLimiter } from "../core/fallback-limiter.ts";
 import {
   type Bucket,
   type BucketStore,
   createMemoryLimiter,
   debtAt,
   type RateDecision,
-  type RateLimiter,
   refillInterval,
   remainingTokens,
   secondsToNextToken,
@@ -49,12 +47,6 @@ for (const cached of [10_000, 1]) {
     };
   });
 }
-
-limiterContract("fallback over memory", async () => {
-  const clock = createManualClock();
-  const limiter = createFallbackLimiter({ shared: createMemoryLimiter({ clock }), clock });
-  return { limiter, clock, dispose: async () => limiter.close() };
-});
 
 describe("bucket arithmetic", () => {
   test("one token refills each 18 seconds of 200 an hour, each 7.2 seconds of 500", () => {
@@ -235,81 +227,5 @@ describe("a memory limiter over a bucket store", () => {
     await buckets.answer("run");
     assert.equal(taken.state, "resolved");
     assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
-  });
-});
-
-describe("a fallback limiter", () => {
-  /** A shared limiter that can be down. */
-  function open({ down = false } = {}) {
-    const clock = createManualClock();
-    const memory = createMemoryLimiter({ clock });
-    const state = { down };
-    const unlessDown = (method: "take" | "peek"): RateLimiter["take"] => {
-      return async (id, each) => {
-        if (state.down) throw new Error("connection refused");
-        return memory[method](id, each);
-      };
-    };
-    const shared = { take: unlessDown("take"), peek: unlessDown("peek") };
-    const logged: string[] = [];
-    const limiter = createFallbackLimiter({ shared, clock, log: (level) => void logged.push(level) });
-    const told = () => logged.filter((level) => level !== "debug");
-    return { clock, state, memory, limiter, told };
-  }
-
-  test("it limits with a full bucket of its own while the shared limiter is down", async () => {
-    const { state, limiter } = open();
-    for (let n = 0; n < 200; n++) await limiter.take("a", policy);
-    assert.equal((await limiter.take("a", policy)).allowed, false);
-    state.down = true;
-    for (let n = 0; n < 200; n++) assert.equal((await limiter.take("a", policy)).allowed, true);
-    assert.equal((await limiter.take("a", policy)).allowed, false);
-    assert.equal((await limiter.peek("a", policy)).allowed, false);
-    limiter.close();
-  });
-
-  test("it tells of an outage once and of its end once", async () => {
-    const { clock, state, limiter, told } = open();
-    state.down = true;
-    await Promise.all(Array.from({ length: 10 }, () => limiter.take("a", policy)));
-    await clock.advance(60_000);
-    assert.deepEqual(told(), ["warn"]);
-    state.down = false;
-    await clock.advance(60_000);
-    assert.deepEqual(told(), ["warn", "info"]);
-    state.down = true;
-    await limiter.peek("a", policy);
-    assert.deepEqual(told(), ["warn", "info", "warn"]);
-    limiter.close();
-  });
-
-  test("it is back with the shared limiter within five seconds of its recovery", async () => {
-    const { clock, state, memory, limiter } = open();
-    state.down = true;
-    await limiter.take("a", policy);
-    await clock.advance(123_456);
-    state.down = false;
-    await clock.advance(5000);
-    await limiter.take("a", policy);
-    assert.equal((await memory.peek("a", policy)).debt, interval);
-  });
-
-  test("it starts while the shared limiter is down", async () => {
-    const { clock, state, memory, limiter, told } = open({ down: true });
-    assert.equal((await limiter.take("a", policy)).allowed, true);
-    state.down = false;
-    await clock.advance(5000);
-    await limiter.take("a", policy);
-    assert.equal((await memory.peek("a", policy)).debt, interval);
-    assert.deepEqual(told(), ["warn", "info"]);
-  });
-
-  test("closed, it no longer looks whether the shared limiter is back", async () => {
-    const { clock, state, limiter } = open();
-    state.down = true;
-    await limiter.take("a", policy);
-    assert.equal(clock.pending, 1);
-    limiter.close();
-    assert.equal(clock.pending, 0);
   });
 });
