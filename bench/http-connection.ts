@@ -37,6 +37,14 @@ export class HttpConnection {
     this.#socket.on("close", () => this.#fail(new Error("The server closed the connection.")));
   }
 
+  /** Resolves once the connection stands. */
+  connected(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#socket.once("connect", resolve);
+      this.#socket.once("error", reject);
+    });
+  }
+
   send(request: string, sink: AnswerSink): void {
     this.#sink = sink;
     this.#socket.write(request);

@@ -120,18 +120,19 @@ function loaded(name: string): Loaded {
 
 const deltaMark = Buffer.from('"delta"');
 
-/** Asks again and again on a number of connections; every answer is checked. */
-function repeat(name: string, connections: number, seconds: number): Promise<RepeatReport> {
+/** Asks again and again on a number of connections, which stand before time counts; every answer is checked. */
+async function repeat(name: string, count: number, seconds: number): Promise<RepeatReport> {
   const { target, requests, check } = loaded(name);
+  const connections = Array.from({ length: count }, () => new HttpConnection(target.port));
+  await Promise.all(connections.map((connection) => connection.connected()));
   const firsts: number[] = [];
   const totals: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
-  let open = connections;
+  let open = count;
 
   return new Promise((resolve, reject) => {
-    function runConnection(): void {
-      const connection = new HttpConnection(target.port);
+    function run(connection: HttpConnection): void {
       let body = Buffer.allocUnsafe(65_536);
       let length = 0;
       let sentAt = 0;
@@ -175,7 +176,7 @@ function repeat(name: string, connections: number, seconds: number): Promise<Rep
         totalP99: percentile(totals, 0.99),
       };
     }
-    for (let index = 0; index < connections; index++) runConnection();
+    for (const connection of connections) run(connection);
   });
 }
 
