@@ -51,7 +51,7 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
-      const postgres = await openPostgres(database.url);
+      const postgres = await openPostgres(database.url, { log });
       const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
       return {
         store: postgres.store,

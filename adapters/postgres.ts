@@ -4,16 +4,18 @@
  * @module
  */
 
-import type { Sql, TransactionSql } from "postgres";
-import type { RateDecision, RateLimiter, RatePolicy } from "../core/limit.ts";
-import { refillInterval, windowSeconds } from "../core/limit.ts";
-import { type Store, StoreUnavailable } from "../core/store.ts";
+import type { Pool, PoolClient, PoolConfig } from "pg";
+import { type RateDecision, type RateLimiter, refillInterval, windowSeconds } from "../core/limit.ts";
+import { type Log, noLog } from "../core/log.ts";
+import type { Store } from "../core/store.ts";
+import { createPostgresDriver, prepared, toStoreError } from "./postgres-driver.ts";
+import { openSignals } from "./postgres-signals.ts";
 import { createSqlStore } from "./sql.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 import { migrationsFrom, schemaVersion } from "./sql-schema.ts";
 
 /** What {@link openPostgres} opens. */
 export interface Postgres {
+  /** Its signals reach all processes on this database. */
   readonly store: Store;
   /** One budget for all processes on this database, on the database's clock. */
   readonly limiter: RateLimiter;
@@ -23,8 +25,10 @@ export interface Postgres {
 
 /** Options of {@link openPostgres}. */
 export interface PostgresOptions {
-  /** The most connections that this process holds. Default 10. */
+  /** The most connections that this process holds, beside the one that it listens on. Default 10. */
   readonly maxConnections?: number;
+  /** Default: silence. */
+  readonly log?: Log;
 }
 
 /**
@@ -32,128 +36,77 @@ export interface PostgresOptions {
  * error of one line if the database cannot be reached or was made by a newer version.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
-  const sql = await connect(url, options);
+  const { maxConnections = 10, log = noLog } = options;
+  const { default: pg } = await importPg();
+  const config: PoolConfig = {
+    connectionString: url,
+    application_name: "twin-service",
+    connectionTimeoutMillis: 2000, // for a connection of the pool that is free, too
+    statement_timeout: 5000,
+    idle_in_transaction_session_timeout: 10_000, // a process that hangs must not hold locks
+    query_timeout: 7000, // for a server that does not even say that a statement took too long
+    keepAlive: true,
+    pipeline: true,
+  };
+  const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
+  survive(pool, log);
   try {
-    await migrate(sql);
+    await migrate(pool);
   } catch (error) {
-    await sql.end({ timeout: 0 });
-    throw new Error(`The PostgreSQL database cannot be used: ${(error as Error).message}`, { cause: error });
+    await pool.end();
+    throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
-  const store = createSqlStore(createPostgresDriver(sql), { exclusive: false });
-  return { store, limiter: createPostgresLimiter(sql), close: () => store.close() };
+  const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
+  const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
+  async function close(): Promise<void> {
+    await signals.close();
+    await store.close();
+  }
+  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(pool), close };
 }
 
-async function connect(url: string, { maxConnections = 10 }: PostgresOptions): Promise<Sql> {
-  const postgres = await importPostgres();
-  return postgres(url, {
-    max: maxConnections,
-    connect_timeout: 2,
-    // The package's own pauses grow: a database that came back would stay out of reach for seconds.
-    backoff: () => 0.05,
-    connection: { application_name: "twin-service", statement_timeout: 5000 },
-    onnotice: () => {}, // such as "table exists already": of no use to anybody
-  });
+async function importPg() {
+  try {
+    return await import("pg");
+  } catch (error) {
+    throw new Error("PostgreSQL needs the package pg: npm install pg", { cause: error });
+  }
 }
 
-async function importPostgres() {
-  try {
-    return (await import("postgres")).default;
-  } catch (error) {
-    throw new Error("PostgreSQL needs the package postgres: npm install postgres", { cause: error });
-  }
+/** A connection that breaks tells so as an event, which ends the process if nobody hears it. */
+function survive(pool: Pool, log: Log): void {
+  const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
+  pool.on("error", note);
+  pool.on("connect", (client: PoolClient) => client.on("error", note));
+}
+
+/** Where a host has several addresses, the error has no message but those it is made of. */
+function reasonOf(error: unknown): string {
+  const [first = error] = error instanceof AggregateError ? error.errors : [];
+  return first instanceof Error ? first.message : String(first);
 }
 
 /** "twin": the lock that processes starting at once take in turn. */
 const migrationLock = 0x7477696e;
 
-async function migrate(sql: Sql): Promise<void> {
-  await sql.begin(async (transaction) => {
-    await transaction.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`);
-    await transaction.unsafe("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
-    const [row] = await transaction.unsafe("SELECT version FROM schema_version");
-    const steps = migrationsFrom(Number(row?.version ?? 0), { text: 'TEXT COLLATE "C"' });
-    for (const step of steps) await transaction.unsafe(step);
-    await transaction.unsafe(createBuckets);
-    if (steps.length === 0) return;
-    await transaction.unsafe("DELETE FROM schema_version");
-    await transaction.unsafe(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
-  });
-}
-
-/** How often a transaction that lost against another is run again. */
-const maxRetries = 3;
-
-/** A driver over a pool of connections. Each batch is one transaction, its statements sent at once. */
-export function createPostgresDriver(sql: Sql): SqlDriver {
-  async function runBatch(statements: readonly SqlStatement[], retries: number): Promise<BatchOutcome> {
-    try {
-      const rows = await sql.begin((transaction) => runStatements(transaction, statements));
-      return { committed: true, rows };
-    } catch (error) {
-      if (error instanceof Unmet) return { committed: false, failed: error.index };
-      if (retries > 0 && lostAgainstAnother(error)) return runBatch(statements, retries - 1);
-      throw toStoreError(error);
+async function migrate(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);
+    await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
+    const { rows } = await client.query("SELECT version FROM schema_version");
+    const steps = migrationsFrom(Number(rows[0]?.version ?? 0), { text: 'TEXT COLLATE "C"' });
+    for (const step of steps) await client.query(step);
+    await client.query(createBuckets);
+    if (steps.length > 0) {
+      await client.query("DELETE FROM schema_version");
+      await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
     }
+    await client.query("COMMIT");
+  } finally {
+    client.release(true); // with whatever is left of a transaction that failed
   }
-
-  return {
-    async all(text, params) {
-      try {
-        return await query(sql, text, params);
-      } catch (error) {
-        throw toStoreError(error);
-      }
-    },
-    batch: (statements) => runBatch(statements, maxRetries),
-    close: () => sql.end({ timeout: 5 }),
-  };
-}
-
-/** A statement missed its expectation. Thrown to roll the transaction back. */
-class Unmet extends Error {
-  readonly index: number;
-
-  constructor(index: number) {
-    super(`Statement ${index} missed its expectation.`);
-    this.index = index;
-  }
-}
-
-async function runStatements(
-  transaction: TransactionSql,
-  statements: readonly SqlStatement[],
-): Promise<(readonly SqlRow[])[]> {
-  const pending = statements.map(({ sql, params }) => query(transaction, sql, params));
-  const settled = await Promise.allSettled(pending);
-  // In order: what a statement missed comes before what broke because of it.
-  return settled.map((outcome, index) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    const expected = statements[index]?.expect;
-    if (expected !== undefined && outcome.value.count !== expected) throw new Unmet(index);
-    return outcome.value;
-  });
-}
-
-function query(sql: Pick<Sql, "unsafe">, text: string, params: readonly SqlValue[]) {
-  return sql.unsafe<SqlRow[]>(text, [...params], { prepare: true });
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code ?? "");
-}
-
-/** Serialization failure, deadlock. */
-function lostAgainstAnother(error: unknown): boolean {
-  return ["40001", "40P01"].includes(codeOf(error));
-}
-
-/** Connection gone, server stopping or starting, too many connections, statement too slow. */
-const passing =
-  /^(?:08|53|57P0)|^(?:57014|55P03|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|CONNECT_TIMEOUT|CONNECTION_)/;
-
-function toStoreError(error: unknown): unknown {
-  if (!passing.test(codeOf(error)) && !lostAgainstAnother(error)) return error;
-  return new StoreUnavailable("The database cannot be reached now.", { cause: error });
 }
 
 const createBuckets = `CREATE TABLE IF NOT EXISTS buckets (
@@ -180,15 +133,25 @@ const takeToken = `INSERT INTO buckets AS bucket (id, debt, at, allowed) VALUES 
 const peekBucket = `SELECT greatest(0, debt - greatest(0, ${now} - at)) AS debt FROM buckets WHERE id = $1`;
 
 /** Keeps buckets in PostgreSQL. Rejects when the database is out of reach: see `createFallbackLimiter`. */
-export function createPostgresLimiter(sql: Sql): RateLimiter {
+export function createPostgresLimiter(pool: Pool): RateLimiter {
   const window = windowSeconds * 1_000_000;
+
+  async function query(text: string, params: readonly (string | number)[]) {
+    try {
+      const { rows } = await pool.query(prepared(text, params));
+      return rows[0];
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
   return {
     async take(id, policy): Promise<RateDecision> {
-      const [row] = await query(sql, takeToken, [id, refillInterval(policy), window]);
+      const row = await query(takeToken, [id, refillInterval(policy), window]);
       return { allowed: row?.allowed === true, debt: Number(row?.debt) };
     },
-    async peek(id, policy: RatePolicy): Promise<RateDecision> {
-      const [row] = await query(sql, peekBucket, [id]);
+    async peek(id, policy): Promise<RateDecision> {
+      const row = await query(peekBucket, [id]);
       const debt = Number(row?.debt ?? 0);
       return { allowed: debt + refillInterval(policy) <= window, debt };
     },

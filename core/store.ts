@@ -255,10 +255,30 @@ export interface Store {
   /** Forgets claims that expired at or before `at`. */
   sweepClaims(at: number): Promise<void>;
 
+  /** Wakes other processes on the same store. Absent: they look now and then. */
+  readonly signals?: StoreSignals;
+
   /** Resolves if the store can do its work now. */
   ping(): Promise<void>;
   /** Waits for what was begun, then lets go of files and connections. */
   close(): Promise<void>;
+}
+
+/**
+ * What a signal is about. `follow`: a reply has a follower on a process that does not produce it. `text`: more of a
+ * followed reply is stored, or its end. `stop`: a reply is to be cancelled, or was deleted. `revoked`: a key.
+ */
+export type SignalTopic = "follow" | "text" | "stop" | "revoked";
+
+/**
+ * Signals to all processes on a store, the sender included. They save waiting, nothing depends on them: a
+ * signal may get lost, and whoever waits for one also looks at the store now and then.
+ */
+export interface StoreSignals {
+  /** Sends a signal about a reply's id, or a key's hash. Does not wait, never throws. */
+  notify(topic: SignalTopic, subject: string): void;
+  /** Calls back with the subject of each signal on a topic. Returns a function that stops it. */
+  listen(topic: SignalTopic, heard: (subject: string) => void): () => void;
 }
 
 /** The store cannot be reached now; trying again later makes sense. Answered 503 `unavailable`. */

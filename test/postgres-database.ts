@@ -3,35 +3,43 @@
  */
 
 import { randomBytes } from "node:crypto";
-import postgres from "postgres";
+import pg from "pg";
 
 const server = process.env.TEST_DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
 /** Why PostgreSQL cannot be tested here, or false. For `describe(…, { skip })`. */
 export async function skipWithoutPostgres(): Promise<string | false> {
-  const sql = postgres(server, { max: 1, connect_timeout: 2 });
+  const client = new pg.Client({ connectionString: server, connectionTimeoutMillis: 2000 });
   try {
-    await sql`SELECT 1`;
+    await client.connect();
     return false;
   } catch (error) {
     return `no PostgreSQL at ${new URL(server).host}: ${(error as Error).message || (error as { code?: string }).code}`;
   } finally {
-    await sql.end({ timeout: 0 });
+    await client.end();
   }
 }
 
+/** One connection to a database, for what only its administrator does. */
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {}); // tests end connections on purpose
+  await client.connect();
+  return client;
+}
+
 /** A new, empty database, and how to be rid of it. */
-export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createDatabase(on = server): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `twins_test_${randomBytes(6).toString("hex")}`;
-  const sql = postgres(server, { max: 1 });
-  await sql.unsafe(`CREATE DATABASE ${name}`);
-  const url = new URL(server);
+  const client = await connect(on);
+  await client.query(`CREATE DATABASE ${name}`);
+  const url = new URL(on);
   url.pathname = `/${name}`;
   return {
     url: url.href,
     async drop() {
-      await sql.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
-      await sql.end();
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await client.end();
     },
   };
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import postgres from "postgres";
 import { openPostgres } from "../adapters/postgres.ts";
-import { type Store, StoreUnavailable } from "../core/store.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
+import { until } from "./cluster-redis.ts";
+import { limiterContract } from "./limit.contract.ts";
+import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import { storeContract } from "./store.contract.ts";
 
 const skip = await skipWithoutPostgres();
@@ -48,47 +49,124 @@ describe("PostgreSQL", { skip }, () => {
     const fresh = await createDatabase();
     try {
       await (await openPostgres(fresh.url)).close();
-      const sql = postgres(fresh.url, { max: 1 });
-      await sql`UPDATE schema_version SET version = 999`;
-      await sql.end();
+      const admin = await connect(fresh.url);
+      await admin.query("UPDATE schema_version SET version = 999");
+      await admin.end();
       await assert.rejects(openPostgres(fresh.url), /version 999, made by a newer version of this program/);
     } finally {
       await fresh.drop();
     }
   });
 
-  test("one bucket for all who take from it admits exactly its capacity", async () => {
-    const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
-    const policy = { capacity: 200 };
-    const takes = Array.from({ length: 600 }, (_, index) =>
-      databases[index % 2]?.limiter.take("key_many", policy),
-    );
-    const decisions = await Promise.all(takes);
-    assert.equal(decisions.filter((decision) => decision?.allowed).length, 200);
-    await Promise.all(databases.map((database) => database.close()));
+  limiterContract("PostgreSQL", async () => {
+    let databases = await Promise.all([openPostgres(url), openPostgres(url)]);
+    const [first, second] = databases;
+    return {
+      limiter: first.limiter,
+      other: second.limiter,
+      async reopen() {
+        await Promise.all(databases.map((database) => database.close()));
+        databases = await Promise.all([openPostgres(url), openPostgres(url)]);
+        return databases[0].limiter;
+      },
+      async dispose() {
+        await Promise.all(databases.map((database) => database.close()));
+      },
+    };
   });
 
-  test("killed connections are passing failures at most, and the store finds its way back", async () => {
-    const database = await openPostgres(url, { maxConnections: 1 });
-    const admin = postgres(url, { max: 1 });
-    const pids =
-      await admin`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-    for (const { pid } of pids) await admin`SELECT pg_terminate_backend(${pid})`;
-    let failures = 0;
-    for (; failures < 10 && !(await answers(database.store)); failures++);
-    assert.ok(failures < 10, "the store found its way back");
+  test("connections that are killed while they are used are passing failures, and cost nothing for good", async () => {
+    const database = await openPostgres(url, { maxConnections: 4 });
+    const admin = await connect(url);
+    let killing = true;
+    let [stored, failed] = [0, 0];
+
+    async function use(owner: string): Promise<void> {
+      for (let number = 0; killing; number++) {
+        const kept = await passes(() => database.store.createConversation(conversation(owner, number)));
+        if (kept) stored++;
+        else failed++;
+      }
+    }
+    const users = ["a", "b", "c", "d", "e", "f"].map((name) => use(`killed-${name}`));
+    for (let round = 0; round < 30 || (stored < 20 && round < 300); round++) {
+      await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    killing = false;
+    await Promise.all(users);
+
+    assert.ok(failed > 0 && stored > 0, `${stored} stored, ${failed} failed`);
+    const [row] = (await admin.query("SELECT count(*) FROM conversations WHERE owner LIKE 'killed-%'")).rows;
+    assert.ok(Number(row?.count) >= stored, "what was acknowledged is there");
+    await until("the store answers", 5000, () => passes(() => database.store.ping()));
     await admin.end();
     await database.close();
   });
+
+  test("more callers than connections are served in turn", async () => {
+    const database = await openPostgres(url, { maxConnections: 2 });
+    await Promise.all(Array.from({ length: 200 }, () => database.store.ping()));
+    await database.close();
+  });
+
+  test("closing waits for what was begun", async () => {
+    const database = await openPostgres(url, { maxConnections: 1 });
+    const begun = Array.from({ length: 20 }, (_, number) =>
+      database.store.createConversation(conversation("closing", number)),
+    );
+    await database.close();
+    await Promise.all(begun);
+    await assert.rejects(database.store.ping(), StoreUnavailable);
+  });
+
+  test("a signal reaches the other processes, and does again after its connection was lost", async () => {
+    const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
+    const [sender, receiver] = databases.map(({ store }) => store.signals);
+    assert.ok(sender && receiver);
+    const heard: string[] = [];
+    const stop = receiver.listen("revoked", (subject) => heard.push(subject));
+    receiver.listen("text", () => assert.fail("another topic"));
+    const arrives = (subject: string) => () => {
+      sender.notify("revoked", subject);
+      return heard.includes(subject);
+    };
+    await until("the first signal is there", 5000, arrives("first"));
+
+    const admin = await connect(url);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'LISTEN%'`);
+    await admin.end();
+    await until("the second signal is there", 5000, arrives("second"));
+
+    stop();
+    const before = heard.length;
+    sender.notify("revoked", "third");
+    await Promise.all(databases.map((database) => database.close()));
+    assert.equal(heard.length, before);
+  });
 });
 
-/** Whether the store answers; if not, it must say that trying again makes sense. */
-async function answers(store: Store): Promise<boolean> {
+function conversation(owner: string, number: number): ConversationRecord {
+  const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
+  return {
+    id: `conv_${owner}_${number}`,
+    owner,
+    twinId: "echo",
+    ...empty,
+    createdAt: number,
+    updatedAt: number,
+  };
+}
+
+/** Whether it goes well; if not, the error must say that trying again makes sense. */
+async function passes(act: () => Promise<unknown>): Promise<boolean> {
   try {
-    await store.ping();
+    await act();
     return true;
   } catch (error) {
-    assert.ok(error instanceof StoreUnavailable);
+    if (!(error instanceof StoreUnavailable)) throw error;
     return false;
   }
 }

@@ -1,0 +1,115 @@
+/**
+ * Signals between processes over PostgreSQL's LISTEN and NOTIFY.
+ *
+ * @module
+ */
+
+import type { Client, Pool } from "pg";
+import type { Log } from "../core/log.ts";
+import type { StoreSignals } from "../core/store.ts";
+import { prepared } from "./postgres-driver.ts";
+
+/** The one PostgreSQL channel; topic and subject travel in the payload. */
+const channel = "twins";
+
+/** Pause before a connection that broke is replaced, in milliseconds. */
+const reconnectMs = 500;
+
+/** How often the connection is tried: one that died in silence hears nothing and would never say so. */
+const heartbeatMs = 10_000;
+
+/** What signals are made with. */
+export interface SignalsOptions {
+  /** A new connection, not opened yet: listening takes one of its own. */
+  readonly connect: () => Client;
+  /** Where signals are sent from. */
+  readonly pool: Pool;
+  readonly log: Log;
+}
+
+/** Signals that can be closed. */
+export interface Signals extends StoreSignals {
+  /** Sends what was to be sent, and stops listening. */
+  close(): Promise<void>;
+}
+
+/** Begins to listen, and does so again whenever the connection was lost. */
+export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
+  const listeners = new Map<string, Set<(subject: string) => void>>();
+  const sending = new Set<Promise<void>>();
+  let client: Client | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+
+  function hear(payload = ""): void {
+    const [topic = "", subject = ""] = payload.split(" ", 2);
+    for (const heard of [...(listeners.get(topic) ?? [])]) heard(subject);
+  }
+
+  async function listen(): Promise<void> {
+    const listening = connect();
+    client = listening;
+    listening.on("error", () => lose(listening));
+    listening.on("end", () => lose(listening));
+    listening.on("notification", ({ payload }) => hear(payload));
+    try {
+      await listening.connect();
+      await listening.query(`LISTEN ${channel}`);
+      scheduleHeartbeat(listening);
+    } catch (error) {
+      log("debug", "PostgreSQL's notifications cannot be listened to now", { error });
+      lose(listening);
+    }
+  }
+
+  function scheduleHeartbeat(listening: Client): void {
+    if (closed || listening !== client) return;
+    timer = setTimeout(async () => {
+      try {
+        await listening.query("SELECT 1");
+        scheduleHeartbeat(listening);
+      } catch (error) {
+        log("debug", "the connection for notifications is dead", { error });
+        lose(listening);
+      }
+    }, heartbeatMs);
+  }
+
+  function lose(lost: Client): void {
+    if (closed || lost !== client) return;
+    client = undefined;
+    clearTimeout(timer);
+    timer = setTimeout(() => void listen(), reconnectMs);
+    lost.end().catch((error: unknown) => log("debug", "a lost connection did not close", { error }));
+  }
+
+  async function send(topic: string, subject: string): Promise<void> {
+    try {
+      await pool.query(prepared("SELECT pg_notify($1, $2)", [channel, `${topic} ${subject}`]));
+    } catch (error) {
+      log("debug", "a signal was not sent; others look for themselves", { topic, error });
+    }
+  }
+
+  void listen();
+
+  return {
+    notify(topic, subject) {
+      const sent = send(topic, subject).finally(() => sending.delete(sent));
+      sending.add(sent);
+    },
+    listen(topic, heard) {
+      const others = listeners.get(topic) ?? new Set();
+      listeners.set(topic, others.add(heard));
+      return () => {
+        others.delete(heard);
+      };
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await Promise.all(sending);
+      await client?.end();
+    },
+  };
+}
