@@ -83,21 +83,26 @@ function createRequests(target: Target): Requests {
   };
 }
 
-/** How many clients take turns: more than connections, so that no conversation is asked while it is busy. */
-const clientsAtOnce = 320;
+/** How many of each client's conversations take turns: so many that none is asked while it is still busy. */
+const conversationsAtOnce = 20;
 
 function* requestTexts(
   { method, path, clients, turns }: Target,
   body: string | undefined,
 ): Generator<string, undefined> {
-  const [first] = clients;
-  const rounds = path.includes("{id}") ? (first?.conversations.length ?? 0) * turns : requestsPerKey;
-  for (let start = 0; start < clients.length; start += clientsAtOnce) {
-    const some = clients.slice(start, start + clientsAtOnce);
-    for (let round = 0; round < Math.min(rounds, requestsPerKey); round++) {
-      for (const { key, conversations } of some) {
-        const id = conversations[Math.floor(round / turns)] ?? "";
-        yield requestText(method, path.replace("{id}", id), key, body);
+  if (!path.includes("{id}")) {
+    for (let request = 0; request < requestsPerKey; request++) {
+      for (const { key } of clients) yield requestText(method, path, key, body);
+    }
+    return undefined;
+  }
+  const perClient = Math.min(clients[0]?.conversations.length ?? 0, Math.floor(requestsPerKey / turns));
+  for (let start = 0; start < perClient; start += conversationsAtOnce) {
+    for (let turn = 0; turn < turns; turn++) {
+      for (let index = start; index < Math.min(start + conversationsAtOnce, perClient); index++) {
+        for (const { key, conversations } of clients) {
+          yield requestText(method, path.replace("{id}", conversations[index] ?? ""), key, body);
+        }
       }
     }
   }

@@ -19,7 +19,7 @@ const streamPath = "/api/v1/conversations/{id}/messages/stream";
 const stream = { method: "POST", path: "/stream", kind: "stream" } as const;
 
 function service(twin: string, env: Readonly<Record<string, string>> = {}): Contender {
-  const more = { TWIN: twin, KEYS: "640", CONVERSATIONS: "61", ...env };
+  const more = { TWIN: twin, KEYS: "640", CONVERSATIONS: "60", ...env };
   return { ...stream, name: "this service", file: "service.ts", path: streamPath, env: more };
 }
 
