@@ -1,0 +1,96 @@
+/**
+ * Readers that do not read cost a socket's buffer and a number, and not for ever.
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { acceptedId, openChat } from "./chat.ts";
+import { transports } from "./harness.ts";
+import type { Invitation, Measurement } from "./slow-readers.ts";
+
+const [inProcess, overSocket] = transports;
+if (!inProcess || !overSocket) throw new Error("There are not enough transports.");
+
+/** Asks for a stream, and reads its beginning and nothing more. */
+async function openIdleReader(url: string, path: string, key: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {}); // a cut is a reset, and it shows as the socket's end
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: twins\r\nX-API-Key: ${key}\r\n\r\n`);
+  const [head] = (await once(socket, "data")) as [Buffer];
+  assert.match(head.toString(), /^HTTP\/1.1 200 /);
+  socket.pause();
+  return socket;
+}
+
+test("500 readers that take nothing of 16 MB cost less than 128 MB together", async () => {
+  const script = fileURLToPath(new URL("slow-readers.ts", import.meta.url));
+  const server = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["pipe", "pipe", "inherit"] });
+  const sockets: Socket[] = [];
+  try {
+    const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+    const hear = async <Report>() => JSON.parse(String((await lines.next()).value)) as Report;
+    const { url, path, key } = await hear<Invitation>();
+    for (let count = 0; count < 500; count += 50) {
+      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => openIdleReader(url, path, key)))));
+    }
+    server.stdin.write("They are there.\n");
+    const { offeredBytes, grownBytes } = await hear<Measurement>();
+    assert.equal(offeredBytes, 16 * 1024 * 1024);
+    assert.ok(grownBytes < 128 * 1024 * 1024, `grew by ${Math.round(grownBytes / 1024 / 1024)} MB`);
+    assert.ok(sockets.every((socket) => !socket.closed));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.kill();
+    await once(server, "close");
+  }
+});
+
+test("over a socket, a reader that takes nothing for 60 s is cut", async () => {
+  await using chat = await openChat(overSocket, { onDisconnect: "cancel" });
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  const { url } = await chat.fixture.send("/healthz");
+  const path = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
+  const socket = await openIdleReader(new URL(url).origin, path, chat.key);
+  await stream.leave();
+  for (let count = 0; count < 1_000; count++) run.write("sixteen letters ".repeat(1_024));
+  await chat.clock.advance(59_000);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(7_000);
+  await run.aborted; // it was the last follower
+  socket.destroy();
+});
+
+test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
+  await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const run = await chat.engine.next();
+  run.write("never read");
+  await chat.clock.advance(59_000);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(7_000);
+  assert.equal(run.signal.aborted, true);
+  await assert.rejects(response.text());
+});
+
+test("a reader that reads now and then is not cut", async () => {
+  await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
+  const stream = await chat.stream();
+  await acceptedId(stream);
+  const run = await chat.engine.next();
+  for (let minute = 0; minute < 4; minute++) {
+    run.write("word ");
+    await chat.clock.advance(55_000);
+    assert.equal((await stream.next()).data.type, "delta");
+  }
+  assert.equal(run.signal.aborted, false);
+  run.finish();
+  assert.equal((await stream.rest()).at(-1)?.data.type, "complete");
+});

@@ -1,0 +1,105 @@
+/**
+ * A server that offers one reply of 16 MB to whoever follows it, and tells how far its memory grew: one half of
+ * `slow-readers.test.ts`, in a process of its own so that only the server's memory is counted.
+ */
+
+import { serve } from "../adapters/node.ts";
+import { createApiKey } from "../core/api-keys.ts";
+import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../core/mod.ts";
+import { newTwin, startOfTests } from "./harness.ts";
+
+/** What the server says first. */
+export interface Invitation {
+  readonly url: string;
+  readonly key: string;
+  /** The path of the reply's stream. */
+  readonly path: string;
+}
+
+/** What the server says once the reply has ended. */
+export interface Measurement {
+  readonly offeredBytes: number;
+  /** How far the process's memory grew meanwhile, at its highest. */
+  readonly grownBytes: number;
+}
+
+const chunk = "sixteen letters ".repeat(256);
+const chunks = 4 * 1024;
+
+let begin = () => {};
+const readersAreThere = new Promise<void>((resolve) => {
+  begin = resolve;
+});
+process.stdin.once("data", begin);
+process.stdin.on("end", () => process.exit());
+
+const engine: TwinEngine = {
+  async reply(_, { write }) {
+    await readersAreThere;
+    for (let count = 1; count <= chunks; count++) {
+      write(chunk);
+      if (count % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return { finishReason: "stop", usage: null };
+  },
+};
+
+const unlimited = async () => ({ allowed: true, debt: 0 });
+const store = createMemoryStore();
+const service = createService({
+  store,
+  twins: createTwinList([newTwin({ id: "flood", engine: "flood" })]),
+  engines: { flood: engine },
+  limiter: { take: unlimited, peek: unlimited },
+  verifyToken: async () => "alice",
+});
+
+async function storeKey(): Promise<string> {
+  const { key, hash, prefix } = createApiKey();
+  const record = { id: "key_1", owner: "alice", name: "test", scope: "full_access", prefix, hash } as const;
+  const times = { createdAt: startOfTests, expiresAt: null, lastUsedAt: null, revokedAt: null };
+  await store.createKey({ ...record, ...times }, 1);
+  return key;
+}
+
+function post(key: string, path: string, body: unknown): Promise<Response> {
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return service.fetch(new Request(`http://twins.test/api/v1${path}`, init));
+}
+
+/** Begins the reply, and leaves it. Returns the conversation's id. */
+async function beginReply(key: string): Promise<string> {
+  const created = (await (await post(key, "/conversations", { twinId: "flood" })).json()) as {
+    data: { id: string };
+  };
+  const stream = await post(key, `/conversations/${created.data.id}/messages/stream`, {
+    content: "Flood me.",
+  });
+  await stream.body?.cancel();
+  return created.data.id;
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+async function measure(conversationId: string): Promise<Measurement> {
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  while ((await store.getConversation("alice", conversationId))?.replyId !== null) {
+    await turn();
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }
+  return { offeredBytes: chunk.length * chunks, grownBytes: peak - before };
+}
+
+function say(report: Invitation | Measurement): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+const server = await serve(service, { port: 0 });
+const key = await storeKey();
+const conversationId = await beginReply(key);
+const replyId = (await store.getConversation("alice", conversationId))?.replyId;
+say({ url: server.url, key, path: `/api/v1/conversations/${conversationId}/messages/${replyId}/stream` });
+await readersAreThere;
+say(await measure(conversationId));
