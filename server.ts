@@ -85,8 +85,8 @@ async function run(settings: Settings): Promise<void> {
   const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
   exitOnStrayErrors(log);
 
-  const { secret, verifyToken } = await openTokens(settings, log);
   const { store, limiter, close } = await openStorage(settings, log);
+  const { secret, verifyToken } = await openTokens(settings, log);
   const twins = await openTwins(settings, log);
   const service = createService({
     store,

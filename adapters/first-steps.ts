@@ -28,7 +28,7 @@ To talk to a twin, paste this into another terminal, in the same folder:
 
 TOKEN=${token}
 KEY=$(${key} | ${pick("twin_")})
-curl -N ${stream} -H "X-API-Key: $KEY" ${json} -d '{"content":"Hello! What can we talk about?"}'
+curl -sN ${stream} -H "X-API-Key: $KEY" ${json} -d '{"content":"Hello!"}'
 
 `;
 }
