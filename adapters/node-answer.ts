@@ -41,7 +41,7 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
     events.detach();
   } else {
     response.writeHead(status, headers);
-    writer.ready();
+    writer.flush();
   }
 }
 
@@ -63,15 +63,15 @@ class EventWriter {
   readonly ready = (): void => {
     if (this.#scheduled || this.#blocked) return;
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    setImmediate(this.flush);
   };
 
   readonly drained = (): void => {
     this.#blocked = false;
-    this.#flush();
+    this.flush();
   };
 
-  readonly #flush = (): void => {
+  readonly flush = (): void => {
     this.#scheduled = false;
     while (!this.#blocked && !this.#response.destroyed) {
       const text = this.#events.read();
