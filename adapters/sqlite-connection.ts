@@ -29,6 +29,10 @@ interface Database {
 interface Statement {
   all(...params: unknown[]): unknown[];
   run(...params: unknown[]): { changes: number | bigint };
+  columns(): readonly { readonly name: string }[];
+  /** Of `libsql` only: whether the statement returns rows, and having them returned as arrays. */
+  readonly reader?: boolean;
+  raw?(): unknown;
 }
 
 /** A library, and how its statements want their parameters: one by one, or as an array. */
@@ -64,6 +68,8 @@ async function importLibrary(): Promise<Library> {
 
 interface Prepared {
   readonly statement: Statement;
+  /** The columns' names, where rows are arrays. */
+  readonly names: readonly string[] | undefined;
   /** For each `?`, the index of its parameter. */
   readonly order: readonly number[];
 }
@@ -81,7 +87,8 @@ function wrap(database: Database, bind: Library["bind"]): SqliteConnection {
       order.push(Number(number) - 1);
       return "?";
     });
-    const fresh = { statement: database.prepare(positional), order };
+    const statement = database.prepare(positional);
+    const fresh = { statement, names: rowsAsArrays(statement), order };
     prepared.set(sql, fresh);
     return fresh;
   }
@@ -89,8 +96,9 @@ function wrap(database: Database, bind: Library["bind"]): SqliteConnection {
   return {
     exec: (sql) => void database.exec(sql),
     all(sql, params) {
-      const { statement, order } = prepare(sql);
-      return statement.all(...bind(order.map((index) => params[index] ?? null))) as SqlRow[];
+      const { statement, names, order } = prepare(sql);
+      const rows = statement.all(...bind(order.map((index) => params[index] ?? null)));
+      return names ? (rows as SqlValue[][]).map((values) => toRow(names, values)) : (rows as SqlRow[]);
     },
     run(sql, params) {
       const { statement, order } = prepare(sql);
@@ -101,6 +109,22 @@ function wrap(database: Database, bind: Library["bind"]): SqliteConnection {
       database.close();
     },
   };
+}
+
+/**
+ * Has a statement of `libsql` return rows as arrays, and returns their columns' names. Its own objects take more
+ * than twice the time.
+ */
+function rowsAsArrays(statement: Statement): readonly string[] | undefined {
+  if (!statement.reader || !statement.raw) return undefined;
+  statement.raw();
+  return statement.columns().map(({ name }) => name);
+}
+
+function toRow(names: readonly string[], values: readonly SqlValue[]): SqlRow {
+  const row: Record<string, SqlValue> = {};
+  for (const [index, name] of names.entries()) row[name] = values[index] ?? null;
+  return row;
 }
 
 /** What went wrong, as far as somebody can do something about it. */
