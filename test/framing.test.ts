@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { toNodeHandler } from "../adapters/node.ts";
 import type { Pagination, Scope } from "../core/mod.ts";
-import { type Fixture, openFixture, overSocket } from "./harness.ts";
+import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 
 const maxBodyBytes = 256 * 1024;
@@ -256,6 +259,38 @@ function fields(count: number): string[] {
 function chunkOf(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
+
+describe("a server of the host's own", () => {
+  test("that continues by itself is not told to continue again", async () => {
+    const server = createServer(toNodeHandler(fixture.service));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const request = head(create, await credential(), jsonType, `Content-Length: ${body.length}`, expectation);
+    const text = await exchange(`http://127.0.0.1:${port}`, request, body);
+    server.close();
+    assert.deepEqual(
+      parseAnswers(text).map(({ status }) => status),
+      [100, 201],
+    );
+  });
+
+  test("may have cut the path off where it mounted the service", async () => {
+    await using mounted = await openFixture(inProcess, { basePath: "/chat" });
+    const handler = toNodeHandler(mounted.service);
+    const server = createServer((message, response) => {
+      const cut = Object.assign(message, {
+        originalUrl: message.url,
+        url: message.url?.slice("/chat".length),
+      });
+      handler(cut, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const text = await exchange(`http://127.0.0.1:${port}`, head("GET /chat/healthz HTTP/1.1"));
+    server.close();
+    assert.equal(parseAnswers(text)[0]?.status, 200);
+  });
+});
 
 let owners = 0;
 

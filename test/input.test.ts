@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConversationResource, MessageResource, Pagination } from "../core/mod.ts";
+import { settle } from "./clock.ts";
 import { dataOf, errorOf, type Fixture, openFixture, transports } from "./harness.ts";
 
 const maxBodyBytes = 256 * 1024;
+
+/** What `fetch` wants to hear of a body that is a stream, and TypeScript's DOM does not know. */
+const halfDuplex = { duplex: "half" };
 
 for (const transport of transports) {
   describe(`input, ${transport.name}`, () => {
@@ -195,6 +199,24 @@ for (const transport of transports) {
       for (const body of ['{"__proto__":{"twinId":"echo"}}', '{"constructor":{"twinId":"echo"}}']) {
         assert.equal((await post(fixture, key, body)).status, 400, body);
       }
+    });
+
+    test("a body that does not arrive within 30 seconds is given up", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const pending = fixture.clock.pending;
+      const answered = fixture.send("/api/v1/conversations", {
+        method: "POST",
+        headers: { "X-API-Key": key, "Content-Type": "application/json" },
+        body: new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }),
+        ...halfDuplex,
+      });
+      while (fixture.clock.pending === pending) await settle();
+      await fixture.clock.advance(30_000);
+      const response = await answered;
+      assert.equal(response.status, 400);
+      assert.equal((await errorOf(response)).code, "invalid_request");
+      assert.equal(fixture.clock.pending, pending, "no timer is left behind");
     });
 
     test("a body is ignored where none is asked for", async () => {
