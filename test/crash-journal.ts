@@ -1,0 +1,240 @@
+/**
+ * What one owner's clients were told before the server was killed, and whether it is still so afterwards.
+ */
+
+import assert from "node:assert/strict";
+import type { ConversationResource, MessageResource } from "../core/mod.ts";
+import { readEvents } from "./event-reader.ts";
+import { dataOf } from "./harness.ts";
+
+export interface Journal {
+  readonly owner: string;
+  createKey(url: string, token: string): Promise<void>;
+  /** Works as a client until the server dies. */
+  work(url: string): Promise<void>;
+  /** From now on the server may be gone at any time. */
+  stop(): void;
+  /** Holds the restarted server to all that was acknowledged. Rejects if anything is amiss. */
+  verify(url: string): Promise<{ acknowledged: number; interrupted: number }>;
+}
+
+/** A conversation as its client knows it. */
+interface Known {
+  readonly id: string;
+  /** The titles that it may have: the last one acknowledged, and one on its way. */
+  titles: (string | null)[];
+  /** `asked`: the deletion was on its way; nobody knows. */
+  deleted: "no" | "asked" | "yes";
+  /** The messages whose end was told. */
+  readonly ended: MessageResource[];
+  /** The replies that were accepted: how much of their text was received. */
+  readonly accepted: Map<string, string>;
+}
+
+/** A send that may have been on its way, and how to send it again. */
+interface LastSend {
+  readonly path: string;
+  readonly content: string;
+  readonly key: string;
+}
+
+let count = 0;
+
+/** What the model answers: the question tells all of it, so that any part of it can be recognized. */
+export function answerTo(question: string): string {
+  return Array.from({ length: 12 }, (_, index) => `${question}:${index} `).join("");
+}
+
+export function createJournal(owner: string): Journal {
+  const known: Known[] = [];
+  const unanswered = new Set<LastSend>();
+  let secret = "";
+  let stopped = false;
+
+  function call(
+    url: string,
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { "X-API-Key": secret, ...(body && { "Content-Type": "application/json" }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  }
+
+  async function createConversation(url: string): Promise<Known> {
+    const title = `title ${++count}`;
+    const { id } = await dataOf<ConversationResource>(
+      await call(url, "POST", "/conversations", { twinId: "slow", title }),
+    );
+    const conversation: Known = { id, titles: [title], deleted: "no", ended: [], accepted: new Map() };
+    known.push(conversation);
+    return conversation;
+  }
+
+  async function send(url: string, conversation: Known, streamed: boolean): Promise<void> {
+    const path = `/conversations/${conversation.id}/messages`;
+    const sending = { path, content: `q${++count}`, key: `key-${count}` };
+    unanswered.add(sending);
+    const answer = await post(url, sending, streamed);
+    if (streamed) await follow(conversation, answer);
+    else conversation.ended.push(await dataOf<MessageResource>(answer));
+    unanswered.delete(sending);
+  }
+
+  function post(url: string, { path, content, key }: LastSend, streamed = false): Promise<Response> {
+    return call(url, "POST", streamed ? `${path}/stream` : path, { content }, { "Idempotency-Key": key });
+  }
+
+  async function follow(conversation: Known, answer: Response): Promise<void> {
+    const stream = readEvents(answer);
+    let replyId = "";
+    for (;;) {
+      const { data } = await stream.next();
+      if (data.type === "progress") {
+        replyId = String(data.progress.messageId);
+        conversation.accepted.set(replyId, "");
+      } else if (data.type === "delta") {
+        conversation.accepted.set(replyId, conversation.accepted.get(replyId) + data.content);
+      } else if (data.type === "complete") {
+        conversation.ended.push(data.message);
+        return;
+      } else {
+        throw new Error(`A reply failed before the crash: ${data.error.code}`);
+      }
+    }
+  }
+
+  async function rename(url: string, conversation: Known): Promise<void> {
+    const title = `title ${++count}`;
+    conversation.titles.push(title);
+    await dataOf(await call(url, "PATCH", `/conversations/${conversation.id}`, { title }));
+    conversation.titles = [title];
+  }
+
+  async function remove(url: string, conversation: Known): Promise<void> {
+    conversation.deleted = "asked";
+    const { status } = await call(url, "DELETE", `/conversations/${conversation.id}`);
+    assert.equal(status, 204);
+    conversation.deleted = "yes";
+  }
+
+  async function workOn(url: string): Promise<void> {
+    const conversation = await createConversation(url);
+    const rounds = 1 + Math.floor(Math.random() * 3);
+    for (let round = 0; round < rounds; round++) await send(url, conversation, Math.random() < 0.7);
+    if (Math.random() < 0.5) await rename(url, conversation);
+    if (Math.random() < 0.2) await remove(url, conversation);
+  }
+
+  async function listAll(url: string): Promise<ConversationResource[]> {
+    const found: ConversationResource[] = [];
+    for (let page = 1; ; page++) {
+      const list = (await (await call(url, "GET", `/conversations?limit=100&page=${page}`)).json()) as {
+        data: ConversationResource[];
+        pagination: { hasMore: boolean };
+      };
+      found.push(...list.data);
+      if (!list.pagination.hasMore) return found;
+    }
+  }
+
+  function verifyConversation(conversation: Known, found: readonly ConversationResource[]): boolean {
+    const { id, titles, deleted } = conversation;
+    const [record, ...copies] = found.filter((one) => one.id === id);
+    assert.deepEqual(copies, [], `${id} is there more than once`);
+    if (deleted === "yes") assert.equal(record, undefined, `${id} was deleted, and is there`);
+    if (deleted === "no") assert.ok(record, `${id} was acknowledged, and is gone`);
+    if (!record) return false;
+    assert.ok(titles.includes(record.title), `${id} is called ${record.title}, not ${titles}`);
+    assert.equal(record.status, "idle", `${id} is busy after the restart`);
+    return true;
+  }
+
+  async function verifyMessages(url: string, { id, ended, accepted }: Known): Promise<number> {
+    const messages = await dataOf<MessageResource[]>(
+      await call(url, "GET", `/conversations/${id}/messages?limit=100`),
+    );
+    for (const message of ended) {
+      assert.deepEqual(
+        messages.filter((one) => one.id === message.id),
+        [message],
+        `${message.id} is not there once as it was acknowledged`,
+      );
+    }
+    for (const [replyId, text] of accepted) {
+      const content = messages.find((one) => one.id === replyId)?.content;
+      assert.ok(content !== undefined, `${replyId} was accepted, and is gone`);
+      assert.ok(content.startsWith(text) || text.startsWith(content), `${replyId} has another text`);
+    }
+    const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+    assert.equal(new Set(questions).size, questions.length, "a question was stored twice");
+    return messages.filter((message) => verifyReply(message, messages)).length;
+  }
+
+  /** Whether a message is a reply that the crash cut off. */
+  function verifyReply(message: MessageResource, messages: readonly MessageResource[]): boolean {
+    if (message.role === "user") return false;
+    const question = messages.find(({ id }) => id === message.inReplyTo);
+    const whole = answerTo(question?.content ?? "");
+    if (message.status === "completed") assert.equal(message.content, whole);
+    else assert.deepEqual([message.status, message.error?.code], ["failed", "interrupted"]);
+    assert.ok(whole.startsWith(message.content), `${message.id} is not the beginning of its answer`);
+    return message.status === "failed";
+  }
+
+  /** Sends again what nobody answered: with its key, it is there once. */
+  async function retry(url: string, sending: LastSend): Promise<void> {
+    const answer = await post(url, sending);
+    const replayed = answer.headers.get("idempotency-replayed") === "true";
+    if (answer.status === 200) assert.equal((await dataOf<MessageResource>(answer)).status, "completed");
+    else
+      assert.ok(
+        answer.status === 404 || (answer.status === 503 && replayed),
+        `a retry was answered ${answer.status}`,
+      );
+    const messages = await call(url, "GET", `${sending.path}?limit=100`);
+    if (messages.status === 404) return;
+    const same = (await dataOf<MessageResource[]>(messages)).filter(
+      ({ content }) => content === sending.content,
+    );
+    assert.equal(same.length, 1, "a retried question was stored twice");
+  }
+
+  return {
+    owner,
+    async createKey(url, token) {
+      const answer = await fetch(`${url}/api/v1/auth/api-keys`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ name: "crash", scope: "full_access" }),
+      });
+      secret = (await dataOf<{ key: string }>(answer)).key;
+    },
+    async work(url) {
+      try {
+        while (!stopped) await workOn(url);
+      } catch (error) {
+        // Anything may be cut off by the kill, and nothing before it.
+        if (!stopped) throw error;
+      }
+    },
+    stop() {
+      stopped = true;
+    },
+    async verify(url) {
+      const found = await listAll(url);
+      let interrupted = 0;
+      let acknowledged = 1; // the key, without which nothing could be asked
+      for (const conversation of known) {
+        acknowledged += 1 + conversation.ended.length;
+        if (verifyConversation(conversation, found)) interrupted += await verifyMessages(url, conversation);
+      }
+      for (const sending of unanswered) await retry(url, sending);
+      return { acknowledged, interrupted };
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * Kills the server with SIGKILL in the middle of its work, again and again, and looks at what is left: all that
+ * it acknowledged, exactly once; replies cut off as interrupted, with the beginning of their text; nothing busy.
+ *
+ * `CRASH_CYCLES=1000` for more than the 50 of default. It needs no network but 127.0.0.1.
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { signToken } from "../core/jwt.ts";
+import { systemClock } from "../core/mod.ts";
+import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
+
+const cycles = Number(process.env.CRASH_CYCLES ?? 50);
+const secret = "a secret for the crash test, 32 bytes long";
+const clients = 4;
+
+/** What the servers wrote last: for whoever has to find out why one failed. */
+let lastLog = "";
+
+interface RunningServer {
+  readonly url: string;
+  readonly process: ChildProcess;
+}
+
+/** Starts the server as its users do, and waits until it listens. */
+async function startServer(folder: string, modelUrl: string): Promise<RunningServer> {
+  const script = fileURLToPath(new URL("../server.ts", import.meta.url));
+  const server = spawn(process.execPath, ["--import", "tsx", script], {
+    env: {
+      PATH: process.env.PATH,
+      HOST: "127.0.0.1",
+      PORT: "0",
+      TWINS_DIR: join(folder, "twins"),
+      DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,
+      JWT_SECRET: secret,
+      MODEL_BASE_URL: modelUrl,
+      LOG_LEVEL: "error",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  server.stderr.on("data", (chunk) => {
+    lastLog = (lastLog + chunk).slice(-10_000);
+  });
+  for await (const line of createInterface({ input: server.stdout })) {
+    const url = /^listening on (.*)$/.exec(line)?.[1];
+    if (url !== undefined) return { url, process: server };
+  }
+  throw new Error("The server ended before it listened.");
+}
+
+async function kill({ process: server }: RunningServer): Promise<void> {
+  if (server.signalCode !== null) return;
+  const exited = once(server, "exit");
+  server.kill("SIGKILL");
+  await exited;
+}
+
+/** A model that streams its answers slowly enough to be caught in the middle. */
+async function startModel(): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+    await streamAnswer(answerTo(messages.at(-1)?.content ?? ""), response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+async function streamAnswer(answer: string, response: ServerResponse): Promise<void> {
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const say = (choice: object) => response.write(`data: ${JSON.stringify({ choices: [choice] })}\n\n`);
+  for (const word of answer.match(/\S+ /g) ?? []) {
+    say({ index: 0, delta: { content: word } });
+    await pause(Math.random() * 15);
+    if (response.destroyed) return;
+  }
+  say({ index: 0, delta: {}, finish_reason: "stop" });
+  response.end("data: [DONE]\n\n");
+}
+
+/** One cycle: clients work until the server is killed under them. */
+async function work(server: RunningServer, journal: Journal): Promise<void> {
+  const token = await signToken({ secret, sub: journal.owner, expiresInSeconds: 600, clock: systemClock });
+  await journal.createKey(server.url, token);
+  const working = Promise.all(Array.from({ length: clients }, () => journal.work(server.url)));
+  await pause(50 + Math.random() * 700);
+  journal.stop();
+  await kill(server);
+  await working;
+}
+
+const folder = await mkdtemp(join(tmpdir(), "twins-crash-"));
+const model = await startModel();
+const modelUrl = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
+const startedAt = performance.now();
+const totals = { acknowledged: 0, interrupted: 0 };
+try {
+  await mkdir(join(folder, "twins"));
+  await writeFile(join(folder, "twins", "slow.md"), "---\nname: Slow\nengine: openai\n---\nAnswer slowly.\n");
+  let previous: Journal | undefined;
+  for (let cycle = 1; cycle <= cycles + 1; cycle++) {
+    const server = await startServer(folder, modelUrl);
+    try {
+      if (previous) {
+        const { acknowledged, interrupted } = await previous.verify(server.url);
+        totals.acknowledged += acknowledged;
+        totals.interrupted += interrupted;
+      }
+      previous = createJournal(`owner-${cycle}`);
+      if (cycle <= cycles) await work(server, previous);
+    } finally {
+      await kill(server);
+    }
+  }
+} catch (error) {
+  process.stderr.write(lastLog);
+  throw error;
+} finally {
+  model.close();
+  model.closeAllConnections();
+  await rm(folder, { recursive: true, force: true });
+}
+assert.ok(totals.acknowledged > cycles && (cycles < 10 || totals.interrupted > 0), "the clients did work");
+const seconds = Math.round((performance.now() - startedAt) / 1000);
+process.stdout.write(
+  `${cycles} crashes in ${seconds} s: ${totals.acknowledged} acknowledged facts are all there, ` +
+    `${totals.interrupted} replies were cut off and are interrupted.\n`,
+);
