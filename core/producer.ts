@@ -6,46 +6,14 @@
  */
 
 import { type Clock, sleep } from "./clock.ts";
+import { cancelled, type Ending, failed } from "./ending.ts";
 import { type EngineProgress, type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
+import { type Repetition, repeat } from "./repeat.ts";
 import { ReplyText } from "./reply-text.ts";
-import {
-  type EndReply,
-  type Lease,
-  type MessageRecord,
-  type ReplyFailure,
-  type Store,
-  StoreUnavailable,
-} from "./store.ts";
+import { type Lease, type MessageRecord, type ReplyFailure, type Store, StoreUnavailable } from "./store.ts";
 import type { Twin } from "./twins.ts";
-
-/** How a reply ends, before it is stored. `lost`: it is no longer ours to end. */
-export type Ending = "lost" | Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
-
-/** The reply was stopped on somebody's wish; its text so far is kept. */
-export const cancelled: Exclude<Ending, "lost"> = {
-  status: "cancelled",
-  finishReason: "cancelled",
-  usage: null,
-  error: null,
-};
-
-const failureMessages: Record<ReplyFailure["code"], string> = {
-  model_error: "The twin's model failed to reply.",
-  model_timeout: "The twin's model took too long to reply.",
-  interrupted: "The reply was interrupted before it was finished.",
-};
-
-/** The reply failed; its text so far is kept. */
-export function failed(code: ReplyFailure["code"]): Exclude<Ending, "lost"> {
-  return {
-    status: "failed",
-    finishReason: "error",
-    usage: null,
-    error: { code, message: failureMessages[code] },
-  };
-}
 
 /** What the producers of one service share. */
 export interface ProducerContext {
@@ -74,8 +42,17 @@ export interface Production {
 /** How many exchanges before the question a model gets to see. */
 const historyExchanges = 25;
 
+/** How often a follower on another process says that it is there, in milliseconds. */
+export const announceMs = 2000;
+
 /** Pause between two saves of a running reply, in milliseconds; less where the lease is short. */
 const saveMs = 1000;
+
+/** That pause while somebody on another process follows, in milliseconds. */
+const followedSaveMs = 150;
+
+/** How long a follower elsewhere is taken to be there since it said so, in milliseconds. */
+const followedMs = 5000;
 
 /** Pause before an ending that could not be stored is tried again, in milliseconds. */
 const retryMs = 500;
@@ -97,6 +74,10 @@ export class Producer implements ReplyFeed {
   readonly #followers = new Set<() => void>();
   readonly #abort = new AbortController();
   #savedLength = 0;
+  #savedAt = 0;
+  #mustSave = false;
+  #followedElsewhereUntil = 0;
+  #saving: Repetition | undefined;
   #abandoned = false;
   #resolveEnding: (ending: Ending) => void = () => {};
   readonly #ending = new Promise<Ending>((resolve) => {
@@ -133,6 +114,23 @@ export class Producer implements ReplyFeed {
     this.#abort.abort();
   }
 
+  /** Somebody follows on another process, where only saved text can be seen: for a while it is saved often. */
+  followedElsewhere(): void {
+    const known = this.#isFollowedElsewhere();
+    this.#followedElsewhereUntil = this.#context.clock.now() + followedMs;
+    if (!known) this.#saving?.hurry();
+  }
+
+  /** Asks the store at once whether the reply was cancelled or deleted. */
+  checkStopped(): void {
+    this.#mustSave = true;
+    this.#saving?.hurry();
+  }
+
+  #isFollowedElsewhere(): boolean {
+    return this.#context.clock.now() < this.#followedElsewhereUntil;
+  }
+
   /** Gives up storing an ending that the store does not take, so that a shutdown can finish. */
   abandon(): void {
     this.#abandoned = true;
@@ -142,15 +140,16 @@ export class Producer implements ReplyFeed {
   async run(): Promise<void> {
     const { clock, maxReplyMs } = this.#context;
     const cancelTimeout = clock.after(maxReplyMs, () => this.stop(failed("model_timeout")));
-    const stopSaving = this.#saveRepeatedly();
+    this.#saving = this.#saveRepeatedly();
     void this.#runEngine().then(this.#resolveEnding);
 
     const ending = await this.#ending;
     this.#abort.abort();
     this.#text.end();
     cancelTimeout();
-    stopSaving();
+    this.#saving.stop();
     this.ended = await this.#store(ending);
+    this.#tellElsewhere();
     this.#changed();
     this.#followers.clear();
   }
@@ -195,28 +194,33 @@ export class Producer implements ReplyFeed {
     for (const changed of this.#followers) changed();
   }
 
-  /** Saves the text and renews the lease about once a second. Returns a function that stops it. */
-  #saveRepeatedly(): () => void {
+  /** Saves the text and renews the lease about once a second, the text more often while it is read elsewhere. */
+  #saveRepeatedly(): Repetition {
     const { clock, leaseMs } = this.#context;
     const pause = Math.min(saveMs, Math.ceil(leaseMs / 3));
-    let cancelTimer = () => {};
-    let stopped = false;
-    const schedule = () => {
-      cancelTimer = clock.after(pause, async () => {
-        await this.#save();
-        if (!stopped) schedule();
-      });
-    };
-    schedule();
-    return () => {
-      stopped = true;
-      cancelTimer();
-    };
+    const isDue = () =>
+      this.#mustSave ||
+      this.#text.length !== this.#savedLength ||
+      !this.#isFollowedElsewhere() ||
+      Math.abs(clock.now() - this.#savedAt) >= pause;
+    return repeat(
+      clock,
+      () => (this.#isFollowedElsewhere() ? Math.min(followedSaveMs, pause) : pause),
+      async () => {
+        if (isDue()) await this.#save();
+      },
+    );
+  }
+
+  /** Wakes those who follow on other processes. */
+  #tellElsewhere(): void {
+    if (this.#isFollowedElsewhere()) this.#context.store.signals?.notify("text", this.id);
   }
 
   async #save(): Promise<void> {
     const { store, log } = this.#context;
     const { owner } = this.#production;
+    this.#mustSave = false;
     try {
       const length = this.#text.length;
       const content = length === this.#savedLength ? {} : { content: this.#text.toString() };
@@ -227,6 +231,8 @@ export class Producer implements ReplyFeed {
         ...content,
       });
       if (outcome === "lost") return this.stop("lost");
+      this.#savedAt = this.#context.clock.now();
+      if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
       if (outcome === "cancel_requested") this.stop(cancelled);
     } catch (error) {

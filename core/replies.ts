@@ -6,13 +6,14 @@
  */
 
 import type { Clock } from "./clock.ts";
+import { cancelled, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { ApiError } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import type { NewId } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
-import { cancelled, failed, newLease, Producer, type ProducerContext } from "./producer.ts";
+import { newLease, Producer, type ProducerContext } from "./producer.ts";
 import { SavedReply } from "./saved-reply.ts";
 import type { ConversationRecord, IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import type { Twin } from "./twins.ts";
@@ -52,7 +53,7 @@ export interface Replies {
   feedOf(owner: string, reply: MessageRecord): ReplyFeed;
   /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */
   cancel(owner: string, reply: MessageRecord): Promise<MessageRecord>;
-  /** Stops producing a reply whose conversation was deleted. */
+  /** Stops producing a reply whose conversation was deleted, wherever it runs. */
   drop(replyId: string): void;
   /** Whether new sends are refused because {@link Replies.close} was called. */
   readonly closing: boolean;
@@ -86,6 +87,10 @@ export function createReplies(options: RepliesOptions): Replies {
   let closing = false;
   let graceOver = false;
   let stopSweeping = () => {};
+  const stopListening = [
+    store.signals?.listen("follow", (id) => running.get(id)?.followedElsewhere()),
+    store.signals?.listen("stop", (id) => running.get(id)?.checkStopped()),
+  ];
 
   function track(work: Promise<unknown>): void {
     const done: Promise<boolean> = work.then(
@@ -197,12 +202,17 @@ export function createReplies(options: RepliesOptions): Replies {
     async cancel(owner, reply) {
       const producer = running.get(reply.id);
       if (producer) producer.stop(cancelled);
-      else if (reply.status === "in_progress") await store.requestCancel(owner, reply.id);
+      else if (reply.status === "in_progress") {
+        await store.requestCancel(owner, reply.id);
+        store.signals?.notify("stop", reply.id);
+      }
       return endOf(producer ?? new SavedReply({ store, clock, log }, owner, reply));
     },
 
     drop(replyId) {
-      running.get(replyId)?.stop("lost");
+      const producer = running.get(replyId);
+      if (producer) producer.stop("lost");
+      else for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, replyId);
     },
 
     async close(graceMs) {
@@ -214,6 +224,7 @@ export function createReplies(options: RepliesOptions): Replies {
       await drain(lastStoreMs);
       for (const producer of running.values()) producer.abandon();
       await drain(lastStoreMs);
+      for (const stop of stopListening) stop?.();
     },
   };
 }

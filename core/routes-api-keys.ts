@@ -87,6 +87,7 @@ export const apiKeyRoutes = [
       const key = await store.revokeKey(owner, params.id, clock.now());
       if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
       keyring.forget(key.hash);
+      store.signals?.notify("revoked", key.hash);
       return {};
     },
   }),

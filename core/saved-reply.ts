@@ -6,13 +6,18 @@
  */
 
 import type { Clock } from "./clock.ts";
+import { cancelled } from "./ending.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
-import { cancelled } from "./producer.ts";
+import { announceMs } from "./producer.ts";
+import { type Repetition, repeat } from "./repeat.ts";
 import type { MessageRecord, Store } from "./store.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;
+
+/** That pause where signals tell of changes, behind the first look: only lost signals wait for it. */
+const idlePollMs = 1000;
 
 /** What a watched reply is looked up with. */
 export interface WatchContext {
@@ -30,7 +35,11 @@ export class SavedReply implements ReplyFeed {
   readonly #owner: string;
   readonly #followers = new Set<() => void>();
   #message: MessageRecord;
-  #stopTimer: (() => void) | undefined;
+  /** Set while somebody follows and there is something to wait for. */
+  #looking: Repetition | undefined;
+  #stopListening: () => void = () => {};
+  #looks = 0;
+  #announcedAt = 0;
 
   constructor(context: WatchContext, owner: string, message: MessageRecord) {
     this.#context = context;
@@ -54,7 +63,7 @@ export class SavedReply implements ReplyFeed {
 
   subscribe(changed: () => void): void {
     this.#followers.add(changed);
-    if (!this.ended && !this.#stopTimer) this.#schedule();
+    if (!this.ended && !this.#looking) this.#start();
   }
 
   unsubscribe(changed: () => void): void {
@@ -62,22 +71,45 @@ export class SavedReply implements ReplyFeed {
     if (this.#followers.size === 0) this.#stop();
   }
 
-  #schedule(): void {
-    this.#stopTimer = this.#context.clock.after(pollMs, async () => {
-      await this.#look();
-      if (this.#stopTimer && !this.ended) this.#schedule();
-      for (const changed of this.#followers) changed();
-    });
+  #start(): void {
+    const { clock, store } = this.#context;
+    const looking = repeat(
+      clock,
+      () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
+      async () => {
+        this.#announce();
+        await this.#look();
+        if (this.ended) this.#stop();
+        for (const changed of this.#followers) changed();
+      },
+    );
+    this.#looking = looking;
+    this.#stopListening =
+      store.signals?.listen("text", (id) => {
+        if (id === this.id) looking.hurry();
+      }) ?? this.#stopListening;
+    this.#announce();
   }
 
   #stop(): void {
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
+    this.#stopListening();
+    this.#looking?.stop();
+    this.#looking = undefined;
+  }
+
+  /** Tells the producer, now and then, that it is followed from afar. */
+  #announce(): void {
+    const { clock, store } = this.#context;
+    const now = clock.now();
+    if (Math.abs(now - this.#announcedAt) < announceMs) return;
+    this.#announcedAt = now;
+    store.signals?.notify("follow", this.id);
   }
 
   async #look(): Promise<void> {
     const { store, clock, log } = this.#context;
     const { id, conversationId } = this.#message;
+    this.#looks++;
     try {
       const message = await store.getMessage(this.#owner, conversationId, id);
       // A reply that is gone was deleted with its conversation, which cancels it.

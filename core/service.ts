@@ -83,6 +83,7 @@ export function createService(options: ServiceOptions): Service {
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log });
+  const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
   const replies = createReplies({ store, engines, clock, log, newId, leaseMs, maxReplyMs, onDisconnect });
   const root = `${basePath}/api/v1`;
   const openApi = JSON.stringify(createOpenApi(routes, basePath));
@@ -288,7 +289,10 @@ export function createService(options: ServiceOptions): Service {
       return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
     },
     ready,
-    close: ({ graceMs = 25_000 } = {}) => replies.close(graceMs),
+    async close({ graceMs = 25_000 } = {}) {
+      await replies.close(graceMs);
+      stopListening?.();
+    },
   };
 }
 

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { MessageResource, SignalTopic, Store, StoreSignals } from "../core/mod.ts";
+import { createMemoryLimiter, createMemoryStore } from "../core/mod.ts";
+import { createManualClock, settle } from "./clock.ts";
+import { dataOf, errorOf, inProcess, openFixture, parseEvents, startOfTests, textOf } from "./harness.ts";
+import { createScriptedEngine } from "./scripted-engine.ts";
+
+/** Signals within this process, which a test can count and hold back. */
+function createSignals() {
+  const listeners = new Set<{ readonly topic: SignalTopic; heard(subject: string): void }>();
+  const sent: SignalTopic[] = [];
+  const state = { lost: false };
+  const signals: StoreSignals = {
+    notify(topic, subject) {
+      sent.push(topic);
+      if (state.lost) return;
+      for (const each of listeners) if (each.topic === topic) each.heard(subject);
+    },
+    listen(topic, heard) {
+      const listener = { topic, heard };
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return { signals, sent, state, listeners };
+}
+
+/** Two services on one store, and a conversation whose reply the first one produces. */
+async function openTwo() {
+  const clock = createManualClock(startOfTests);
+  const { signals, sent, state, listeners } = createSignals();
+  const store: Store = { ...createMemoryStore(), exclusive: false, signals };
+  const engine = createScriptedEngine();
+  const limiter = createMemoryLimiter({ clock });
+  const options = { store, limiter, engines: { echo: engine } };
+  const here = await openFixture(inProcess, options, clock);
+  const there = await openFixture(inProcess, options, clock);
+  const key = await here.key();
+  const conversationId = await here.conversation(key);
+  const path = `/conversations/${conversationId}`;
+  return {
+    ...{ clock, sent, state, listeners, here, there, key, path, engine },
+    async send() {
+      const sending = here.call("POST", `${path}/messages`, key, { content: "Hello" });
+      const run = await engine.next();
+      const list = await dataOf<MessageResource[]>(await here.call("GET", `${path}/messages`, key));
+      return { run, sending, replyPath: `${path}/messages/${list[1]?.id}` };
+    },
+    async close() {
+      await here[Symbol.asyncDispose]();
+      await there[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Two = Awaited<ReturnType<typeof openTwo>>;
+
+/** Follows on the other service; what has arrived can be read at any time. */
+async function followThere({ there, key }: Two, replyPath: string) {
+  const response = await there.call("GET", `${replyPath}/stream`, key);
+  const seen = { text: "" };
+  const done = (async () => {
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) seen.text += chunk;
+  })();
+  return {
+    seen,
+    done,
+    content: () => textOf(parseEvents(seen.text.slice(0, seen.text.lastIndexOf("\n\n") + 2))),
+  };
+}
+
+describe("a reply that is followed on another process", () => {
+  test("new text is there within 300 ms, again and again", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    let text = "";
+    for (const word of ["one ", "two ", "three "]) {
+      await two.clock.advance(400);
+      run.write(word);
+      text += word;
+      await two.clock.advance(160);
+      assert.equal(follower.content(), text);
+    }
+    run.finish();
+    await Promise.all([sending, follower.done]);
+    await two.close();
+  });
+
+  test("its end is there at once", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    run.write("Bye.");
+    run.finish();
+    await sending;
+    await settle();
+    assert.match(follower.seen.text, /"type":"complete"/);
+    await follower.done;
+    await two.close();
+  });
+
+  test("it is saved no more often once nobody follows elsewhere, and nobody is told", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    await two.clock.advance(100);
+    await response.body?.cancel();
+    await two.clock.advance(10_000);
+    const told = two.sent.length;
+    for (let n = 0; n < 20; n++) {
+      run.write("word ");
+      await two.clock.advance(100);
+    }
+    run.finish();
+    await sending;
+    assert.equal(two.sent.length, told);
+    await two.close();
+  });
+
+  test("lost signals cost a second, not the text", async () => {
+    const two = await openTwo();
+    two.state.lost = true;
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    run.write("late");
+    await two.clock.advance(2100);
+    assert.equal(follower.content(), "late");
+    run.finish();
+    await sending;
+    await two.clock.advance(1100);
+    await follower.done;
+    await two.close();
+  });
+});
+
+test("a reply that nobody follows elsewhere sends no signals", async () => {
+  const two = await openTwo();
+  const { run, sending } = await two.send();
+  run.write("Hello.");
+  await two.clock.advance(3000);
+  run.finish();
+  await sending;
+  assert.deepEqual(two.sent, []);
+  await two.close();
+});
+
+test("a cancel on another process stops the engine at once", async () => {
+  const two = await openTwo();
+  const { run, sending, replyPath } = await two.send();
+  run.write("So far");
+  const cancelling = two.there.call("POST", `${replyPath}/cancel`, two.key);
+  await run.aborted;
+  await two.clock.advance(250);
+  const reply = await dataOf<MessageResource>(await cancelling);
+  assert.deepEqual([reply.status, reply.content], ["cancelled", "So far"]);
+  await sending;
+  await two.close();
+});
+
+test("deleting a conversation on another process stops its reply at once", async () => {
+  const two = await openTwo();
+  const { run, sending } = await two.send();
+  assert.equal((await two.there.call("DELETE", two.path, two.key)).status, 204);
+  await run.aborted;
+  assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
+  await two.close();
+});
+
+test("a key that was revoked on another process is refused at once", async () => {
+  const two = await openTwo();
+  assert.equal((await two.there.call("GET", "/twins", two.key)).status, 200);
+  const token = await two.here.token();
+  const [record] = await dataOf<{ id: string }[]>(await two.here.call("GET", "/auth/api-keys", token));
+  await two.here.call("DELETE", `/auth/api-keys/${record?.id}`, token);
+  const refused = await two.there.call("GET", "/twins", two.key);
+  assert.deepEqual([refused.status, (await errorOf(refused)).code], [401, "invalid_api_key"]);
+  await two.close();
+});
+
+test("a service that was closed listens no more", async () => {
+  const two = await openTwo();
+  assert.ok(two.listeners.size > 0);
+  await two.close();
+  assert.equal(two.listeners.size, 0);
+});
