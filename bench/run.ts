@@ -9,10 +9,12 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { toSvg } from "./chart.ts";
 import type { Effort, Result } from "./measure.ts";
 import { pinned, startLoad, startServer } from "./processes.ts";
 import { type Machine, toMarkdown, toTable } from "./report.ts";
 import { scenarios } from "./scenarios.ts";
+import { visit } from "./visit.ts";
 
 const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
 
@@ -24,22 +26,43 @@ ${Object.entries(scenarios)
   --seconds n   seconds of one round with one contender; default 3
   --rounds n    rounds; default 5
   --json file   where the figures go; default bench/results/results.json, Markdown beside it
+
+A server of your own: npm run bench -- --url http://127.0.0.1:8787 --key twin_… [--twin id]
+
+  --key key       an API key with the scope full_access
+  --twin id       the twin to talk to; default: the first of the list
+  --streams n     conversations at once; default 4
+  --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too.
+  --content text  what is sent; default: a question
 `;
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      seconds: { type: "string", default: "3" },
+      seconds: { type: "string" },
       rounds: { type: "string", default: "5" },
       json: { type: "string", default: local("results/results.json") },
+      url: { type: "string" },
+      key: { type: "string" },
+      twin: { type: "string" },
+      streams: { type: "string", default: "4" },
+      content: { type: "string", default: "Tell me about yourself." },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return console.log(help);
+  if (values.url !== undefined) {
+    const { url, key, twin, content } = values;
+    if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
+    const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
+    const streams = atLeast(1, values.streams, "--streams");
+    const progress = (line: string) => void process.stderr.write(`\r${line} `);
+    return console.log(`\n${await visit({ url, key, twin, content, seconds, streams }, progress)}`);
+  }
   const names = positionals.length > 0 ? positionals : Object.keys(scenarios);
   const effort: Effort = {
-    seconds: atLeast(0.2, values.seconds, "--seconds"),
+    seconds: atLeast(0.2, values.seconds ?? "3", "--seconds"),
     rounds: atLeast(1, values.rounds, "--rounds"),
     progress: (line) => console.error(line),
   };
@@ -96,6 +119,8 @@ function save(file: string, { seconds, rounds }: Effort, results: readonly Resul
   mkdirSync(local("results"), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
   writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
+  const streams = results.find(({ scenario }) => scenario === "burst");
+  if (streams) writeFileSync(local("results/streams.svg"), toSvg(streams));
   console.log(`Written to ${file}, and as Markdown beside it.`);
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { compareEncodings } from "./encode.ts";
 import { type Arena, type Contender, compare, type Effort, type Result } from "./measure.ts";
 import { compareMemory, compareTokens } from "./open-streams.ts";
@@ -150,6 +152,16 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     title: "Writing one delta event",
     async run(_, effort) {
       return [{ scenario: "encode", title: this.title, unit: "ns", rows: compareEncodings(effort) }];
+    },
+  },
+  listing: {
+    title: "Lists and histories of one owner, small and large (bench/listing.ts)",
+    async run() {
+      const file = fileURLToPath(new URL("listing.ts", import.meta.url));
+      // It prints its own table. A million conversations take minutes: by hand, without the number.
+      const listing = spawnSync(process.execPath, ["--import", "tsx", file, "100000"], { stdio: "inherit" });
+      if (listing.status !== 0) throw new Error("bench/listing.ts failed.");
+      return [];
     },
   },
 };
