@@ -4,9 +4,15 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource, StoreUnavailable } from "../core/mod.ts";
+import {
+  type BeginOutcome,
+  type BeginReply,
+  createMemoryStore,
+  type MessageResource,
+  type Store,
+  StoreUnavailable,
+} from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
-import { settle } from "./clock.ts";
 import { readEvents } from "./event-reader.ts";
 import { dataOf, errorOf, eventsOf, textOf, transports } from "./harness.ts";
 
@@ -83,43 +89,51 @@ for (const transport of transports) {
       await closing;
     });
 
-    test("a send whose beginning was on its way is not forgotten", async () => {
-      const store = createMemoryStore();
-      let release = () => {};
-      const gate = new Promise<void>((resolve) => {
-        release = resolve;
+    for (const [moment, early] of [
+      ["within the grace", true],
+      ["after it", false],
+    ] as const) {
+      test(`a send whose beginning the store takes ${moment} is not forgotten`, async () => {
+        const { store, beginning, release } = holdBeginnings();
+        await using chat = await openChat(transport, { store });
+        const sending = chat.send();
+        await beginning;
+        let closed = false;
+        const closing = chat.service.close({ graceMs: 1_000 }).then(() => {
+          closed = true;
+        });
+        await chat.clock.advance(early ? 999 : 1_000);
+        assert.equal(closed, false);
+        release();
+        const run = await chat.engine.next();
+        assert.equal(run.signal.aborted, !early);
+        if (early) run.finish();
+        assert.equal((await sending).status, early ? 200 : 503);
+        await closing;
+        assert.equal(await chat.status(), "idle");
       });
-      let begun = () => {};
-      const beginning = new Promise<void>((resolve) => {
-        begun = resolve;
-      });
-      await using chat = await openChat(transport, {
-        store: {
-          ...store,
-          async beginReply(begin) {
-            const outcome = await store.beginReply(begin);
-            begun();
-            await gate;
-            return outcome;
-          },
-        },
-      });
-      const sending = chat.send();
-      await beginning;
-      let closed = false;
-      const closing = chat.service.close({ graceMs: 1 }).then(() => {
-        closed = true;
-      });
-      await settle();
-      assert.equal(closed, false);
-      release();
-      await chat.clock.advance(1);
-      const answer = await sending;
-      assert.equal(answer.status, 503);
-      await closing;
-      assert.equal(await chat.status(), "idle");
-    });
+    }
   });
+}
+
+/** A store that has stored a reply's beginning, and does not say so before it is released. */
+function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
+  const store = createMemoryStore();
+  let begun = () => {};
+  const beginning = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  async function beginReply(begin: BeginReply): Promise<BeginOutcome> {
+    const outcome = await store.beginReply(begin);
+    begun();
+    await gate;
+    return outcome;
+  }
+  return { store: { ...store, beginReply }, beginning, release: () => release() };
 }
 
 const [inProcess, overSocket] = transports;
