@@ -56,6 +56,54 @@ const errorSchema = {
   required: ["error"],
 };
 
+/** What the data of a stream's events is, by its type. */
+const streamEventSchema = {
+  description: "The JSON in an event's data line.",
+  oneOf: [
+    event("progress", {
+      progress: {
+        type: "object",
+        properties: { stage: { type: "string" } },
+        required: ["stage"],
+        additionalProperties: true,
+      },
+    }),
+    event("delta", { content: { type: "string", description: "Text to append." } }),
+    event("complete", { message: { $ref: "#/components/schemas/Message" } }),
+    event("error", {
+      error: {
+        ...errorSchema.properties.error,
+        properties: {
+          ...errorSchema.properties.error.properties,
+          code: messageSchema.properties.error.properties.code,
+        },
+      },
+    }),
+  ],
+};
+
+function event(type: string, properties: Readonly<Record<string, unknown>>): unknown {
+  return {
+    type: "object",
+    properties: { type: { const: type }, ...properties },
+    required: ["type", ...Object.keys(properties)],
+  };
+}
+
+const responseHeaders = {
+  "X-Request-Id": { description: "Names this answer in the service's log.", schema: { type: "string" } },
+  RateLimit: {
+    description: "Tokens left (`r`), and seconds until the next one is added (`t`).",
+    schema: { type: "string" },
+  },
+  "RateLimit-Policy": {
+    description: "The bucket's size (`q`) and the seconds in which an empty one is refilled (`w`).",
+    schema: { type: "string" },
+  },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
+  Location: { description: "Where the new object is.", schema: { type: "string" } },
+};
+
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "An API key. Keep it on your servers." },
   apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
@@ -88,7 +136,11 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     },
     servers: [{ url: basePath || "/" }],
     paths,
-    components: { schemas: { ...components, Error: errorSchema }, securitySchemes },
+    components: {
+      schemas: { ...components, Error: errorSchema, StreamEvent: streamEventSchema },
+      headers: responseHeaders,
+      securitySchemes,
+    },
   };
 }
 
@@ -142,14 +194,27 @@ function reference(schema: Schema): unknown {
   return name ? { $ref: `#/components/schemas/${name}` } : schema;
 }
 
-function success({ success }: Route): unknown {
-  const headers = success.location && { Location: { schema: { type: "string" } } };
-  const { description } = success;
-  if (success.events)
-    return { description, content: { "text/event-stream": { schema: { type: "string" } } } };
-  if (success.status === 204) return { description };
-  const schema = success.schema ? envelope(success.schema, success.list) : { type: "object" };
-  return { description, ...(headers && { headers }), content: { "application/json": { schema } } };
+function success(route: Route): unknown {
+  const { description, status, schema, list, events, location } = route.success;
+  const headers = headersOf(route, location ? ["Location"] : []);
+  if (status === 204) return { description, headers };
+  if (events) return { description, headers, content: { "text/event-stream": { schema: streamSchema } } };
+  const body = schema ? envelope(schema, list) : { type: "object" };
+  return { description, headers, content: { "application/json": { schema: body } } };
+}
+
+const streamSchema = {
+  type: "string",
+  description: "Server-Sent Events of an `id` and a `data` line each, whose data is a StreamEvent.",
+};
+
+function headersOf(
+  { credential }: Route,
+  more: readonly (keyof typeof responseHeaders)[],
+): Record<string, unknown> {
+  const budget = credential === "api_key" ? ["RateLimit", "RateLimit-Policy"] : [];
+  const names = ["X-Request-Id", ...budget, ...more];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function envelope(schema: Schema, list: true | undefined): unknown {
@@ -169,10 +234,20 @@ function errorResponses(route: Route): Record<string, unknown> {
   for (const status of new Set(codes.map(errorStatus))) {
     byStatus[status] = {
       description: codes.filter((code) => errorStatus(code) === status).join(", "),
+      headers: errorHeaders(route, status),
       content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
     };
   }
   return byStatus;
+}
+
+/** Errors before the key is known tell nothing of its budget; of those after it, 429 is the one to wait for. */
+function errorHeaders(route: Route, status: number): Record<string, unknown> {
+  const requestId = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
+  if (status === 429) return headersOf(route, ["Retry-After"]);
+  return status === 409 || status === 503
+    ? { ...requestId, "Retry-After": { $ref: "#/components/headers/Retry-After" } }
+    : requestId;
 }
 
 function errorsOf(route: Route): ErrorCode[] {

@@ -13,7 +13,10 @@ export interface OpenApiDocument {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, unknown>>;
+    readonly headers: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface Operation {
@@ -34,7 +37,7 @@ export const requestIdPattern = /^req_[0-9a-z]{26}$/;
 
 const openApi = createOpenApi(routes, "") as unknown as OpenApiDocument;
 const ajv = new Ajv2020({ strict: false, formats: { "date-time": isTime, text: true, uri: true } });
-ajv.addSchema({ $id: "api", components: closed(openApi.components) });
+ajv.addSchema({ $id: "api", components: { schemas: closed(openApi.components.schemas) } });
 
 const validators = new Map<string, ValidateFunction>();
 const requestIds = new Set<string>();
@@ -55,7 +58,10 @@ export async function assertConforms(
     assert.equal(text, "", "an answer without a body has none");
     return;
   }
-  if (text === undefined) return assertStream(response, operation);
+  if (text === undefined) {
+    assertStream(response, operation);
+    return;
+  }
   assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
   assertBody(JSON.parse(text), response, method, path, operation);
 }
@@ -99,6 +105,7 @@ function assertBody(
   }
   const documented = operation.responses[status];
   assert.ok(documented, `${operation.operationId} announces ${status}`);
+  assertHeaders(documented, headers, status, operation);
   if (status >= 400) {
     const { code } = (body as { error: { code: string } }).error;
     assert.ok(
@@ -110,12 +117,29 @@ function assertBody(
   assertMatches(documented.content?.["application/json"]?.schema, body, `${operation.operationId} ${status}`);
 }
 
+/** Fails unless the announced header fields are there. Some of a status' errors tell more than others. */
+function assertHeaders(
+  { headers: announced = {} }: DocumentedResponse,
+  headers: Headers,
+  status: number,
+  { operationId }: Operation,
+): void {
+  if (status === 409 || status === 503) return;
+  for (const name of Object.keys(announced))
+    assert.ok(headers.has(name), `${operationId} ${status}: ${name}`);
+}
+
 /** Fails unless a body is an error in the one shape of all errors. */
 export function assertError(body: unknown, headers: Headers): void {
   assertMatches({ $ref: "api#/components/schemas/Error" }, body, "error");
   const { error } = body as { error: { message: string; requestId: string } };
   assert.equal(error.requestId, headers.get("x-request-id"));
   assert.doesNotMatch(error.message, /\bat \S+:\d+|node:|\/core\/|\/adapters\/|select |insert /i);
+}
+
+/** Fails unless an event's data is of a documented kind. */
+export function assertEvent(data: unknown): void {
+  assertMatches({ $ref: "api#/components/schemas/StreamEvent" }, data, "StreamEvent");
 }
 
 function assertMatches(schema: unknown, value: unknown, name: string): void {
@@ -160,7 +184,7 @@ function closed(schema: unknown): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
   const copy = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
   const isObject = "type" in schema && "properties" in schema;
-  return isObject ? { ...copy, additionalProperties: false } : copy;
+  return isObject ? { additionalProperties: false, ...copy } : copy;
 }
 
 /** References of the document, made to point into it from outside. */

@@ -17,7 +17,7 @@ import {
   type Twin,
 } from "../core/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
-import { assertConforms } from "./conformance.ts";
+import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";
 
 /** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
@@ -216,7 +216,9 @@ export function parseEvents(text: string): StreamEvent[] {
   return blocks.map((block) => {
     const event = /^id: (\d+)\ndata: (.+)$/.exec(block);
     if (!event) throw new Error(`Not an event: ${JSON.stringify(block)}`);
-    return { id: Number(event[1]), data: JSON.parse(event[2] ?? "") };
+    const data = JSON.parse(event[2] ?? "");
+    assertEvent(data);
+    return { id: Number(event[1]), data };
   });
 }
 

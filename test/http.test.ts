@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryLimiter, createMemoryStore } from "../core/mod.ts";
+import { createMemoryStore } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { errorOf, inProcess, openFixture, transports } from "./harness.ts";
@@ -296,18 +296,20 @@ describe("single endpoints", () => {
 
   test("nothing runs before the first request", async () => {
     let calls = 0;
-    const store = createMemoryStore();
-    const counting = new Proxy(store, {
-      get(target, name, receiver) {
-        calls++;
-        return Reflect.get(target, name, receiver);
+    const counting = new Proxy(createMemoryStore(), {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]) => {
+          calls++;
+          return Reflect.apply(member, target, args);
+        };
       },
     });
-    await using fixture = await openFixture(inProcess, {
-      store: counting,
-      limiter: createMemoryLimiter(),
-    });
+    await using fixture = await openFixture(inProcess, { store: counting });
     assert.equal(calls, 0);
     assert.equal(fixture.clock.pending, 0);
+    await fixture.key();
+    assert.ok(calls > 0);
   });
 });

@@ -73,8 +73,9 @@ for (const transport of transports) {
       const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
       assert.ok(references.length > 20);
       for (const reference of new Set(references)) {
-        const name = /"#\/components\/schemas\/(\w+)"$/.exec(reference)?.[1];
-        assert.ok(name && name in document.components.schemas, reference);
+        const [, kind = "", name = ""] =
+          /"#\/components\/(schemas|headers)\/([\w-]+)"$/.exec(reference) ?? [];
+        assert.ok(name in (document.components[kind as "schemas" | "headers"] ?? {}), reference);
       }
       const ajv = new Ajv2020({ strict: false });
       ajv.addFormat("date-time", true).addFormat("text", true);
