@@ -11,17 +11,26 @@ import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import type { TwinEngine } from "./engine.ts";
-import { ApiError, errorObject } from "./errors.ts";
+import {
+  allowedMethods,
+  commonHeaders,
+  methodNotAllowed,
+  refusal,
+  toAnswer,
+  toApiError,
+  unavailable,
+} from "./envelope.ts";
+import { ApiError } from "./errors.ts";
 import { createIds, type RandomBytes, systemRandom } from "./ids.ts";
 import { readBody, readQuery } from "./input.ts";
 import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
 import { type Log, noLog } from "./log.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
-import type { Call, HandlerContext, PathParams, Result, Route } from "./route.ts";
+import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, paramsOf } from "./router.ts";
 import { type OperationId, routes } from "./routes.ts";
-import { type ApiKeyRecord, type Store, StoreUnavailable } from "./store.ts";
+import type { ApiKeyRecord, Store } from "./store.ts";
 import { readTarget, requireHost } from "./target.ts";
 import type { TwinSource } from "./twins.ts";
 
@@ -181,7 +190,7 @@ export function createService(options: ServiceOptions): Service {
     const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route.query, search);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
-    return toAnswer(route, await route.handle(call, context));
+    return toAnswer(route.success, await route.handle(call, context));
   }
 
   /** Credentials, then the rate limit, then the scope. */
@@ -232,11 +241,7 @@ export function createService(options: ServiceOptions): Service {
   function errorAnswer(thrown: unknown, requestId: string): Answer {
     const error = toApiError(thrown);
     if (error.status >= 500) log("error", error.message, { requestId, code: error.code, error: thrown });
-    return {
-      status: error.status,
-      headers: { "Content-Type": jsonType, ...error.headers },
-      body: JSON.stringify({ error: errorObject(error, requestId) }),
-    };
+    return refusal(error, requestId);
   }
 
   /** The header fields of every answer, and its line in the log. */
@@ -294,57 +299,6 @@ export function createService(options: ServiceOptions): Service {
       stopListening?.();
     },
   };
-}
-
-function commonHeaders(requestId: string): Record<string, string> {
-  return {
-    "X-Request-Id": requestId,
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-  };
-}
-
-const jsonType = "application/json; charset=utf-8";
-
-const streamHeaders = {
-  "Content-Type": "text/event-stream; charset=utf-8",
-  "Cache-Control": "no-store, no-transform",
-  "X-Accel-Buffering": "no",
-} as const;
-
-function toAnswer(route: Route, result: Result): Answer {
-  const { status } = route.success;
-  if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
-  if (status === 204) return { status, headers: { ...result.headers }, body: null };
-  const { data, pagination } = result;
-  const body = result.document ?? JSON.stringify(pagination ? { data, pagination } : { data });
-  return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
-}
-
-function toApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error instanceof StoreUnavailable) return unavailable(error);
-  return new ApiError("internal_error", "Something went wrong on the server's side.", { cause: error });
-}
-
-function unavailable(cause: unknown): ApiError {
-  if (cause instanceof ApiError) return cause;
-  return new ApiError("unavailable", "The service's store cannot be reached now.", {
-    headers: { "Retry-After": "5" },
-    cause,
-  });
-}
-
-function allowedMethods(routes: ReadonlyMap<string, Route>): string {
-  const methods = [...routes.keys()];
-  const get = routes.get("GET");
-  if (get && !get.success.events) methods.push("HEAD");
-  return [...methods, "OPTIONS"].sort().join(", ");
-}
-
-function methodNotAllowed(routes: ReadonlyMap<string, Route>): ApiError {
-  const allow = allowedMethods(routes);
-  return new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
 }
 
 function refuseIdempotencyKey(request: IncomingRequest): void {

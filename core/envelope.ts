@@ -1,0 +1,75 @@
+/**
+ * What answers look like: the envelope of payloads, the one shape of errors, the header fields of all.
+ *
+ * @module
+ */
+
+import type { Answer } from "./answer.ts";
+import { ApiError, errorObject } from "./errors.ts";
+import type { Result, Route, Success } from "./route.ts";
+import { StoreUnavailable } from "./store.ts";
+
+/** The header fields of every answer. */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    "X-Request-Id": requestId,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  };
+}
+
+const jsonType = "application/json; charset=utf-8";
+
+const streamHeaders = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-store, no-transform",
+  "X-Accel-Buffering": "no",
+} as const;
+
+/** What a handler answers, in its envelope. */
+export function toAnswer({ status }: Success, result: Result): Answer {
+  if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
+  if (status === 204) return { status, headers: { ...result.headers }, body: null };
+  const { data, pagination } = result;
+  const body = result.document ?? JSON.stringify(pagination ? { data, pagination } : { data });
+  return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
+}
+
+/** An error as an answer. */
+export function refusal(error: ApiError, requestId: string): Answer {
+  return {
+    status: error.status,
+    headers: { "Content-Type": jsonType, ...error.headers },
+    body: JSON.stringify({ error: errorObject(error, requestId) }),
+  };
+}
+
+/** Whatever was thrown, as what the client is told of it. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailable) return unavailable(error);
+  return new ApiError("internal_error", "Something went wrong on the server's side.", { cause: error });
+}
+
+/** 503, whatever the store said. What already is told as something else stays so. */
+export function unavailable(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause;
+  return new ApiError("unavailable", "The service's store cannot be reached now.", {
+    headers: { "Retry-After": "5" },
+    cause,
+  });
+}
+
+/** What `Allow` says at a path. */
+export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
+  const methods = [...routes.keys()];
+  const get = routes.get("GET");
+  if (get && !get.success.events) methods.push("HEAD");
+  return [...methods, "OPTIONS"].sort().join(", ");
+}
+
+/** 405, with the methods that the path takes. */
+export function methodNotAllowed(routes: ReadonlyMap<string, Route>): ApiError {
+  const allow = allowedMethods(routes);
+  return new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
+}
