@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { exportJWK, type JWK, SignJWT } from "jose";
+import { ApiError } from "../core/errors.ts";
+import { createJwtVerifier } from "../core/jwt.ts";
+import { createManualClock, settle } from "./clock.ts";
+
+const minute = 60_000;
+const one = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const two = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+
+async function jwkOf({ publicKey }: { publicKey: KeyObject }, kid?: string): Promise<JWK> {
+  return { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };
+}
+
+/** A verifier over a JWKS address that answers as a test has it. */
+async function open() {
+  const clock = createManualClock();
+  const state = {
+    fetches: 0,
+    logged: [] as string[],
+    signal: undefined as AbortSignal | null | undefined,
+    answer: async (): Promise<Response> => Response.json({ keys: [await jwkOf(one, "one")] }),
+  };
+  const verify = createJwtVerifier({
+    jwksUrl: "https://id.example/jwks",
+    clock,
+    log: (level, message) => state.logged.push(`${level} ${message}`),
+    async fetch(url, { redirect, signal }) {
+      assert.equal(url, "https://id.example/jwks");
+      assert.equal(redirect, "manual");
+      state.fetches++;
+      state.signal = signal;
+      return state.answer();
+    },
+  });
+  function token(key: KeyObject, kid?: string, alg = "ES256"): Promise<string> {
+    const claims = { sub: "alice", exp: clock.now() / 1000 + 7200 };
+    return new SignJWT(claims).setProtectedHeader({ alg, ...(kid !== undefined && { kid }) }).sign(key);
+  }
+  return { clock, state, verify, token };
+}
+
+async function down(): Promise<Response> {
+  throw new TypeError("fetch failed");
+}
+
+function refused(error: unknown): boolean {
+  assert.ok(error instanceof ApiError, String(error));
+  assert.equal(error.code, "invalid_token");
+  return true;
+}
+
+function unavailable(retryAfter: string): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof ApiError, String(error));
+    assert.equal(error.code, "unavailable");
+    assert.deepEqual(error.headers, { "Retry-After": retryAfter });
+    return true;
+  };
+}
+
+test("nothing is fetched before the first token, and then once for many", async () => {
+  const { state, verify, token } = await open();
+  const good = await token(one.privateKey, "one");
+  assert.equal(state.fetches, 0);
+  assert.deepEqual(await Promise.all([verify(good), verify(good), verify(good)]), [
+    "alice",
+    "alice",
+    "alice",
+  ]);
+  assert.equal(await verify(good), "alice");
+  assert.equal(state.fetches, 1);
+});
+
+test("what cannot be a token of these keys asks for no fetch", async () => {
+  const { state, verify, token } = await open();
+  for (const text of ["twin_x", "a.b.c", (await token(one.privateKey)).replace(/\.[^.]+$/, ".")]) {
+    await assert.rejects(verify(text), refused);
+  }
+  const claims = new SignJWT({ sub: "alice", exp: 4e9 }).setProtectedHeader({ alg: "HS256", kid: "one" });
+  await assert.rejects(verify(await claims.sign(new Uint8Array(32))), refused);
+  assert.equal(state.fetches, 0);
+});
+
+test("an unknown kid asks for at most one fetch in 30 seconds", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey, "one"));
+  for (let count = 0; count < 5; count++) {
+    await assert.rejects(verify(await token(two.privateKey, `unknown ${count}`)), refused);
+  }
+  assert.equal(state.fetches, 1);
+  await clock.advance(30_000);
+  for (let count = 0; count < 5; count++) {
+    await assert.rejects(verify(await token(two.privateKey, `unknown ${count}`)), refused);
+  }
+  assert.equal(state.fetches, 2);
+});
+
+test("a new key is found when a token names it", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey, "one"));
+  state.answer = async () => Response.json({ keys: [await jwkOf(one, "one"), await jwkOf(two, "two")] });
+  await clock.advance(30_000);
+  assert.equal(await verify(await token(two.privateKey, "two")), "alice");
+  assert.equal(await verify(await token(one.privateKey, "one")), "alice");
+  assert.equal(state.fetches, 2);
+});
+
+test("a forged token of a known kid is refused without another fetch", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey, "one"));
+  await clock.advance(minute);
+  await assert.rejects(verify(await token(two.privateKey, "one")), refused);
+  await assert.rejects(verify(await token(rsa.privateKey, "one", "RS256")), refused);
+  assert.equal(state.fetches, 1);
+});
+
+test("a withdrawn key is noticed after ten minutes", async () => {
+  const { state, verify, token, clock } = await open();
+  const good = await token(one.privateKey, "one");
+  await verify(good);
+  state.answer = async () => Response.json({ keys: [await jwkOf(two, "two")] });
+  await clock.advance(10 * minute - 1);
+  assert.equal(await verify(good), "alice");
+  await clock.advance(1);
+  await assert.rejects(verify(good), refused);
+});
+
+test("tokens without a kid are tried on all keys, and keys without one on all tokens", async () => {
+  const { state, verify, token, clock } = await open();
+  state.answer = async () =>
+    Response.json({ keys: [await jwkOf(rsa), await jwkOf(one), await jwkOf(two, "two")] });
+  assert.equal(await verify(await token(one.privateKey)), "alice");
+  assert.equal(await verify(await token(two.privateKey)), "alice");
+  assert.equal(await verify(await token(rsa.privateKey, undefined, "RS256")), "alice");
+  assert.equal(await verify(await token(one.privateKey, "some name")), "alice");
+  await clock.advance(minute);
+  assert.equal(state.fetches, 1);
+});
+
+test("a token without a kid that no key signed asks for the keys again, once in 30 seconds", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey));
+  await assert.rejects(verify(await token(two.privateKey)), refused);
+  assert.equal(state.fetches, 1);
+  state.answer = async () => Response.json({ keys: [await jwkOf(two)] });
+  await clock.advance(30_000);
+  assert.equal(await verify(await token(two.privateKey)), "alice");
+  assert.equal(state.fetches, 2);
+});
+
+test("down from the start is 503 with the time of the next attempt, one in 30 seconds", async () => {
+  const { state, verify, token, clock } = await open();
+  const good = await token(one.privateKey, "one");
+  const { answer } = state;
+  state.answer = down;
+  await assert.rejects(verify(good), unavailable("30"));
+  await clock.advance(12_500);
+  await assert.rejects(verify(good), unavailable("18"));
+  assert.equal(state.fetches, 1);
+  state.answer = answer;
+  await clock.advance(17_499);
+  await assert.rejects(verify(good), unavailable("1"));
+  await clock.advance(1);
+  assert.equal(await verify(good), "alice");
+  assert.equal(state.fetches, 2);
+  assert.deepEqual(state.logged, ["warn fetching the JWKS document failed"]);
+});
+
+test("known keys are usable for an hour while the address is down, with an attempt each 30 seconds", async () => {
+  const { state, verify, token, clock } = await open();
+  const good = await token(one.privateKey, "one");
+  await verify(good);
+  state.answer = down;
+  await clock.advance(60 * minute - 1);
+  for (let count = 0; count < 5; count++) assert.equal(await verify(good), "alice");
+  assert.equal(state.fetches, 2);
+  await clock.advance(1);
+  await assert.rejects(verify(good), unavailable("30"));
+  await clock.advance(30_000);
+  await assert.rejects(verify(good), unavailable("30"));
+  assert.equal(state.fetches, 3);
+});
+
+test("an unknown kid while the address is down may be a new key: 503", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey, "one"));
+  state.answer = down;
+  await clock.advance(minute);
+  await assert.rejects(verify(await token(two.privateKey, "two")), unavailable("30"));
+  assert.equal(await verify(await token(one.privateKey, "one")), "alice");
+});
+
+test("an address that does not answer, or stops amid its answer, is given up after 3 seconds", async () => {
+  const forever = new Promise<never>(() => {});
+  let cancelled = false;
+  const halfBody = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"keys":[')),
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  for (const answer of [() => forever, async () => new Response(halfBody)]) {
+    const { state, verify, token, clock } = await open();
+    state.answer = answer;
+    const outcome = assert.rejects(verify(await token(one.privateKey, "one")), unavailable("27"));
+    await clock.advance(2_999);
+    assert.equal(state.signal?.aborted, false);
+    await clock.advance(1);
+    assert.equal(state.signal?.aborted, true);
+    await outcome;
+  }
+  await settle();
+  assert.ok(cancelled);
+});
+
+test("an answer that is no JWKS document counts as down", async () => {
+  const keys = [await jwkOf(one, "one")];
+  const answers: (() => Response)[] = [
+    () => Response.json({ keys }, { status: 500 }),
+    () => new Response(null, { status: 302, headers: { Location: "https://other.example/" } }),
+    () => Response.json({ keys, pad: "x".repeat(512 * 1024) }),
+    () => Response.json({ keys: {} }),
+    () => Response.json(keys),
+    () => new Response("<html>"),
+    () => new Response(null),
+    () => new Response(new Uint8Array([0x7b, 0xff])),
+  ];
+  for (const answer of answers) {
+    const { state, verify, token } = await open();
+    state.answer = async () => answer();
+    await assert.rejects(verify(await token(one.privateKey, "one")), unavailable("30"));
+  }
+});
+
+test("keys that cannot verify signatures are passed over", async () => {
+  const { state, verify, token } = await open();
+  const broken = { ...(await jwkOf(one)), x: "AAAA" };
+  const odd = [
+    null,
+    1,
+    {},
+    { kty: "oct", k: "AAAA", kid: "one" },
+    { ...(await jwkOf(two, "one")), use: "enc" },
+  ];
+  state.answer = async () => Response.json({ keys: [...odd, broken, await jwkOf(one, "other")] });
+  assert.equal(await verify(await token(one.privateKey)), "alice");
+  assert.deepEqual(state.logged, ["warn a key for tokens cannot be used"]);
+});
+
+test("a clock that steps back neither keeps old keys nor stops fetches", async () => {
+  const { state, verify, token, clock } = await open();
+  const good = await token(one.privateKey, "one");
+  await verify(good);
+  clock.step(-120 * minute);
+  assert.equal(await verify(good), "alice");
+  assert.equal(state.fetches, 2);
+});
+
+test("over a real connection, redirects are not followed and the document is read", async () => {
+  const body = JSON.stringify({ keys: [await jwkOf(one, "one")] });
+  const requests: string[] = [];
+  const server = createServer(({ url = "" }, response: ServerResponse) => {
+    requests.push(url);
+    if (url === "/moved") response.writeHead(302, { Location: "/jwks" }).end();
+    else response.writeHead(200, { "Content-Type": "application/json" }).end(body);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const claims = new SignJWT({ sub: "alice", exp: 4e9 }).setProtectedHeader({ alg: "ES256", kid: "one" });
+    const good = await claims.sign(one.privateKey);
+    assert.equal(await createJwtVerifier({ jwksUrl: `${base}/jwks` })(good), "alice");
+    await assert.rejects(createJwtVerifier({ jwksUrl: `${base}/moved` })(good), unavailable("30"));
+    assert.deepEqual(requests, ["/jwks", "/moved"]);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
