@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { type Environment, readConfig, settingsTable, usage } from "../core/config.ts";
+import { ConfigError, type Settings, settings } from "../core/settings.ts";
+
+function serve(args: readonly string[], environment: Environment = {}): Settings {
+  const config = readConfig(args, environment);
+  assert.equal(config.command, "serve");
+  return config.command === "serve" ? config.settings : assert.fail();
+}
+
+/** The one line that a bad setting is answered with. */
+function complaint(args: readonly string[], environment: Environment = {}): string {
+  try {
+    readConfig(args, environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.ok(!/[\n\r]/.test(error.message), error.message);
+    return error.message;
+  }
+  return assert.fail(`accepted: ${args.join(" ")} ${JSON.stringify(environment)}`);
+}
+
+describe("settings", () => {
+  test("without any, they have their defaults", () => {
+    assert.deepEqual(serve([]), {
+      host: "127.0.0.1",
+      port: 8787,
+      twinsDir: "./twins",
+      database: { kind: "sqlite", path: "./data/twins.db" },
+      redisUrl: undefined,
+      jwtSecret: undefined,
+      jwtJwksUrl: undefined,
+      jwtPublicKey: undefined,
+      jwtIssuer: undefined,
+      jwtAudience: undefined,
+      modelBaseUrl: undefined,
+      modelApiKey: undefined,
+      modelName: undefined,
+      corsOrigins: [],
+      heartbeatMs: 5_000,
+      maxReplyMs: 300_000,
+      leaseMs: 30_000,
+      shutdownGraceMs: 25_000,
+      onDisconnect: "continue",
+      basePath: "",
+      logLevel: "info",
+    });
+  });
+
+  test("a flag may be followed by its value or hold it, and wins over the variable", () => {
+    assert.equal(serve(["--port", "1"], { PORT: "2" }).port, 1);
+    assert.equal(serve(["--port=1"], { PORT: "2" }).port, 1);
+    assert.equal(serve([], { PORT: "2" }).port, 2);
+    assert.equal(serve(["--model-name=a=b"]).modelName, "a=b");
+  });
+
+  test("a flag's good value makes up for a bad variable", () => {
+    assert.equal(serve(["--port=1"], { PORT: "x" }).port, 1);
+  });
+
+  test("an empty variable counts as absent", () => {
+    assert.equal(serve([], { PORT: "", JWT_SECRET: "", CORS_ORIGINS: "" }).port, 8787);
+  });
+
+  test("each setting but secrets can be given by its flag", () => {
+    const values: Record<string, string> = {
+      PORT: "1",
+      DATABASE_URL: "memory:",
+      REDIS_URL: "redis://127.0.0.1",
+      JWT_PUBLIC_KEY: '{"kty":"OKP"}',
+      JWT_JWKS_URL: "https://id.example/jwks",
+      MODEL_BASE_URL: "http://127.0.0.1/v1",
+      CORS_ORIGINS: "https://app.example",
+      HEARTBEAT_MS: "100",
+      MAX_REPLY_MS: "100",
+      LEASE_MS: "100",
+      SHUTDOWN_GRACE_MS: "100",
+      ON_DISCONNECT: "cancel",
+      BASE_PATH: "/x",
+      LOG_LEVEL: "debug",
+    };
+    for (const [name, { variable, flag, fallback }] of Object.entries(settings)) {
+      const value = values[variable] ?? "x".repeat(40);
+      const key = name as keyof Settings;
+      const byVariable = serve([], { [variable]: value })[key];
+      assert.notDeepEqual(byVariable, serve([])[key], `${variable} has no effect (default ${fallback})`);
+      if (flag) assert.deepEqual(serve([`--${flag}`, value])[key], byVariable);
+    }
+  });
+
+  test("secrets are taken from variables alone", () => {
+    for (const variable of ["JWT_SECRET", "MODEL_API_KEY"]) {
+      const flag = `--${variable.toLowerCase().replaceAll("_", "-")}`;
+      const message = complaint([flag, "tell nobody, it is a secret of mine"]);
+      assert.ok(message.includes(variable) && message.includes(flag), message);
+      assert.ok(!message.includes("tell nobody"), message);
+    }
+  });
+
+  test("what is not accepted is answered with the setting's name and what is accepted", () => {
+    const cases: [variable: string, value: string, accepted: string][] = [
+      ["PORT", "65536", "from 0 to 65535"],
+      ["PORT", "-1", "whole number"],
+      ["PORT", "1.5", "whole number"],
+      ["PORT", "0x10", "whole number"],
+      ["PORT", "1e3", "whole number"],
+      ["PORT", " 80", "whole number"],
+      ["PORT", "80\n81", "whole number"],
+      ["HOST", "a b", "host name"],
+      ["HOST", "http://127.0.0.1", "host name"],
+      ["TWINS_DIR", " ", "folder"],
+      ["REDIS_URL", "127.0.0.1:6379", "redis://"],
+      ["REDIS_URL", "http://127.0.0.1", "redis://"],
+      ["JWT_JWKS_URL", "id.example/jwks", "http"],
+      ["JWT_JWKS_URL", "file:///etc/keys", "http"],
+      ["JWT_PUBLIC_KEY", "./public.pem", "PEM"],
+      ["JWT_ISSUER", " ", "text"],
+      ["MODEL_BASE_URL", "api.openai.com/v1", "http"],
+      ["MODEL_BASE_URL", "https://api.openai.com/v1?x=y", "without a query"],
+      ["MODEL_API_KEY", "two words", "without spaces"],
+      ["HEARTBEAT_MS", "0", "from 1"],
+      ["MAX_REPLY_MS", "5s", "whole number"],
+      ["LEASE_MS", "9", "from 100"],
+      ["SHUTDOWN_GRACE_MS", "-1", "from 0"],
+      ["ON_DISCONNECT", "Continue", "continue, cancel"],
+      ["LOG_LEVEL", "verbose", "debug, info, warn, error"],
+    ];
+    for (const [variable, value, accepted] of cases) {
+      const message = complaint([], { [variable]: value });
+      assert.ok(message.startsWith(variable), message);
+      assert.ok(message.includes(accepted), message);
+    }
+  });
+
+  test("a bad value is shown, unless it may hold a secret", () => {
+    assert.match(complaint([], { PORT: "eighty" }), /not "eighty"/);
+    assert.match(complaint([], { PORT: "x\u001b[31m\n" }), /not "x\\u001b\[31m\\n"/);
+    assert.ok(complaint([], { PORT: "8".repeat(1_000) }).length < 200);
+    for (const variable of ["JWT_SECRET", "DATABASE_URL", "REDIS_URL", "JWT_PUBLIC_KEY", "MODEL_BASE_URL"]) {
+      assert.ok(!complaint([], { [variable]: "pass:word" }).includes("pass:word"), variable);
+    }
+  });
+
+  test("a secret has at least 32 bytes", () => {
+    assert.equal(serve([], { JWT_SECRET: "é".repeat(16) }).jwtSecret, "é".repeat(16));
+    assert.match(complaint([], { JWT_SECRET: "x".repeat(31) }), /^JWT_SECRET must be at least 32 bytes/);
+  });
+
+  test("JWTs are verified in one way", () => {
+    const secret = { JWT_SECRET: "x".repeat(32) };
+    const jwks = { JWT_JWKS_URL: "https://id.example/jwks" };
+    const key = { JWT_PUBLIC_KEY: "{}" };
+    for (const environment of [
+      { ...secret, ...jwks },
+      { ...secret, ...key },
+      { ...jwks, ...key },
+    ]) {
+      assert.match(complaint([], environment), /JWT_SECRET, JWT_JWKS_URL and JWT_PUBLIC_KEY/);
+    }
+    assert.match(complaint(["--jwt-jwks-url=https://id.example/jwks"], secret), /Only one/);
+  });
+
+  test("databases", () => {
+    const cases: [string, Settings["database"] | undefined][] = [
+      ["memory:", { kind: "memory" }],
+      ["sqlite:x.db", { kind: "sqlite", path: "x.db" }],
+      ["sqlite:/var/x.db", { kind: "sqlite", path: "/var/x.db" }],
+      ["sqlite:///var/x.db", { kind: "sqlite", path: "/var/x.db" }],
+      ["postgres://a:b@h:1/c", { kind: "postgres", url: "postgres://a:b@h:1/c" }],
+      ["postgresql://h/c?sslmode=require", { kind: "postgres", url: "postgresql://h/c?sslmode=require" }],
+      ["sqlite:", undefined],
+      ["sqlite::memory:", undefined],
+      ["memory", undefined],
+      ["memory:x", undefined],
+      ["./x.db", undefined],
+      ["mysql://h/c", undefined],
+      ["postgres:c", undefined],
+      ["postgres://h:port/c", undefined],
+    ];
+    for (const [text, database] of cases) {
+      if (database) assert.deepEqual(serve(["--database", text]).database, database);
+      else
+        assert.match(complaint(["--database", text]), /^DATABASE_URL \(--database\) must be sqlite:/, text);
+    }
+  });
+
+  test("addresses to listen on", () => {
+    assert.equal(serve(["--host", "::"]).host, "::");
+    assert.equal(serve(["--host", "[::1]"]).host, "::1");
+    assert.equal(serve(["--host", "0.0.0.0"]).host, "0.0.0.0");
+    assert.equal(serve(["--host", "localhost"]).host, "localhost");
+  });
+
+  test("a base path gets one slash before it and none behind", () => {
+    for (const text of ["/x/y", "x/y", "/x/y/"]) assert.equal(serve(["--base-path", text]).basePath, "/x/y");
+    assert.equal(serve(["--base-path", "/"]).basePath, "");
+    for (const text of ["/x//y", "//x", "/x/../y", "/.", "/x?y", "/x#y", "/%78", "/x y", "/{id}"]) {
+      assert.match(complaint(["--base-path", text]), /^BASE_PATH/, text);
+    }
+  });
+
+  test("origins are exact", () => {
+    const origins = "https://app.example, http://localhost:3000";
+    assert.deepEqual(serve(["--cors-origins", origins]).corsOrigins, [
+      "https://app.example",
+      "http://localhost:3000",
+    ]);
+    for (const text of [
+      "*",
+      "null",
+      "app.example",
+      "https://app.example/",
+      "https://APP.example",
+      "https://a.b:443",
+      "https://a.b,",
+      "ftp://a.b",
+    ]) {
+      assert.match(complaint(["--cors-origins", text]), /^CORS_ORIGINS/, text);
+    }
+  });
+
+  test("a model's address loses slashes at its end", () => {
+    assert.equal(serve(["--model-base-url", "http://127.0.0.1:1/v1/"]).modelBaseUrl, "http://127.0.0.1:1/v1");
+  });
+});
+
+describe("the command line", () => {
+  test("what it does not know is answered with the way to help", () => {
+    assert.match(complaint(["--prot", "1"]), /"--prot".*--help/);
+    assert.match(complaint(["serve"]), /"serve".*--help/);
+    assert.match(complaint(["-p", "1"]), /"-p".*--help/);
+    assert.match(complaint(["--"]), /--help/);
+    assert.match(complaint(["--sub", "alice"]), /--sub.*token/);
+    assert.match(complaint(["token", "token", "--sub", "alice"]), /"token"/);
+  });
+
+  test("a flag needs a value, once", () => {
+    assert.match(complaint(["--port"]), /--port needs a value/);
+    assert.match(complaint(["--port", "--host", "x"]), /--port needs a value/);
+    assert.match(complaint(["--port="]), /--port needs a value/);
+    assert.match(complaint(["--port=1", "--port=2"]), /twice/);
+    assert.match(complaint(["--help=x"]), /no value/);
+  });
+
+  test("help and the version are told whatever else is wrong with the settings", () => {
+    for (const args of [["--help"], ["-h"], ["token", "--help"], ["--port", "x", "--help"]]) {
+      assert.deepEqual(readConfig(args, { PORT: "x" }), { command: "help" });
+    }
+    assert.deepEqual(readConfig(["--version"], { PORT: "x" }), { command: "version" });
+  });
+
+  test("token takes an owner and a time, an hour if none is given", () => {
+    const config = readConfig(["token", "--sub", "alice"], {});
+    assert.deepEqual(config, {
+      command: "token",
+      settings: serve([]),
+      sub: "alice",
+      expiresInSeconds: 3_600,
+    });
+    for (const [text, seconds] of Object.entries({ "90s": 90, "30m": 1_800, "2h": 7_200, "7d": 604_800 })) {
+      const given = readConfig(["token", "--sub=alice", `--expires-in=${text}`], {});
+      assert.equal(given.command === "token" && given.expiresInSeconds, seconds);
+    }
+    assert.match(complaint(["token"]), /--sub/);
+    assert.match(complaint(["token", "--sub", "a\nb"]), /--sub/);
+    for (const text of ["1", "0h", "-1h", "1.5h", "1w", "h", "1 h", "99999999999h", "36501d"]) {
+      assert.match(complaint(["token", "--sub", "alice", "--expires-in", text]), /--expires-in/, text);
+    }
+  });
+});
+
+describe("what is told of the settings", () => {
+  test("help lists each flag, each variable and each default", () => {
+    for (const { variable, flag, fallback } of Object.values(settings)) {
+      const line = usage().match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
+      assert.ok(line, variable);
+      if (flag) assert.ok(line.includes(`--${flag},`), line);
+      if (fallback) assert.ok(line.includes(`(${fallback})`), line);
+    }
+  });
+
+  test("the README's table is the table of settings", async () => {
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const [, table] = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(readme) ?? [];
+    assert.equal(table?.trim(), settingsTable());
+  });
+});
