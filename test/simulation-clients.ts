@@ -4,6 +4,7 @@
  */
 
 import type { Answer, MessageResource } from "../core/mod.ts";
+import { createAsk, dataOf, errorOf, keyHeader } from "./simulation-asking.ts";
 import type { EngineHouse } from "./simulation-engine.ts";
 import type { Process, Processes } from "./simulation-processes.ts";
 import type { Read, Reader } from "./simulation-reader.ts";
@@ -49,55 +50,16 @@ export interface ClientSetting {
   readonly onDisconnect: "continue" | "cancel";
 }
 
-interface ErrorBody {
-  readonly code: string;
-  readonly details?: { readonly messageId?: string };
-}
-
 export function createClients(setting: ClientSetting): Clients {
   const { world, ledger, engines, processes, reader, apiKey } = setting;
   const { random } = world;
+  const ask = createAsk(world, apiKey);
   const conversations: KnownConversation[] = [];
   const replies = new Map<string, KnownReply>();
   /** The reply, or conversation, that an idempotency key stands for. */
   const made = new Map<string, string>();
   const refused = new Set<string>();
   let count = 0;
-
-  /** Asks a process. Undefined: it died before it answered, or none was up. */
-  async function ask(
-    process: Process | undefined,
-    method: string,
-    path: string,
-    options: { readonly body?: unknown; readonly headers?: Record<string, string>; patience?: number } = {},
-  ): Promise<Answer | undefined> {
-    if (!process?.alive()) return undefined;
-    const headers = new Headers({ "X-API-Key": apiKey, ...options.headers });
-    const client = new AbortController();
-    if (options.body) headers.set("Content-Type", "application/json");
-    const request = {
-      method,
-      url: `/api/v1${path}`,
-      headers,
-      body: options.body ? bytesOf(JSON.stringify(options.body)) : null,
-      signal: client.signal,
-    };
-    world.trace(`client ${method} ${path}`);
-    let answer: Answer | undefined;
-    const answering = process.service.answer(request).then((given) => {
-      answer = given;
-    });
-    const waits: Promise<unknown>[] = [answering, process.died];
-    const { patience } = options;
-    if (patience !== undefined) waits.push(world.pause(patience).then(() => client.abort()));
-    await Promise.race(waits);
-    if (!answer || !process.alive() || client.signal.aborted) return undefined;
-    world.trace(`client got ${answer.status}`);
-    if (answer.status === 500 || answer.status === 401 || answer.status === 429) {
-      world.violate(`${method} ${path} was answered ${answer.status} ${answer.body}`);
-    }
-    return answer;
-  }
 
   function known(conversation: KnownConversation, id: string): KnownReply {
     const reply = replies.get(id) ?? { conversation, id, ids: new Set([0]), cancelTried: false };
@@ -350,20 +312,4 @@ export function createClients(setting: ClientSetting): Clients {
 /** What an engine wrote, as a store can keep it. */
 function storable(written = ""): string {
   return written.toWellFormed().replaceAll("\0", "\ufffd");
-}
-
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
-
-function keyHeader(key: string | undefined): Record<string, string> {
-  return key === undefined ? {} : { "Idempotency-Key": key };
-}
-
-function dataOf<Data>(answer: Answer): Data {
-  return (JSON.parse(String(answer.body)) as { data: Data }).data;
-}
-
-function errorOf(answer: Answer): ErrorBody {
-  return (JSON.parse(String(answer.body)) as { error: ErrorBody }).error;
 }

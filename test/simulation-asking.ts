@@ -1,0 +1,79 @@
+/**
+ * How the simulation's clients ask a process, which may die before it answers.
+ */
+
+import type { Answer } from "../core/mod.ts";
+import type { Process } from "./simulation-processes.ts";
+import type { World } from "./simulation-world.ts";
+
+export interface Asking {
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  /** Milliseconds after which the client leaves. */
+  readonly patience?: number;
+}
+
+/** Asks a process. Undefined: it died before it answered, the client left, or no process was up. */
+export type Ask = (
+  process: Process | undefined,
+  method: string,
+  path: string,
+  options?: Asking,
+) => Promise<Answer | undefined>;
+
+export interface ErrorBody {
+  readonly code: string;
+  readonly details?: { readonly messageId?: string };
+}
+
+export function createAsk(world: World, apiKey: string): Ask {
+  return async function ask(
+    process: Process | undefined,
+    method: string,
+    path: string,
+    options: Asking = {},
+  ): Promise<Answer | undefined> {
+    if (!process?.alive()) return undefined;
+    const headers = new Headers({ "X-API-Key": apiKey, ...options.headers });
+    const client = new AbortController();
+    if (options.body) headers.set("Content-Type", "application/json");
+    const request = {
+      method,
+      url: `/api/v1${path}`,
+      headers,
+      body: options.body ? bytesOf(JSON.stringify(options.body)) : null,
+      signal: client.signal,
+    };
+    world.trace(`client ${method} ${path}`);
+    let answer: Answer | undefined;
+    const answering = process.service.answer(request).then((given) => {
+      answer = given;
+    });
+    const waits: Promise<unknown>[] = [answering, process.died];
+    const { patience } = options;
+    if (patience !== undefined) waits.push(world.pause(patience).then(() => client.abort()));
+    await Promise.race(waits);
+    if (!answer || !process.alive() || client.signal.aborted) return undefined;
+    world.trace(`client got ${answer.status}`);
+    if (answer.status === 500 || answer.status === 401 || answer.status === 429) {
+      world.violate(`${method} ${path} was answered ${answer.status} ${answer.body}`);
+    }
+    return answer;
+  };
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+export function keyHeader(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { "Idempotency-Key": key };
+}
+
+export function dataOf<Data>(answer: Answer): Data {
+  return (JSON.parse(String(answer.body)) as { data: Data }).data;
+}
+
+export function errorOf(answer: Answer): ErrorBody {
+  return (JSON.parse(String(answer.body)) as { error: ErrorBody }).error;
+}
