@@ -26,12 +26,15 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "framing.test.ts": ownFraming,
       "fuzz.test.ts": ownFraming,
+      "jwks.test.ts": "expects that Web Crypto refuses a key which Deno's takes",
       "openai-connections.test.ts": "expects the words in which Node names a refused connection",
       "postgres.test.ts": "starts PostgreSQL and holds its connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
       "slow-readers.test.ts":
         "measures Node's memory; Deno tells a stalled answer nothing, see docs/runtimes.md",
-      "sqlite.test.ts": "starts other processes with Node's flags; store.test.ts runs SQLite's store here",
+      "sqlite.test.ts": "expects Node's words, and starts processes with its flags; store.test.ts runs here",
+      "sqlite-buckets.test.ts": "starts other processes with Node's flags; limit.test.ts runs here",
+      "sqlite-store.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
     },
   },
   bun: {
