@@ -34,7 +34,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
   after(() => redis.dispose());
 
   async function connect() {
-    const client = createClient({ url: redis.url });
+    const client = createClient({ url: redis.url, commandOptions: { timeout: patient.timeoutMs } });
     await client.connect();
     return client;
   }
@@ -89,6 +89,18 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     const left = await client.pTTL("twins:limit:expiry");
     assert.ok(left > 17_000 && left <= 18_001, `${left} ms`);
     client.destroy();
+  });
+
+  test("a process that was busy for longer than the time-out does not take that for Redis' fault", async () => {
+    const evalSha = async () => {
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve)); // sent, read
+      return [1, 0];
+    };
+    const limiter = createRedisLimiter({ evalSha, eval: evalSha }, { timeoutMs: 400 });
+    const taken = limiter.take("busy", policy);
+    const busyUntil = performance.now() + 450;
+    while (performance.now() < busyUntil);
+    assert.equal((await taken).allowed, true);
   });
 
   test("a Redis that does not answer in time is an error", async () => {

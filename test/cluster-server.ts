@@ -1,0 +1,146 @@
+/**
+ * Server processes for the tests of several machines, and the slow model that their twins ask.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { signToken } from "../core/jwt.ts";
+
+const secret = "the secret of all servers of a cluster";
+
+/** A JWT that every server of a cluster accepts. */
+export function token(sub: string): Promise<string> {
+  return signToken({ secret, sub, expiresInSeconds: 3600 });
+}
+
+/** A running server. */
+export interface ServerProcess {
+  readonly url: string;
+  /** Ends it; resolves with its exit code, null if the signal ended it. */
+  kill(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
+}
+
+/** What the servers of a cluster share. */
+export interface Cluster {
+  start(): Promise<ServerProcess>;
+  dispose(): Promise<void>;
+}
+
+const project = fileURLToPath(new URL("..", import.meta.url));
+
+/** Prepares a cluster whose twins are `echo` and `slow`, which asks the model. */
+export async function createCluster(settings: Readonly<Record<string, string>>): Promise<Cluster> {
+  const folder = await mkdtemp(join(tmpdir(), "twins-cluster-"));
+  await writeFile(join(folder, "echo.md"), "---\nname: Echo\nengine: echo\n---\nRepeat.");
+  await writeFile(
+    join(folder, "slow.md"),
+    "---\nname: Slow\nengine: openai\nmodel: slow\n---\nTake your time.",
+  );
+  const running = new Set<ChildProcess>();
+  const env = { JWT_SECRET: secret, TWINS_DIR: folder, LOG_LEVEL: "warn", PORT: "0", ...settings };
+
+  async function start(): Promise<ServerProcess> {
+    const flags = ["--import", "tsx", "server.ts"];
+    const child = spawn(process.execPath, flags, {
+      cwd: project,
+      env: { ...process.env, ...env },
+      stdio: "pipe",
+    });
+    running.add(child);
+    const exited = new Promise<number | null>((resolve) => {
+      child.once("exit", (code) => {
+        running.delete(child);
+        resolve(code);
+      });
+    });
+    if (process.env.CLUSTER_LOG) child.stderr.pipe(process.stderr);
+    else child.stderr.resume();
+    return {
+      url: await listeningUrl(child),
+      kill(signal) {
+        child.kill(signal);
+        return exited;
+      },
+    };
+  }
+
+  return {
+    start,
+    async dispose() {
+      for (const child of running) child.kill("SIGKILL");
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function listeningUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.once("exit", (code) => reject(new Error(`The server ended with ${code}.`)));
+    child.stdout?.on("data", (chunk) => {
+      text += chunk;
+      const url = /^listening on (\S+)$/m.exec(text)?.[1];
+      if (url) resolve(url);
+    });
+  });
+}
+
+/** A model that streams as many words as it is asked for, a word each 50 ms. Each word is the time it was sent at. */
+export interface SlowModel {
+  readonly url: string;
+  /** How many replies it streams now. */
+  readonly streaming: number;
+  close(): void;
+}
+
+const wordMs = 50;
+
+export async function createSlowModel(): Promise<SlowModel> {
+  let streaming = 0;
+  const server = createServer(async (request, response) => {
+    const words = await wordsAskedFor(request);
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    const send = (choice: object) =>
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
+    let sent = 0;
+    streaming++;
+    const timer = setInterval(() => {
+      if (sent++ < words) {
+        send({ delta: { content: `${Date.now()} ` } });
+        return;
+      }
+      clearInterval(timer);
+      send({ delta: {}, finish_reason: "stop" });
+      response.end("data: [DONE]\n\n");
+    }, wordMs);
+    response.once("close", () => {
+      clearInterval(timer);
+      streaming--;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    get streaming() {
+      return streaming;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function wordsAskedFor(request: IncomingMessage): Promise<number> {
+  let body = "";
+  for await (const chunk of request) body += chunk;
+  const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+  return Number(messages.at(-1)?.content);
+}

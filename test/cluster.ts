@@ -1,0 +1,489 @@
+/**
+ * Two server processes on one PostgreSQL and one Redis behave as one server. `npm run test:cluster`.
+ *
+ * What asks gently is done on the machine's own PostgreSQL and Redis, if they answer at the standard ports, in
+ * a scratch database. What breaks things has private ones, in a temporary folder. `CLUSTER_LOG=1` shows the
+ * servers' warnings.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { MessageResource } from "../core/mod.ts";
+import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
+import {
+  type Cluster,
+  createCluster,
+  createSlowModel,
+  type ServerProcess,
+  type SlowModel,
+  token,
+} from "./cluster-server.ts";
+import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
+import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+
+const standardRedis = "redis://127.0.0.1:6379/9";
+
+/** One of two servers, in no order. */
+let turn = 0;
+function either<Value>([one, other]: readonly [Value, Value]): Value {
+  return (turn++ * 7919) % 5 < 2 ? one : other;
+}
+
+type Servers = [ServerProcess, ServerProcess];
+
+/** Sends a request to one server. */
+function call(
+  server: ServerProcess,
+  method: string,
+  path: string,
+  credential: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(`${server.url}/api/v1${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${credential}`,
+      ...(body && { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+async function newKey(
+  server: ServerProcess,
+  owner: string,
+  scope = "full_access",
+): Promise<{ id: string; key: string }> {
+  const response = await call(server, "POST", "/auth/api-keys", await token(owner), {
+    name: "cluster",
+    scope,
+  });
+  return dataOf(response);
+}
+
+async function newConversation(server: ServerProcess, key: string, twinId: string): Promise<string> {
+  const response = await call(server, "POST", "/conversations", key, { twinId });
+  return `/conversations/${(await dataOf<{ id: string }>(response)).id}`;
+}
+
+/** An event stream that is being read: what has arrived, and its end. */
+interface Reading {
+  readonly text: () => string;
+  readonly raw: () => string;
+  readonly done: Promise<void>;
+  stop(): void;
+}
+
+function read(response: Response, noted: (text: string) => void = () => {}): Reading {
+  assert.equal(response.status, 200);
+  let raw = "";
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const text = () => textOf(parseEvents(raw.slice(0, raw.lastIndexOf("\n\n") + 2)));
+  const done = (async () => {
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      raw += part.value;
+      noted(text());
+    }
+  })();
+  return { text, raw: () => raw, done, stop: () => void reader?.cancel() };
+}
+
+/** Begins a reply of so many words on a server, and waits for the first. */
+async function beginReply(server: ServerProcess, key: string, path: string, words: number) {
+  const reading = read(
+    await call(server, "POST", `${path}/messages/stream`, key, { content: String(words) }),
+  );
+  await until("the reply has begun", 10_000, () => reading.text() !== "");
+  const messageId = /"messageId":"(\w+)"/.exec(reading.raw())?.[1];
+  return { reading, replyPath: `${path}/messages/${messageId}` };
+}
+
+async function historyOf(server: ServerProcess, key: string, path: string): Promise<MessageResource[]> {
+  return dataOf(await call(server, "GET", `${path}/messages?limit=100`, key));
+}
+
+async function ready(server: ServerProcess): Promise<boolean> {
+  return (await fetch(`${server.url}/readyz`)).status === 200;
+}
+
+const settings = { LEASE_MS: "3000", HEARTBEAT_MS: "1000", MODEL_NAME: "slow" };
+
+const noPostgres = await skipWithoutPostgres();
+const skip = (noPostgres && skipWithoutPrograms) || false;
+if (skip) console.log(`# Nothing is tested: ${noPostgres}, and ${skip}.`);
+
+describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  let model: SlowModel;
+  let cluster: Cluster;
+  let servers: Servers;
+  let key = "";
+
+  before(async () => {
+    model = await createSlowModel();
+    cleanUps.push(() => model.close());
+    const redisUrl = await standardRedisOrPrivate(cleanUps);
+    let serverUrl: string | undefined;
+    if (noPostgres) {
+      const postgres = await createPostgres();
+      postgres.start();
+      cleanUps.push(() => postgres.dispose());
+      serverUrl = postgres.url;
+    }
+    const database = await createDatabase(serverUrl);
+    cleanUps.push(() => database.drop());
+    cluster = await createCluster({
+      ...settings,
+      DATABASE_URL: database.url,
+      MODEL_BASE_URL: model.url,
+      ...(redisUrl && { REDIS_URL: redisUrl }),
+    });
+    cleanUps.push(() => cluster.dispose());
+    servers = await Promise.all([cluster.start(), cluster.start()]);
+    ({ key } = await newKey(servers[0], "alice"));
+  });
+  after(async () => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  });
+
+  test("a reply that one server makes is followed on the other while it is made", async (t) => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading, replyPath } = await beginReply(here, key, path, 60);
+    const lags: number[] = [];
+    let seen = 0;
+    const following = read(await call(there, "GET", `${replyPath}/stream`, key), (text) => {
+      const words = text.trimEnd().split(" ");
+      const newest = Number(words.at(-1));
+      if (words.length > seen && seen > 0) lags.push(Date.now() - newest);
+      seen = words.length;
+    });
+    await Promise.all([reading.done, following.done]);
+    assert.equal(following.text(), reading.text());
+    assert.match(following.raw(), /"type":"complete"/);
+    lags.sort((one, other) => one - other);
+    const [median = 0, last = 0] = [lags[Math.floor(lags.length / 2)], lags.at(-1)];
+    t.diagnostic(
+      `new text was elsewhere after ${median} ms in the median, ${last} ms at most, ${lags.length} times`,
+    );
+    assert.ok(median < 300 && lags.length > 8);
+  });
+
+  test("a cancel on the other server stops the model and answers with the reply", async (t) => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading, replyPath } = await beginReply(here, key, path, 400);
+    const cancelling = call(there, "POST", `${replyPath}/cancel`, key);
+    const stoppedMs = await until("the model has stopped", 5000, () => model.streaming === 0);
+    const reply = await dataOf<MessageResource>(await cancelling);
+    assert.equal(reply.status, "cancelled");
+    await reading.done;
+    assert.equal(reading.text(), reply.content);
+    t.diagnostic(`the model had stopped after ${stoppedMs} ms`);
+  });
+
+  test("a stream that broke is resumed on the other server, and no text is lost or doubled", async () => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading, replyPath } = await beginReply(here, key, path, 40);
+    await until("some text is there", 5000, () => reading.text().length > 100);
+    reading.stop();
+    await reading.done;
+    const text = reading.text();
+    const rest = read(
+      await call(there, "GET", `${replyPath}/stream`, key, undefined, {
+        "Last-Event-ID": String(text.length),
+      }),
+    );
+    await rest.done;
+    const stored = await dataOf<MessageResource>(await call(there, "GET", replyPath, key));
+    assert.equal(text + rest.text(), stored.content);
+    assert.equal(stored.status, "completed");
+  });
+
+  test("equal requests with one idempotency key make one reply, wherever they arrive", async () => {
+    const path = await newConversation(servers[0], key, "slow");
+    const headers = { "Idempotency-Key": "once" };
+    const sends = Array.from({ length: 12 }, (_, n) =>
+      call(servers[n % 2 === 0 ? 0 : 1], "POST", `${path}/messages`, key, { content: "10" }, headers),
+    );
+    const replies = await Promise.all(sends.map(async (sent) => dataOf<MessageResource>(await sent)));
+    assert.equal(new Set(replies.map(({ id }) => id)).size, 1);
+    assert.equal(new Set(replies.map(({ content }) => content)).size, 1);
+    assert.equal((await historyOf(servers[1], key, path)).length, 2);
+  });
+
+  test("of sends at once into one conversation one begins; the others are told which", async () => {
+    const path = await newConversation(servers[0], key, "slow");
+    const sends = Array.from({ length: 8 }, (_, n) =>
+      call(servers[n % 2 === 0 ? 0 : 1], "POST", `${path}/messages`, key, { content: "10" }),
+    );
+    const answers = await Promise.all(sends);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)]);
+    const replyIds = await Promise.all(
+      answers.map(async (answer) =>
+        answer.status === 200
+          ? (await dataOf<MessageResource>(answer)).id
+          : (await errorOf(answer)).details?.messageId,
+      ),
+    );
+    assert.equal(new Set(replyIds).size, 1);
+    assert.equal((await historyOf(servers[1], key, path)).length, 2);
+  });
+
+  test("deleting a conversation on the other server stops its reply", async (t) => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading } = await beginReply(here, key, path, 400);
+    assert.equal((await call(there, "DELETE", path, key)).status, 204);
+    const stoppedMs = await until("the model has stopped", 5000, () => model.streaming === 0);
+    await reading.done;
+    for (const server of servers) assert.equal((await call(server, "GET", path, key)).status, 404);
+    t.diagnostic(`the model had stopped after ${stoppedMs} ms`);
+  });
+
+  test("a revoked key is refused by the other server", async (t) => {
+    const [here, there] = servers;
+    const revoked = await newKey(here, "bob");
+    assert.equal((await call(there, "GET", "/twins", revoked.key)).status, 200);
+    await call(here, "DELETE", `/auth/api-keys/${revoked.id}`, await token("bob"));
+    const refusedMs = await until("the key is refused", 5500, async () => {
+      return (await call(there, "GET", "/twins", revoked.key)).status === 401;
+    });
+    t.diagnostic(`the key was refused after ${refusedMs} ms`);
+  });
+
+  test("both servers take from one budget, and not one request too many", async () => {
+    const { key: reader } = await newKey(servers[0], "carol", "read_only");
+    const startedAt = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, () => call(either(servers), "GET", "/twins", reader)),
+    );
+    const refilled = Math.floor((performance.now() - startedAt) / 18_000);
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    assert.ok(admitted >= 200 && admitted <= 200 + refilled, `${admitted} admitted`);
+    assert.ok(answers.every(({ status }) => status === 200 || status === 429));
+  });
+
+  test("conversations whose requests go to either server are as whole as those on one", async () => {
+    const { key: talker } = await newKey(servers[0], "dave");
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, number) => {
+        const path = await newConversation(either(servers), talker, "echo");
+        for (const word of ["one", "two", "three"]) {
+          const content = `${word} ${number}`;
+          const sent = await call(either(servers), "POST", `${path}/messages`, talker, { content });
+          assert.equal((await dataOf<MessageResource>(sent)).content, content);
+        }
+        const contents = (await historyOf(either(servers), talker, path)).map(({ content }) => content);
+        const expected = ["one", "two", "three"].flatMap((word) => Array(2).fill(`${word} ${number}`));
+        assert.deepEqual(contents, expected);
+      }),
+    );
+    const list = await call(servers[1], "GET", "/conversations", talker);
+    assert.equal(((await list.json()) as { pagination: { total: number } }).pagination.total, 20);
+  });
+
+  test("when a server is killed, the other ends its reply as interrupted and frees the conversation", async (t) => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading, replyPath } = await beginReply(here, key, path, 400);
+    const following = read(await call(there, "GET", `${replyPath}/stream`, key));
+    await until("the other server sees text", 5000, () => following.text() !== "");
+    const cut = assert.rejects(reading.done);
+    await here.kill("SIGKILL");
+    const startedAt = performance.now();
+    await following.done;
+    t.diagnostic(
+      `the follower was told after ${Math.round(performance.now() - startedAt)} ms, the lease is 3000 ms`,
+    );
+    await cut;
+    const events = parseEvents(following.raw());
+    const last = events.at(-1)?.data;
+    assert.equal(last?.type === "error" && last.error.code, "interrupted");
+    const [, reply] = await historyOf(there, key, path);
+    assert.deepEqual([reply?.status, reply?.content], ["failed", textOf(events)]);
+    const next = await call(there, "POST", `${path}/messages`, key, { content: "1" });
+    assert.equal((await dataOf<MessageResource>(next)).status, "completed");
+    servers[0] = await cluster.start();
+  });
+
+  test("a server that is told to stop finishes its replies while the other goes on, and exits with 0", async () => {
+    const [here, there] = servers;
+    const path = await newConversation(here, key, "slow");
+    const { reading } = await beginReply(here, key, path, 30);
+    const stopping = here.kill("SIGTERM");
+    const elsewhere = await newConversation(there, key, "echo");
+    assert.equal((await call(there, "POST", `${elsewhere}/messages`, key, { content: "Hi" })).status, 200);
+    await reading.done;
+    assert.match(reading.raw(), /"type":"complete"/);
+    assert.equal(await stopping, 0);
+    assert.equal(await there.kill("SIGTERM"), 0);
+  });
+});
+
+const skipBreaking = skipWithoutPrograms || skipWithoutRedis;
+if (skipBreaking) console.log(`# Outages are not tested: ${skipBreaking}.`);
+
+describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, () => {
+  let model: SlowModel;
+  let postgres: PrivatePostgres;
+  let redis: PrivateRedis;
+  let cluster: Cluster;
+  let servers: Servers;
+  let key = "";
+
+  before(async () => {
+    model = await createSlowModel();
+    postgres = await createPostgres();
+    postgres.start();
+    redis = await createRedis();
+    await redis.start();
+    cluster = await createCluster({
+      ...settings,
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      MODEL_BASE_URL: model.url,
+    });
+    servers = await Promise.all([cluster.start(), cluster.start()]);
+    ({ key } = await newKey(servers[0], "alice"));
+  });
+  after(async () => {
+    await cluster.dispose();
+    await redis.dispose();
+    await postgres.dispose();
+    model.close();
+  });
+
+  /** Sends until told to stop, and counts the answers. What was acknowledged must be there in the end. */
+  async function sendAlong() {
+    const { key: sender } = await newKey(servers[0], "sender");
+    const paths = await Promise.all(servers.map((server) => newConversation(server, sender, "echo")));
+    const statuses = new Map<number, number>();
+    const sent: { readonly path: string; readonly id: string }[] = [];
+    let going = true;
+    const done = (async () => {
+      for (let number = 0; going && number < 400; number++) {
+        const path = paths[number % 2] ?? "";
+        const answer = await call(either(servers), "POST", `${path}/messages`, sender, {
+          content: `${number}`,
+        });
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        if (answer.status === 200) sent.push({ path, id: (await dataOf<MessageResource>(answer)).id });
+        else await answer.arrayBuffer();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    return {
+      statuses,
+      async stop() {
+        going = false;
+        await done;
+        for (const path of new Set(sent.map((each) => each.path))) {
+          const ids = new Set<string>();
+          for (let page = 1, more = true; more; page++) {
+            const answer = await call(servers[0], "GET", `${path}/messages?limit=100&page=${page}`, sender);
+            const list = (await answer.json()) as {
+              data: MessageResource[];
+              pagination: { hasMore: boolean };
+            };
+            for (const { id } of list.data) ids.add(id);
+            more = list.pagination.hasMore;
+          }
+          for (const each of sent)
+            if (each.path === path) assert.ok(ids.has(each.id), "an acknowledged reply is there");
+        }
+      },
+    };
+  }
+
+  test("connections that are killed cost a few 503 at most", async (t) => {
+    const admin = await connect(postgres.url);
+    const sending = await sendAlong();
+    for (let round = 0; round < 30; round++) {
+      await admin.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'twin-service'",
+      );
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await until("both servers are ready", 5000, async () =>
+      (await Promise.all(servers.map(ready))).every(Boolean),
+    );
+    await sending.stop();
+    await admin.end();
+    t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(sending.statuses))}`);
+    // 409: the reply before failed to be stored at first, and is still being stored.
+    for (const status of sending.statuses.keys()) assert.ok([200, 409, 503].includes(status), `${status}`);
+  });
+
+  test("a PostgreSQL that is away for three seconds costs running replies nothing", async (t) => {
+    const path = await newConversation(servers[0], key, "slow");
+    const { reading } = await beginReply(servers[0], key, path, 100);
+    postgres.stop();
+    await until("a server is not ready", 5000, async () => !(await ready(servers[0])));
+    const refused = await call(servers[1], "POST", "/conversations", key, { twinId: "echo" });
+    assert.equal(refused.status, 503);
+    assert.ok(Number(refused.headers.get("Retry-After")) >= 1);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    postgres.start();
+    const readyMs = await until("both servers are ready", 5000, async () => {
+      return (await Promise.all(servers.map(ready))).every(Boolean);
+    });
+    await reading.done;
+    t.diagnostic(`both servers were ready ${readyMs} ms after PostgreSQL`);
+    assert.match(reading.raw(), /"type":"(complete|error)"/);
+    const [, reply] = await historyOf(servers[1], key, path);
+    assert.equal(reply?.status === "completed" || reply?.error?.code === "interrupted", true);
+    assert.ok(reading.text().startsWith(reply?.content ?? "-"));
+  });
+
+  test("a Redis that stops lets each server limit alone, and one that is back is shared again", async (t) => {
+    const { key: reader } = await newKey(servers[0], "eve", "read_only");
+    await redis.stop();
+    const alone = await Promise.all(
+      Array.from({ length: 450 }, (_, n) => call(servers[n % 2 === 0 ? 0 : 1], "GET", "/twins", reader)),
+    );
+    const admitted = alone.filter(({ status }) => status === 200).length;
+    assert.ok(admitted >= 400 && admitted <= 402, `${admitted} admitted`);
+    assert.ok(alone.every(({ status }) => status === 200 || status === 429));
+    await redis.start();
+    const sharedMs = await until("the budget is shared again", 5000, async () => {
+      const answers = await Promise.all(servers.map((server) => call(server, "GET", "/twins", reader)));
+      return answers.every(({ status }) => status === 200);
+    });
+    t.diagnostic(`the budget was shared again ${sharedMs} ms after Redis`);
+  });
+
+  test("both servers have lived through all of it", async () => {
+    const codes = await Promise.all(servers.map((server) => server.kill("SIGTERM")));
+    assert.deepEqual(codes, [0, 0]);
+  });
+});
+
+/** The address of the machine's own Redis, of a private one, or none. */
+async function standardRedisOrPrivate(cleanUps: (() => void | Promise<void>)[]): Promise<string | undefined> {
+  const { createClient } = await import("redis");
+  const client = createClient({
+    url: standardRedis,
+    socket: { reconnectStrategy: false, connectTimeout: 1000 },
+  });
+  const failed = new Promise<boolean>((resolve) => client.once("error", () => resolve(false)));
+  const connected = client.connect().then(
+    () => true,
+    () => false,
+  );
+  const found = await Promise.race([failed, connected]);
+  client.destroy();
+  if (found) return standardRedis;
+  if (skipWithoutRedis) {
+    console.log(`# The limits are shared in PostgreSQL: ${skipWithoutRedis}.`);
+    return undefined;
+  }
+  const redis = await createRedis();
+  await redis.start();
+  cleanUps.push(() => redis.dispose());
+  return redis.url;
+}
