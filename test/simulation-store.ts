@@ -12,12 +12,15 @@ import {
   type Store,
   StoreUnavailable,
 } from "../core/mod.ts";
+import { createSimulatedSignals } from "./simulation-signals.ts";
 import type { World } from "./simulation-world.ts";
 
 /** How unreliable a store is. */
 export interface StoreWeather {
   /** Whether one process at a time uses it. */
   readonly exclusive: boolean;
+  /** Whether processes are told of each other's doings. */
+  readonly signals: boolean;
   /** Probability that a call fails: half of the failures come after the deed. */
   readonly failure: number;
   /** Probability that a call takes long. */
@@ -63,6 +66,7 @@ const longCallMs = 200;
 
 export function createSimulatedStore(world: World, truth: Store, weather: StoreWeather): SimulatedStore {
   const { random } = world;
+  const signals = weather.signals ? createSimulatedSignals(world) : undefined;
   const replies = new Map<string, StoredReply>();
   const busy = new Set<StoredReply>();
   let lastTrouble = 0;
@@ -172,11 +176,13 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
       return lastTrouble;
     },
     connect(alive) {
+      const ownSignals = signals?.connect(alive);
       return new Proxy<Store>(
         { ...truth, ...effectsOf(alive) },
         {
           get(store, name: keyof Store) {
             if (name === "exclusive") return weather.exclusive;
+            if (name === "signals") return ownSignals;
             const method = store[name];
             if (typeof method !== "function") return method;
             return (...args: unknown[]) => call(name, alive, () => Reflect.apply(method, undefined, args));

@@ -39,7 +39,13 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const { random } = world;
   const exclusive = random.chance(0.5);
   const onDisconnect = random.chance(0.75) ? "continue" : "cancel";
-  const weather = { exclusive, failure: random.pick([0, 0, 0.02, 0.15]), delay: random.pick([0, 0, 0.02]) };
+  const signals = !exclusive && random.chance(0.5);
+  const weather = {
+    exclusive,
+    signals,
+    failure: random.pick([0, 0, 0.02, 0.15]),
+    delay: random.pick([0, 0, 0.02]),
+  };
   const disturbance = random.pick([0, 0.03, 0.2]);
 
   const store = createSimulatedStore(world, createMemoryStore(), weather);
