@@ -1,0 +1,101 @@
+/**
+ * The reference server as a process of its own, started as its users start it.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { runtime } from "./runtime.ts";
+
+const script = fileURLToPath(new URL("../server.ts", import.meta.url));
+const prefixes = {
+  node: process.features.typescript ? [] : ["--import", "tsx"], // where Node does not strip types itself
+  deno: ["run", "-A"],
+  bun: [],
+};
+
+/** What a process left behind. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A server that listens. */
+export interface ServerProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it has logged so far, a line each. */
+  log(): Record<string, unknown>[];
+  /** Resolves once it has logged this. */
+  logged(message: string): Promise<void>;
+  /** Tells it to stop, and waits until it has. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>;
+}
+
+export type Variables = Readonly<Record<string, string>>;
+
+function launch(args: readonly string[], variables: Variables, cwd?: string) {
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(cwd !== undefined && { cwd }),
+  });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const closed: Promise<Ended> = once(child, "close").then(([code]) => ({ code, ...output }));
+  return { child, output, closed };
+}
+
+/** Runs the program until it ends by itself. */
+export async function runServer(args: readonly string[], variables: Variables = {}): Promise<Ended> {
+  const { child, closed } = launch(args, variables);
+  child.stdout.once("data", () => {
+    if (args.every((argument) => !/^(token|-h|--help|--version)$/.test(argument))) child.kill("SIGKILL"); // it serves
+  });
+  return closed;
+}
+
+/** Starts the server on a free port and waits until it listens. */
+export async function startServer(
+  args: readonly string[],
+  variables: Variables = {},
+): Promise<ServerProcess> {
+  const { child, output, closed } = launch(["--port", "0", ...args], variables);
+  const listening = async (): Promise<string> => {
+    for (;;) {
+      await once(child.stdout, "data");
+      const [, url] = /^listening on (\S+)\n/.exec(output.stdout) ?? [];
+      if (url !== undefined) return url;
+    }
+  };
+  const failed = closed.then(({ code, stderr }) => {
+    throw new Error(`The server ended with ${code} before it listened: ${stderr}`);
+  });
+  const log = (): Record<string, unknown>[] => {
+    const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);
+    return whole
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  };
+  const url = await Promise.race([listening(), failed]);
+  return {
+    url,
+    child,
+    log,
+    async logged(message) {
+      while (!log().some((entry) => entry.message === message)) await once(child.stderr, "data");
+    },
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return closed;
+    },
+  };
+}

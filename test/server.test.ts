@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { SignJWT } from "jose";
+import { readOrCreateSecret } from "../adapters/secret-file.ts";
+import { settings } from "../core/settings.ts";
+import { delta, hangAfter, startModelServer } from "./model-server.ts";
+import { type Ended, runServer, type ServerProcess, startServer } from "./server-process.ts";
+
+const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
+after(() => rm(root, { recursive: true, force: true }));
+let folders = 0;
+
+/** A new folder with one twin that echoes. */
+async function scratch(twins: Readonly<Record<string, string>> = {}) {
+  const folder = join(root, String(folders++));
+  await mkdir(join(folder, "twins"), { recursive: true });
+  for (const [file, text] of Object.entries({
+    "echo.md": "---\nname: Echo\nengine: echo\n---\n",
+    ...twins,
+  })) {
+    await writeFile(join(folder, "twins", file), text);
+  }
+  const database = `sqlite:${join(folder, "data", "twins.db")}`;
+  return { folder, database, flags: ["--twins", join(folder, "twins"), "--database", database] };
+}
+
+/** A complaint of one line, without a stack, and the exit code 1. */
+function assertRefusal({ code, stdout, stderr }: Ended, pattern: RegExp): void {
+  assert.match(stderr, /^twin-service: [^\n]+\n$/);
+  assert.match(stderr, pattern);
+  assert.equal(stdout, "");
+  assert.equal(code, 1);
+}
+
+async function call(url: string, method: string, credential: string, body?: object): Promise<Response> {
+  return fetch(url, {
+    method,
+    headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+async function dataOf(response: Response): Promise<Record<string, unknown>> {
+  const body = await response.json();
+  assert.ok(response.ok, JSON.stringify(body));
+  return body.data;
+}
+
+async function createKey({ url }: ServerProcess, token: string): Promise<string> {
+  const body = { name: "test", scope: "full_access" };
+  const { key } = await dataOf(await call(`${url}/api/v1/auth/api-keys`, "POST", token, body));
+  return String(key);
+}
+
+async function converse({ url }: ServerProcess, key: string, twinId: string): Promise<string> {
+  const { id } = await dataOf(await call(`${url}/api/v1/conversations`, "POST", key, { twinId }));
+  return `${url}/api/v1/conversations/${id}/messages`;
+}
+
+async function mint(flags: readonly string[], variables: Record<string, string> = {}): Promise<string> {
+  const { code, stdout, stderr } = await runServer(["token", "--sub", "alice", ...flags], variables);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  return stdout.trim();
+}
+
+describe("the server", () => {
+  test("it says where it listens, answers, and ends with 0 on SIGTERM and SIGINT", async () => {
+    const { flags } = await scratch();
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const server = await startServer(flags);
+      assert.match(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+      assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+      assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+      const { code, stdout } = await server.stop(signal);
+      assert.equal(code, 0);
+      assert.equal(stdout, `listening on ${server.url}\n`);
+    }
+  });
+
+  test("an IPv6 address is written in brackets", async () => {
+    const { flags } = await scratch();
+    const server = await startServer([...flags, "--host", "::1"]);
+    assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
+    assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+    await server.stop();
+  });
+
+  test("tokens of the secret that it keeps make keys, before and after a restart, and nobody else reads it", async () => {
+    const { flags, folder } = await scratch();
+    const early = await mint(flags); // whoever comes first makes the secret
+    const first = await startServer(flags);
+    const key = await createKey(first, early);
+    const messages = await converse(first, key, "echo");
+    const reply = await dataOf(await call(messages, "POST", key, { content: "Hello there" }));
+    assert.equal(reply.content, "Hello there");
+    await first.stop();
+
+    const second = await startServer(flags);
+    await createKey(second, early);
+    const history = await call(messages.replace(first.url, second.url), "GET", key);
+    assert.equal((await history.json()).data.length, 2);
+    await second.stop();
+
+    const file = join(folder, "data", "jwt-secret");
+    assert.match(await readFile(file, "utf8"), /^[\w-]{43}\n$/);
+    if (process.platform !== "win32") assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.deepEqual(
+      (await readdir(join(folder, "data"))).filter((name) => name.startsWith("jwt-secret")),
+      ["jwt-secret"],
+    );
+  });
+
+  test("a second process on the same SQLite file is refused, and told of PostgreSQL", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags);
+    assertRefusal(await runServer(["--port", "0", ...flags]), /twins\.db is in use .*PostgreSQL/);
+    assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+    await server.stop();
+  });
+
+  test("a port in use is told in one line", async () => {
+    const { flags } = await scratch();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    assertRefusal(
+      await runServer(["--port", String(port), ...flags]),
+      new RegExp(`port ${port} of 127.* in use`),
+    );
+    taken.close();
+  });
+
+  test("what cannot be used stops the start with one line", async () => {
+    const { folder } = await scratch();
+    const broken = await scratch({ "broken.md": "---\nname: X\nacess: [alice]\n---\n" });
+    await writeFile(
+      join(folder, "no-database"),
+      "not a database, but a text that is long enough to be one".repeat(9),
+    );
+    const twins = ["--twins", join(folder, "twins"), "--database"];
+    const cases: [string[], Record<string, string>, RegExp][] = [
+      [["--port", "eighty"], {}, /PORT \(--port\) must be a whole number/],
+      [
+        [...twins, "memory:"],
+        { JWT_PUBLIC_KEY: "{}" },
+        /JWT_PUBLIC_KEY .* cannot be used: the key must be RSA/,
+      ],
+      [["--twins", join(folder, "nowhere"), "--database", "memory:"], {}, /TWINS_DIR .*nowhere.*ENOENT/],
+      [broken.flags, {}, /"broken\.md".*acess/],
+      [[...twins, `sqlite:${join(folder, "no-database")}`], {}, /no-database/],
+      [[...twins, "postgres://nobody@127.0.0.1:1/none"], {}, /PostgreSQL/],
+    ];
+    await Promise.all(
+      cases.map(async ([args, variables, pattern]) =>
+        assertRefusal(await runServer(args, variables), pattern),
+      ),
+    );
+  });
+
+  test("help and the version are printed to stdout", async () => {
+    const help = await runServer(["--help"], { PORT: "nonsense" });
+    assert.equal(help.code, 0);
+    for (const { variable } of Object.values(settings)) assert.ok(help.stdout.includes(variable), variable);
+    const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+    assert.deepEqual(await runServer(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  test("with memory alone, it writes nothing, and token says what it needs", async () => {
+    const { folder } = await scratch();
+    const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
+    const server = await startServer(flags);
+    await server.stop();
+    assert.deepEqual(await readdir(folder), ["twins"]);
+    assertRefusal(await runServer(["token", "--sub", "alice", ...flags]), /needs JWT_SECRET/);
+  });
+
+  test("issuer and audience go into tokens and are asked of them", async () => {
+    const { folder } = await scratch();
+    const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
+    const secret = { JWT_SECRET: "a secret of at least 32 bytes, for a test" };
+    const claims = { JWT_ISSUER: "https://id.example", JWT_AUDIENCE: "twins" };
+    const server = await startServer(flags, { ...secret, ...claims });
+    await createKey(server, await mint(flags, { ...secret, ...claims }));
+    const keys = `${server.url}/api/v1/auth/api-keys`;
+    assert.equal((await call(keys, "GET", await mint(flags, secret))).status, 401);
+    await server.stop();
+  });
+
+  test("a public key replaces the secret", async () => {
+    const { flags, folder } = await scratch();
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
+    const server = await startServer(flags, { JWT_PUBLIC_KEY: pem });
+    const token = new SignJWT({ sub: "alice" }).setProtectedHeader({ alg: "ES256" }).setExpirationTime("1h");
+    await createKey(server, await token.sign(privateKey));
+    await server.stop();
+    assertRefusal(await runServer(["token", "--sub", "alice"], { JWT_PUBLIC_KEY: pem }), /private key/);
+    assert.ok(!(await readdir(join(folder, "data"))).includes("jwt-secret"));
+  });
+
+  test("a base path moves everything", async () => {
+    const { flags } = await scratch();
+    const server = await startServer([...flags, "--base-path", "/assistant"]);
+    assert.equal((await fetch(`${server.url}/assistant/healthz`)).status, 200);
+    assert.equal((await fetch(`${server.url}/healthz`)).status, 404);
+    await server.stop();
+  });
+});
+
+describe("what the server logs", () => {
+  test("each request is one line of JSON, without secrets or text of messages", async () => {
+    const { flags } = await scratch();
+    const token = await mint(flags);
+    const server = await startServer([...flags, "--log-level", "debug"]);
+    const key = await createKey(server, token);
+    const messages = await converse(server, key, "echo");
+    await dataOf(await call(messages, "POST", key, { content: "my confidential question" }));
+    await call(`${server.url}/api/v1/twins?key=${key}`, "GET", `${key}x`);
+    const { stderr } = await server.stop();
+    const entries = stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const requests = entries.filter(({ message }) => message === "request");
+    assert.deepEqual(
+      requests.map(({ method, status }) => `${method} ${status}`),
+      ["POST 201", "POST 201", "POST 200", "GET 401"],
+    );
+    for (const { time, level, requestId } of requests) {
+      assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.equal(level, "info");
+      assert.match(requestId, /^req_/);
+    }
+    for (const secret of [key, key.slice(12), token, "confidential"])
+      assert.ok(!stderr.includes(secret), secret);
+  });
+
+  test("LOG_LEVEL leaves less urgent entries out", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags, { LOG_LEVEL: "error" });
+    await fetch(`${server.url}/healthz`);
+    assert.equal((await server.stop()).stderr, "");
+  });
+
+  test("a twin that needs a model is warned of where there is none, and its replies fail with model_error", async () => {
+    const twin = "---\nname: Talker\nengine: openai\naccess: [alice]\n---\nYou talk.\n";
+    const { flags } = await scratch({ "talker.md": twin });
+    const server = await startServer(flags);
+    const warning = server.log().find(({ level }) => level === "warn");
+    assert.equal(warning?.twin, "talker");
+    assert.match(String(warning?.message), /engine is not set up/);
+    const key = await createKey(server, await mint(flags));
+    const response = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello" });
+    assert.equal(response.status, 502);
+    assert.equal((await response.json()).error.code, "model_error");
+    await server.stop();
+  });
+});
+
+describe("a server that is told to stop while a reply runs", () => {
+  async function streaming(variables: Record<string, string>) {
+    const model = await startModelServer();
+    model.script(hangAfter(delta("Well")));
+    const { flags } = await scratch({ "talker.md": "---\nname: Talker\n---\nYou talk.\n" });
+    const server = await startServer(flags, { MODEL_BASE_URL: model.baseUrl, ...variables });
+    const key = await createKey(server, await mint(flags));
+    const messages = await converse(server, key, "talker");
+    const { body } = await call(`${messages}/stream`, "POST", key, { content: "Hello" });
+    assert.ok(body);
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readUntil = async (part: string): Promise<string> => {
+      while (!text.includes(part)) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        text += value;
+      }
+      return text;
+    };
+    await readUntil('"content":"Well"');
+    return { server, model, readUntil };
+  }
+
+  test("the reply left after the grace ends with the error interrupted, the stream properly, the process with 0", async () => {
+    const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
+    const ended = server.stop();
+    const text = await readUntil("no such text: to its end");
+    assert.match(text, /"type":"error","error":\{"code":"interrupted"[^\n]*\n\n$/);
+    assert.equal((await ended).code, 0);
+    await model.close();
+  });
+
+  test("a second signal ends the process at once, and not with 0", async () => {
+    const { server, model } = await streaming({ SHUTDOWN_GRACE_MS: "60000" });
+    const ended = server.stop();
+    await server.logged("stopping");
+    server.child.kill("SIGTERM");
+    assert.equal((await ended).code, 1);
+    await model.close();
+  });
+});
+
+describe("the file of the secret", () => {
+  test("processes that make it at once get the same secret", async () => {
+    const file = join(root, "race", "deep", "jwt-secret");
+    const secrets = await Promise.all(Array.from({ length: 20 }, () => readOrCreateSecret(file)));
+    assert.equal(new Set(secrets).size, 1);
+    assert.deepEqual(await readdir(join(root, "race", "deep")), ["jwt-secret"]);
+  });
+
+  test("one without a secret is not taken, and not overwritten", async () => {
+    const file = join(root, "empty-secret");
+    await writeFile(file, "\n");
+    await assert.rejects(readOrCreateSecret(file), /holds no secret of 32 characters/);
+    assert.equal(await readFile(file, "utf8"), "\n");
+  });
+
+  test("a folder that cannot be made is told in one line", async () => {
+    const file = join(root, "a-file");
+    await writeFile(file, "");
+    await assert.rejects(
+      readOrCreateSecret(join(file, "jwt-secret")),
+      /^Error: The secret's file [^\n]*ENOTDIR/,
+    );
+  });
+});
