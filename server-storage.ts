@@ -46,8 +46,15 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
       const sqlite = await openSqlite(database.path);
-      const limiter = createMemoryLimiter({ buckets: sqlite.buckets });
-      return { store: sqlite.store, limiter, close: () => sqlite.close() };
+      const limiter = createFallbackLimiter({ shared: createMemoryLimiter({ buckets: sqlite.buckets }), log });
+      return {
+        store: sqlite.store,
+        limiter,
+        async close() {
+          limiter.close();
+          await sqlite.close();
+        },
+      };
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
