@@ -115,6 +115,9 @@ async function run(settings: Settings): Promise<void> {
     await close();
   });
   process.stdout.write(`listening on ${server.url}\n`);
+  if (isSecretFleeting(settings)) {
+    log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
+  }
   if (process.stderr.isTTY) await showFirstSteps(settings, secret, twins, server.url);
 }
 
@@ -175,14 +178,19 @@ async function openTokens(settings: Settings, log: Log) {
     });
     return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
   }
-  const secret = await verifyingSecret(settings, log);
+  const secret = await verifyingSecret(settings);
   return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
 }
 
-async function verifyingSecret(settings: Settings, log: Log): Promise<string> {
-  if (settings.jwtSecret !== undefined || settings.database.kind !== "memory") return signingSecret(settings);
-  log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
-  return createSecret();
+/** The secret that tokens are verified with: with memory alone, one that nobody else gets to know. */
+function verifyingSecret(settings: Settings): Promise<string> | string {
+  return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
+}
+
+function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
+  return (
+    database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
+  );
 }
 
 async function openTwins({ twinsDir, modelBaseUrl }: Settings, log: Log) {
