@@ -1,0 +1,30 @@
+/** In a Hono app, with a rate limiter of the host's own in front of the usual one. */
+
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { createMemoryLimiter, type RateLimiter } from "../core/mod.ts";
+import { basePath, createTwins } from "./twins.ts";
+
+/** Counts what it lets through, as a host might for its bills. */
+function createCountingLimiter(counts: Map<string, number>): RateLimiter {
+  const limiter = createMemoryLimiter();
+  return {
+    ...limiter,
+    async take(id, policy) {
+      const decision = await limiter.take(id, policy);
+      if (decision.allowed) counts.set(id, (counts.get(id) ?? 0) + 1);
+      return decision;
+    },
+  };
+}
+
+const counts = new Map<string, number>();
+const twins = createTwins({ limiter: createCountingLimiter(counts) });
+
+const app = new Hono();
+app.get("/", (context) => context.text("The host's own page."));
+app.all(`${basePath}/*`, (context) => twins.fetch(context.req.raw));
+
+serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: "127.0.0.1" }, ({ port }) => {
+  console.log(`listening on http://127.0.0.1:${port}`);
+});

@@ -1,0 +1,152 @@
+/**
+ * Each example is started as its readers would start it, and used from outside.
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { dataOf, eventsOf, parseEvents, textOf } from "./harness.ts";
+import { runtime } from "./runtime.ts";
+
+interface Example {
+  /** Sends a request below the base path. */
+  send(path: string, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+const commands = {
+  node: {
+    flags: ["--import", "tsx"],
+    names: ["node-http", "express", "fastify", "hono", "next-route", "worker"],
+  },
+  deno: { flags: ["run", "--allow-all", "--no-check"], names: ["deno"] },
+  bun: { flags: [], names: ["bun"] },
+};
+const { flags, names } = commands[runtime];
+
+/** Modules that listen on nothing by themselves. */
+const hosted = ["next-route", "worker"];
+
+async function start(name: string): Promise<Example> {
+  const file = `examples/${name}.ts`;
+  const program = hosted.includes(name) ? ["test/web-host.ts", file] : [file];
+  const child = spawn(process.execPath, [...flags, ...program], {
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const [line] = await once(createInterface(child.stdout), "line");
+  const url = String(line).replace(/^listening on /, "");
+  return {
+    send: (path, init) => fetch(`${url}/twins-api${path}`, init),
+    async close() {
+      child.kill();
+      await exited;
+    },
+  };
+}
+
+for (const name of names) {
+  const framework = ["express", "fastify", "hono"].includes(name);
+  const missing = framework && !existsSync(`examples/node_modules/${name}`);
+  const skip = missing && `${name} is not installed: npm ci --prefix examples`;
+
+  describe(`the example ${name}`, { skip }, () => {
+    test("lists twins, streams a reply as it grows, and cancels one", async () => {
+      await use(name, async ({ send, root, json }) => {
+        const twins = await dataOf<{ id: string }[]>(await send("/api/v1/twins", json()));
+        assert.deepEqual(
+          twins.map(({ id }) => id),
+          ["parrot"],
+        );
+
+        const streamed = await send(`${root}/messages/stream`, json({ content: "one two three four five" }));
+        assert.equal(streamed.headers.get("content-type"), "text/event-stream; charset=utf-8");
+        const events = await eventsOf(streamed);
+        assert.match(textOf(events), /^one two three four five$/i);
+        assert.ok(events.filter(({ data }) => data.type === "delta").length > 1, "it came piece by piece");
+
+        const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
+        const { messageId, rest } = await begin(long);
+        assert.equal((await send(`${root}/messages/${messageId}/cancel`, json({}))).status, 200);
+        const last = parseEvents(await rest()).at(-1)?.data;
+        assert.equal(last?.type === "complete" && last.message.status, "cancelled");
+      });
+    });
+
+    test("a reader that leaves ends its reply", async () => {
+      await use(name, async ({ send, root, json }) => {
+        const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
+        const { messageId, leave } = await begin(long);
+        await leave();
+        const status = async () =>
+          (await dataOf<{ status: string }>(await send(`${root}/messages/${messageId}`, json()))).status;
+        for (let tries = 0; tries < 100 && (await status()) === "in_progress"; tries++) await pause(50);
+        assert.equal(await status(), "cancelled");
+      });
+    });
+  });
+}
+
+interface Use {
+  readonly send: Example["send"];
+  /** The path of a new conversation. */
+  readonly root: string;
+  /** A request with a key, and with a body if one is given. */
+  json(body?: unknown): RequestInit;
+}
+
+async function use(name: string, body: (use: Use) => Promise<void>): Promise<void> {
+  const example = await start(name);
+  try {
+    const { send } = example;
+    const request = (credential: string, content?: unknown): RequestInit => ({
+      method: content === undefined ? "GET" : "POST",
+      headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
+      ...(content !== undefined && { body: JSON.stringify(content) }),
+    });
+    const wanted = request("session-of-alice", { name: "test", scope: "full_access" });
+    const { key } = await dataOf<{ key: string }>(await send("/api/v1/auth/api-keys", wanted));
+    const json = (content?: unknown) => request(key, content);
+    const conversation = await send("/api/v1/conversations", json({ twinId: "parrot" }));
+    const { id } = await dataOf<{ id: string }>(conversation);
+    await body({ send, root: `/api/v1/conversations/${id}`, json });
+  } finally {
+    await example.close();
+  }
+}
+
+/** Reads a stream's first event, long before its end. */
+async function begin(response: Response): Promise<{
+  readonly messageId: string;
+  rest(): Promise<string>;
+  leave(): Promise<void>;
+}> {
+  assert.ok(response.body);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let delta = false;
+  while (!delta) {
+    const { value, done } = await reader.read();
+    assert.ok(!done, "the stream goes on");
+    text += value;
+    delta = text.includes('"delta"') && text.endsWith("\n\n");
+  }
+  assert.doesNotMatch(text, /"complete"/);
+  const messageId = /"messageId":"(\w+)"/.exec(text)?.[1] ?? "";
+  return {
+    messageId,
+    async rest() {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return text;
+        text += value;
+      }
+    },
+    leave: () => reader.cancel(),
+  };
+}
