@@ -65,6 +65,9 @@ export interface Load {
   readonly worth?: number;
 }
 
+/** How long each contender is loaded before anything counts: until the compiler has seen all of its paths. */
+const warmUpSeconds = 3;
+
 interface Standing {
   readonly contender: Contender;
   readonly server: ServerProcess;
@@ -88,7 +91,7 @@ export async function compare(
     const { port, clients } = server;
     await load.order({ order: "target", target: { name, port, method, path, kind, clients, turns: 8 } });
     await load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // the right answer first
-    await load.order({ order: "repeat", name, connections, seconds: 1.5 });
+    await load.order({ order: "repeat", name, connections, seconds: warmUpSeconds });
   }
   for (let round = 0; round < rounds; round++) {
     for (const { contender, server, reports, cpu } of inTurn(standings, round)) {

@@ -76,7 +76,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   first: {
     title: "Time to first token, one client",
     async run(arena, effort) {
-      const contenders = bursts.filter(({ file }) => file === "service.ts" || file === "raw.ts");
+      const contenders = bursts
+        .filter(({ file }) => file === "service.ts" || file === "raw.ts")
+        .map(({ goal: _, ...contender }) => contender);
       const rows = await compare(contenders, { connections: 1 }, arena, effort);
       return [{ scenario: "first", title: this.title, unit: "replies/s", rows }];
     },
