@@ -25,7 +25,10 @@ export interface Postgres {
 
 /** Options of {@link openPostgres}. */
 export interface PostgresOptions {
-  /** The most connections that this process holds, beside the one that it listens on. Default 10. */
+  /**
+   * The most connections that this process holds for the store. Default 10. Beside them it has one that it
+   * listens on, and four for limits.
+   */
   readonly maxConnections?: number;
   /** Default: silence. */
   readonly log?: Log;
@@ -56,14 +59,21 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await pool.end();
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
+  // A bucket that its process has handed over need not wait for the disk, as each request would with it.
+  const limits = new pg.Pool({ ...config, max: limitConnections, options: "-c synchronous_commit=off" });
+  survive(limits, log);
   const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
   async function close(): Promise<void> {
     await signals.close();
     await store.close();
+    if (!limits.ending) await limits.end();
   }
-  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(pool), close };
+  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits), close };
 }
+
+/** More would only wait for each other: a limit is one short statement. */
+const limitConnections = 4;
 
 async function importPg() {
   try {

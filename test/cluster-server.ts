@@ -21,6 +21,7 @@ export function token(sub: string): Promise<string> {
 /** A running server. */
 export interface ServerProcess {
   readonly url: string;
+  readonly pid: number;
   /** Ends it; resolves with its exit code, null if the signal ended it. */
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
@@ -62,6 +63,7 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
     else child.stderr.resume();
     return {
       url: await listeningUrl(child),
+      pid: child.pid ?? 0,
       kill(signal) {
         child.kill(signal);
         return exited;

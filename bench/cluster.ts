@@ -1,0 +1,220 @@
+/**
+ * What replies and requests cost on PostgreSQL, with one and with two server processes: `node --import tsx
+ * bench/cluster.ts [seconds]`. Needs a PostgreSQL at 127.0.0.1:5432 (or `TEST_DATABASE_URL`) and Linux, whose
+ * /proc tells how much CPU each process has used: on a machine that does other things at the same time, that
+ * says more than the rates.
+ *
+ * @module
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import process from "node:process";
+import pg from "pg";
+import { openPostgres } from "../adapters/postgres.ts";
+import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
+import { createCluster, type ServerProcess, token } from "../test/cluster-server.ts";
+import { newTwin } from "../test/harness.ts";
+import { createDatabase } from "../test/postgres-database.ts";
+
+const seconds = Number(process.argv[2] ?? 5);
+const clients = 32;
+
+/** A key has a budget of 500 requests an hour: each client changes keys before. */
+const requestsPerKey = 450;
+
+const content = "It is a pleasure to be repeated word by word, as a model's reply would come.";
+
+/** What a process has used of the CPU so far, in milliseconds. */
+function cpuOf(pid: number | string): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10; // clock ticks of 10 ms
+}
+
+/** What PostgreSQL's processes have used for a database. */
+function cpuOfDatabase(name: string): number {
+  let used = 0;
+  for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(` ${name} `)) used += cpuOf(pid);
+    } catch (error) {
+      if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error; // it has ended
+    }
+  }
+  return used;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 2 * clients });
+
+/** Sends a request and reads its answer to the end. */
+function send(url: string, method: string, credential: string, body?: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      Authorization: `Bearer ${credential}`,
+      ...(body && { "Content-Type": "application/json" }),
+    };
+    const sent = request(url, { method, agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => {
+        if ((response.statusCode ?? 500) < 300) resolve(text);
+        else reject(new Error(`${method} ${url}: ${response.statusCode} ${text}`));
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body && JSON.stringify(body));
+  });
+}
+
+interface Measured {
+  readonly perSecond: number;
+  readonly median: number;
+  readonly p99: number;
+}
+
+/** Lets each client do something again and again for a while. */
+async function measure(act: (client: number) => Promise<unknown>): Promise<Measured> {
+  const durations: number[] = [];
+  const startedAt = performance.now();
+  const end = startedAt + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      while (performance.now() < end) {
+        const from = performance.now();
+        await act(client);
+        durations.push(performance.now() - from);
+      }
+    }),
+  );
+  durations.sort((one, other) => one - other);
+  const at = (share: number) => durations[Math.floor(durations.length * share)] ?? Number.NaN;
+  return {
+    perSecond: durations.length / ((performance.now() - startedAt) / 1000),
+    median: at(0.5),
+    p99: at(0.99),
+  };
+}
+
+async function benchmark(processes: number): Promise<void> {
+  const database = await createDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  const cluster = await createCluster({ DATABASE_URL: database.url });
+  const servers: ServerProcess[] = [];
+  for (let n = 0; n < processes; n++) servers.push(await cluster.start());
+  const rootOf = (client: number) => `${servers[client % processes]?.url}/api/v1`;
+
+  const keys: { key: string; left: number }[] = [];
+  const conversations: string[] = [];
+  let owners = 0;
+  async function keyOf(client: number): Promise<string> {
+    const held = keys[client];
+    if (held && held.left-- > 0) return held.key;
+    const owner = `owner-${processes}-${owners++}`;
+    const body = { name: "bench", scope: "full_access" };
+    const made = JSON.parse(await send(`${rootOf(client)}/auth/api-keys`, "POST", await token(owner), body));
+    const key: string = made.data.key;
+    const conversation = await send(`${rootOf(client)}/conversations`, "POST", key, { twinId: "echo" });
+    conversations[client] = `${rootOf(client)}/conversations/${JSON.parse(conversation).data.id}`;
+    keys[client] = { key, left: requestsPerKey };
+    return key;
+  }
+
+  async function report(what: string, act: (client: number) => Promise<unknown>): Promise<void> {
+    const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
+    const [serverBefore, databaseBefore] = used();
+    const { perSecond, median, p99 } = await measure(act);
+    const [serverAfter, databaseAfter] = used();
+    const count = perSecond * seconds;
+    const line = [
+      `${processes} process${processes > 1 ? "es" : ""}, ${what}:`,
+      `${perSecond.toFixed(0)}/s, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms,`,
+      `CPU each: server ${((serverAfter - serverBefore) / count).toFixed(2)} ms,`,
+      `PostgreSQL ${((databaseAfter - databaseBefore) / count).toFixed(2)} ms`,
+    ];
+    console.log(line.join(" "));
+  }
+
+  const reply = async (client: number) => {
+    const key = await keyOf(client);
+    return send(`${conversations[client]}/messages/stream`, "POST", key, { content });
+  };
+  const read = async (client: number) => {
+    const key = await keyOf(client);
+    return send(conversations[client] ?? "", "GET", key);
+  };
+  for (let n = 0; n < 10; n++)
+    await Promise.all(Array.from({ length: clients }, (_, client) => reply(client)));
+  await report("streamed replies", reply);
+  await report("reading a conversation", read);
+
+  for (const server of servers) await server.kill("SIGTERM");
+  await cluster.dispose();
+  await database.drop();
+}
+
+/** Counts the statements that requests cost, as the driver sends them. */
+async function countStatements(): Promise<void> {
+  const database = await createDatabase();
+  const postgres = await openPostgres(database.url);
+  const service = createService({
+    store: postgres.store,
+    limiter: postgres.limiter,
+    twins: createTwinList([newTwin({ id: "echo" })]),
+    engines: { echo: createEchoEngine() },
+    verifyToken: async (owner) => owner,
+  });
+  await service.ready();
+
+  let statements: string[] = [];
+  const { query } = pg.Client.prototype;
+  const counted = function (this: pg.Client, ...given: [{ readonly text?: string } | string]) {
+    const [first] = given;
+    statements.push(typeof first === "string" ? first : (first.text ?? ""));
+    return Reflect.apply(query, this, given);
+  };
+  Object.assign(pg.Client.prototype, { query: counted });
+
+  async function count(what: string, method: string, path: string, credential: string, body?: object) {
+    statements = [];
+    const response = await service.fetch(
+      new Request(`http://bench${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    );
+    const text = await response.text();
+    const limits = statements.filter((statement) => statement.includes("buckets")).length;
+    console.log(`${what}: ${statements.length} statements, ${limits} of them for the limit`);
+    return text;
+  }
+  const made = JSON.parse(
+    await count("creating a key", "POST", "/api/v1/auth/api-keys", "bench", {
+      name: "b",
+      scope: "full_access",
+    }),
+  );
+  const { key } = made.data;
+  await count("the first use of a key", "GET", "/api/v1/twins", key);
+  const conversation = JSON.parse(
+    await count("creating a conversation", "POST", "/api/v1/conversations", key, { twinId: "echo" }),
+  );
+  const path = `/api/v1/conversations/${conversation.data.id}`;
+  await count("a streamed reply that takes less than a second", "POST", `${path}/messages/stream`, key, {
+    content,
+  });
+  await count("reading a conversation", "GET", path, key);
+  await count("reading a page of messages", "GET", `${path}/messages`, key);
+
+  Object.assign(pg.Client.prototype, { query });
+  await service.close();
+  await postgres.close();
+  await database.drop();
+}
+
+await countStatements();
+for (const processes of [1, 2]) await benchmark(processes);
+agent.destroy();
