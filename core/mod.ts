@@ -34,9 +34,11 @@ export { createJwtVerifier } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   createMemoryLimiter,
+  debtAt,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
+  takeToken,
 } from "./limit.ts";
 export type { Log, LogLevel } from "./log.ts";
 export { createMemoryStore } from "./memory-store.ts";

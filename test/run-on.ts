@@ -31,7 +31,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "postgres.test.ts": "starts PostgreSQL and holds its connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
       "slow-readers.test.ts":
-        "measures Node's memory; Deno tells a stalled answer nothing, see docs/runtimes.md",
+        "Deno tells a stalled answer nothing; docs/runtimes.md says what it costs",
       "sqlite.test.ts": "expects Node's words, and starts processes with its flags; store.test.ts runs here",
       "sqlite-buckets.test.ts": "starts other processes with Node's flags; limit.test.ts runs here",
       "sqlite-store.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
@@ -48,7 +48,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "postgres.test.ts": "starts PostgreSQL and kills connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
       "shutdown.test.ts": "opens a thousand streams at once; Bun's fetch opens 256",
-      "slow-readers.test.ts": "measures Node's memory",
     },
   },
 };

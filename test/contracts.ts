@@ -1,0 +1,10 @@
+/**
+ * The suites that every store and every limiter must pass, for authors of new ones: `twin-service/testing`.
+ * They run under `node:test`, and need `fast-check` beside them.
+ *
+ * @module
+ */
+
+export { createManualClock, type ManualClock } from "./clock.ts";
+export { limiterContract, type OpenLimiter } from "./limit.contract.ts";
+export { type OpenStore, storeContract } from "./store.contract.ts";
