@@ -8,8 +8,13 @@ import type { ApiKeyResource, ConversationResource, MessageResource, TwinResourc
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
+// Twins are listed often and change seldom; a changed twin is another object.
+const twinResources = new WeakMap<Twin, TwinResource>();
+
 export function twinResource(twin: Twin): TwinResource {
-  return {
+  const known = twinResources.get(twin);
+  if (known) return known;
+  const resource = {
     id: twin.id,
     name: twin.name,
     description: twin.description,
@@ -19,6 +24,8 @@ export function twinResource(twin: Twin): TwinResource {
     createdAt: isoTime(twin.createdAt),
     updatedAt: isoTime(twin.updatedAt),
   };
+  twinResources.set(twin, resource);
+  return resource;
 }
 
 export function conversationResource(conversation: ConversationRecord): ConversationResource {
