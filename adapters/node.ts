@@ -7,7 +7,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
 import { writeAnswer } from "./node-answer.ts";
 import { framingError, maxHeaderBytes, refuseStrangeBytes } from "./node-refusal.ts";
@@ -72,8 +72,13 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     keepAliveTimeout: keepAliveMs,
     requireHostHeader: false, // Node's own refusal has no body; framingError() answers
   });
+  const sockets = new Set<Socket>();
   let closing = false;
 
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
     if (closing || message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
@@ -93,6 +98,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       server.closeIdleConnections();
+      // A browser's connection in advance, say: Node does not count it as idle before its first request.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       await closed;
       clearInterval(sweep);
       clearTimeout(timer);

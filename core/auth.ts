@@ -152,8 +152,10 @@ interface Lookup {
  */
 export function createKeyring(options: KeyringOptions): Keyring {
   const { store, clock = systemClock, log = noLog, maxKeys = 10_000 } = options;
-  const lookups = new LRUCache<string, Lookup>({ max: maxKeys });
-  const touches = new LRUCache<string, number>({ max: maxKeys });
+  // Bounded by size, not by `max`: that would set memory aside for all keys at once.
+  const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
+  const lookups = new LRUCache<string, Lookup>(bound);
+  const touches = new LRUCache<string, number>(bound);
   const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
 
   function find(hash: string): ApiKeyRecord | Promise<ApiKeyRecord | undefined> {
