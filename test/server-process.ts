@@ -2,7 +2,7 @@
  * The reference server as a process of its own, started as its users start it.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
@@ -24,11 +24,9 @@ export interface Ended {
 /** A server that listens. */
 export interface ServerProcess {
   readonly url: string;
-  readonly child: ChildProcess;
-  /** What it has logged so far, a line each. */
-  log(): Record<string, unknown>[];
-  /** Resolves once it has logged this. */
-  logged(message: string): Promise<void>;
+  /** What it logs with this message, as soon as it is there. */
+  logged(message: string): Promise<Record<string, unknown>>;
+  signal(signal: NodeJS.Signals): void;
   /** Tells it to stop, and waits until it has. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
@@ -86,15 +84,22 @@ export async function startServer(
       .map((line) => JSON.parse(line));
   };
   const url = await Promise.race([listening(), failed]);
+  // Deno's child.kill() would report the signal, whatever code the process ended with.
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.pid !== undefined) process.kill(child.pid, name);
+  };
   return {
     url,
-    child,
-    log,
     async logged(message) {
-      while (!log().some((entry) => entry.message === message)) await once(child.stderr, "data");
+      for (;;) {
+        const entry = log().find((logged) => logged.message === message);
+        if (entry) return entry;
+        await once(child.stderr, "data");
+      }
     },
-    stop(signal = "SIGTERM") {
-      child.kill(signal);
+    signal,
+    stop(name = "SIGTERM") {
+      signal(name);
       return closed;
     },
   };

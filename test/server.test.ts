@@ -253,9 +253,9 @@ describe("what the server logs", () => {
     const twin = "---\nname: Talker\nengine: openai\naccess: [alice]\n---\nYou talk.\n";
     const { flags } = await scratch({ "talker.md": twin });
     const server = await startServer(flags);
-    const warning = server.log().find(({ level }) => level === "warn");
-    assert.equal(warning?.twin, "talker");
-    assert.match(String(warning?.message), /engine is not set up/);
+    const warning = await server.logged("A twin's engine is not set up, so its replies will fail.");
+    assert.equal(warning.level, "warn");
+    assert.equal(warning.twin, "talker");
     const key = await createKey(server, await mint(flags));
     const response = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello" });
     assert.equal(response.status, 502);
@@ -301,7 +301,7 @@ describe("a server that is told to stop while a reply runs", () => {
     const { server, model } = await streaming({ SHUTDOWN_GRACE_MS: "60000" });
     const ended = server.stop();
     await server.logged("stopping");
-    server.child.kill("SIGTERM");
+    server.signal("SIGTERM");
     assert.equal((await ended).code, 1);
     await model.close();
   });
