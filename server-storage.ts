@@ -46,7 +46,10 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
       const sqlite = await openSqlite(database.path);
-      const limiter = createFallbackLimiter({ shared: createMemoryLimiter({ buckets: sqlite.buckets }), log });
+      const limiter = createFallbackLimiter({
+        shared: createMemoryLimiter({ buckets: sqlite.buckets }),
+        log,
+      });
       return {
         store: sqlite.store,
         limiter,
