@@ -19,7 +19,7 @@ interface Runtime {
 const ownFraming = "checks byte for byte what adapters/node.ts answers; docs/runtimes.md has what differs";
 
 const runtimes: Readonly<Record<string, Runtime>> = {
-  node: { binary: "node@26.10.0", command: ["node", "--test"], leftOut: {} },
+  node: { binary: "node@26.10.0", command: ["node", "--test", "--test-concurrency=2"], leftOut: {} },
   deno: {
     binary: "deno@2.9.6",
     command: ["deno", "test", "--allow-all", "--no-check", "--quiet"],
