@@ -73,6 +73,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     requireHostHeader: false, // Node's own refusal has no body; framingError() answers
   });
   const sockets = new Set<Socket>();
+  const unanswered = new Set<ServerResponse>();
   let closing = false;
 
   server.on("connection", (socket) => {
@@ -82,6 +83,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
     if (closing || message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
+    unanswered.add(response);
+    response.on("close", () => unanswered.delete(response));
     respond(service, new NodeRequest(message, response, { awaitsContinue }), message, response);
   }
   refuseStrangeBytes(server, service);
@@ -93,6 +96,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     url: urlOf(server),
     async close({ graceMs } = {}) {
       closing = true;
+      for (const response of unanswered) if (!response.headersSent) response.setHeader("Connection", "close");
       const closed = stopListening(server);
       await service.close(graceMs === undefined ? {} : { graceMs });
       const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);

@@ -110,9 +110,9 @@ export const messageRoutes = [
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
+      const from = resumeOffset(call.request.headers.get("last-event-id"), call.query.after);
       const reply = await requireReply(context.store, call.owner, call.params.id, call.params.messageId);
       const feed = context.replies.feedOf(call.owner, reply);
-      const from = resumeOffset(call.request.headers.get("last-event-id"), call.query.after);
       requireReachable(feed, from, feed.ended ?? reply, context);
       return follow(feed, from, call, context);
     },

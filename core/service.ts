@@ -95,7 +95,8 @@ export function createService(options: ServiceOptions): Service {
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
   const replies = createReplies({ store, engines, clock, log, newId, leaseMs, maxReplyMs, onDisconnect });
   const root = `${basePath}/api/v1`;
-  const openApi = JSON.stringify(createOpenApi(routes, basePath));
+  const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
+  const openApi = JSON.stringify(createOpenApi(versioned, basePath));
   const match = createRouter(routes);
   const context: HandlerContext = {
     store,

@@ -26,8 +26,6 @@ const table = [
   ["delete", "/api/v1/auth/api-keys/{id}", "token", 204],
   ["get", "/api/v1/usage", "key", 200],
   ["get", "/api/v1/openapi.json", "none", 200],
-  ["get", "/healthz", "none", 200],
-  ["get", "/readyz", "none", 200],
 ] as const;
 
 const securityOf = {
@@ -101,7 +99,7 @@ for (const transport of transports) {
           }
         }
       }
-      assert.equal(names.size, routes.length);
+      assert.equal(names.size, routes.filter(({ path }) => path.startsWith("/api/v1/")).length);
     });
 
     test("lists have their query parameters, sends their Idempotency-Key", async () => {

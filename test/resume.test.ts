@@ -81,6 +81,12 @@ for (const transport of transports) {
       assert.equal((await chat.get(`/messages/${messageId}/stream?after=4`)).status, 400);
     });
 
+    test("a Last-Event-ID that is no number is refused before the message is looked for", async () => {
+      await using chat = await openChat(transport);
+      const response = await chat.get("/messages/msg_nowhere/stream", { "Last-Event-ID": "abc" });
+      assert.equal(response.status, 400);
+    });
+
     test("Last-Event-ID wins over the parameter", async () => {
       await using chat = await openChat(transport);
       const messageId = await openEnded(chat);
