@@ -36,7 +36,7 @@ export interface HandlerContext {
   readonly root: string;
   readonly heartbeatMs: number;
   /** The OpenAPI document, as JSON. */
-  readonly openApi: string;
+  openApi(): string;
   /** Rejects with `shutting_down` or `unavailable` unless the service can do its work now. */
   requireReady(): Promise<void>;
 }

@@ -76,7 +76,7 @@ const serviceRoutes = [
     credential: "none",
     success: { status: 200, description: "The document." },
     async handle(_, { openApi }) {
-      return { document: openApi };
+      return { document: openApi() };
     },
   }),
 

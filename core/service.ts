@@ -96,7 +96,7 @@ export function createService(options: ServiceOptions): Service {
   const replies = createReplies({ store, engines, clock, log, newId, leaseMs, maxReplyMs, onDisconnect });
   const root = `${basePath}/api/v1`;
   const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
-  const openApi = JSON.stringify(createOpenApi(versioned, basePath));
+  let openApi: string | undefined; // made when it is first read: few services are asked for it
   const match = createRouter(routes);
   const context: HandlerContext = {
     store,
@@ -108,7 +108,10 @@ export function createService(options: ServiceOptions): Service {
     newId,
     root,
     heartbeatMs,
-    openApi,
+    openApi() {
+      openApi ??= JSON.stringify(createOpenApi(versioned, basePath));
+      return openApi;
+    },
     requireReady,
   };
 
