@@ -30,6 +30,7 @@ export {
   type FieldError,
 } from "./errors.ts";
 export type { RandomBytes } from "./ids.ts";
+export { type PublicKey, readPublicKey } from "./jwk.ts";
 export { createJwtVerifier } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
 export {
