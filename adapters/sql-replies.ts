@@ -51,11 +51,11 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
       await driver.batch([{ sql, params: [owner, id] }]);
     },
 
-    async findAbandonedReplies(expiredBefore, exceptHolder) {
+    async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
         `SELECT owner, conversation_id, id FROM messages
-          WHERE status = 'in_progress' AND lease_until < $1 AND lease_holder <> $2`,
-        [expiredBefore, exceptHolder],
+          WHERE status = 'in_progress' AND lease_until < $1`,
+        [expiredBefore],
       );
       return rows.map((row) => ({
         owner: String(row.owner),

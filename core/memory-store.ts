@@ -232,10 +232,10 @@ export function createMemoryStore(): Store {
       if (entry) entry.cancelRequested = true;
     },
 
-    async findAbandonedReplies(expiredBefore, exceptHolder) {
+    async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
       for (const [{ record, lease }, owner] of running) {
-        if (!lease || lease.until >= expiredBefore || lease.holder === exceptHolder) continue;
+        if (!lease || lease.until >= expiredBefore) continue;
         abandoned.push({ owner, conversationId: record.conversationId, id: record.id });
       }
       return abandoned;

@@ -67,9 +67,6 @@ const sweepMs = 2000;
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
-/** No instance has this name. */
-const nobody = "";
-
 export function createReplies(options: RepliesOptions): Replies {
   const { store, engines, clock, log, newId } = options;
   const context: ProducerContext = {
@@ -133,7 +130,7 @@ export function createReplies(options: RepliesOptions): Replies {
    * answer not us.
    */
   async function endAbandoned(expiredBefore: number): Promise<void> {
-    for (const reply of await store.findAbandonedReplies(expiredBefore, nobody)) {
+    for (const reply of await store.findAbandonedReplies(expiredBefore)) {
       if (running.has(reply.id)) continue;
       const completedAt = clock.now();
       const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };

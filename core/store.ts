@@ -247,8 +247,8 @@ export interface Store {
   endReply(end: EndReply): Promise<boolean>;
   /** Asks whoever holds a reply in progress to cancel it. Changes nothing about other messages. */
   requestCancel(owner: string, id: string): Promise<void>;
-  /** Replies in progress whose lease ran out before `expiredBefore`, those of `exceptHolder` left out. */
-  findAbandonedReplies(expiredBefore: number, exceptHolder: string): Promise<readonly AbandonedReply[]>;
+  /** Replies in progress whose lease ran out before `expiredBefore`, whoever holds it. */
+  findAbandonedReplies(expiredBefore: number): Promise<readonly AbandonedReply[]>;
 
   /** A claim that was made and has not expired at `at`. */
   findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;

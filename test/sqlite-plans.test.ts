@@ -73,7 +73,7 @@ async function callEverything(store: Store): Promise<void> {
   await store.beginReply(exchange(owner, id));
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
   await store.requestCancel(owner, reply.id);
-  await store.findAbandonedReplies(start + day, "there");
+  await store.findAbandonedReplies(start + day);
   await store.endReply(ending(begun, { leaseExpiredBefore: start }));
   await store.endReply(ending(begun));
   await store.getMessage(owner, id, question.id);

@@ -82,7 +82,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       );
       const found = await store.findClaim(owner, made.path, made.key, start);
       assert.equal(found?.resourceId, running.reply.id);
-      const abandoned = await store.findAbandonedReplies(start + day, "here");
+      const abandoned = await store.findAbandonedReplies(start + day);
       assert.ok(abandoned.some(({ id }) => id === running.reply.id));
     });
   });
