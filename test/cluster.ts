@@ -9,107 +9,25 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../core/mod.ts";
-import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import {
-  type Cluster,
-  createCluster,
-  createSlowModel,
-  type ServerProcess,
-  type SlowModel,
-  token,
-} from "./cluster-server.ts";
+  beginReply,
+  call,
+  either,
+  historyOf,
+  newConversation,
+  newKey,
+  read,
+  type Servers,
+  settings,
+} from "./cluster-clients.ts";
+import { createPostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
+import { createRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
+import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
-import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import "./cluster-outages.ts";
 
 const standardRedis = "redis://127.0.0.1:6379/9";
-
-/** One of two servers, in no order. */
-let turn = 0;
-function either<Value>([one, other]: readonly [Value, Value]): Value {
-  return (turn++ * 7919) % 5 < 2 ? one : other;
-}
-
-type Servers = [ServerProcess, ServerProcess];
-
-/** Sends a request to one server. */
-function call(
-  server: ServerProcess,
-  method: string,
-  path: string,
-  credential: string,
-  body?: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  return fetch(`${server.url}/api/v1${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${credential}`,
-      ...(body && { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-}
-
-async function newKey(
-  server: ServerProcess,
-  owner: string,
-  scope = "full_access",
-): Promise<{ id: string; key: string }> {
-  const response = await call(server, "POST", "/auth/api-keys", await token(owner), {
-    name: "cluster",
-    scope,
-  });
-  return dataOf(response);
-}
-
-async function newConversation(server: ServerProcess, key: string, twinId: string): Promise<string> {
-  const response = await call(server, "POST", "/conversations", key, { twinId });
-  return `/conversations/${(await dataOf<{ id: string }>(response)).id}`;
-}
-
-/** An event stream that is being read: what has arrived, and its end. */
-interface Reading {
-  readonly text: () => string;
-  readonly raw: () => string;
-  readonly done: Promise<void>;
-  stop(): void;
-}
-
-function read(response: Response, noted: (text: string) => void = () => {}): Reading {
-  assert.equal(response.status, 200);
-  let raw = "";
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  const text = () => textOf(parseEvents(raw.slice(0, raw.lastIndexOf("\n\n") + 2)));
-  const done = (async () => {
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-      raw += part.value;
-      noted(text());
-    }
-  })();
-  return { text, raw: () => raw, done, stop: () => void reader?.cancel() };
-}
-
-/** Begins a reply of so many words on a server, and waits for the first. */
-async function beginReply(server: ServerProcess, key: string, path: string, words: number) {
-  const reading = read(
-    await call(server, "POST", `${path}/messages/stream`, key, { content: String(words) }),
-  );
-  await until("the reply has begun", 10_000, () => reading.text() !== "");
-  const messageId = /"messageId":"(\w+)"/.exec(reading.raw())?.[1];
-  return { reading, replyPath: `${path}/messages/${messageId}` };
-}
-
-async function historyOf(server: ServerProcess, key: string, path: string): Promise<MessageResource[]> {
-  return dataOf(await call(server, "GET", `${path}/messages?limit=100`, key));
-}
-
-async function ready(server: ServerProcess): Promise<boolean> {
-  return (await fetch(`${server.url}/readyz`)).status === 200;
-}
-
-const settings = { LEASE_MS: "3000", HEARTBEAT_MS: "1000", MODEL_NAME: "slow" };
 
 const noPostgres = await skipWithoutPostgres();
 const skip = (noPostgres && skipWithoutPrograms) || false;
@@ -322,144 +240,6 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     assert.match(reading.raw(), /"type":"complete"/);
     assert.equal(await stopping, 0);
     assert.equal(await there.kill("SIGTERM"), 0);
-  });
-});
-
-const skipBreaking = skipWithoutPrograms || skipWithoutRedis;
-if (skipBreaking) console.log(`# Outages are not tested: ${skipBreaking}.`);
-
-describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, () => {
-  let model: SlowModel;
-  let postgres: PrivatePostgres;
-  let redis: PrivateRedis;
-  let cluster: Cluster;
-  let servers: Servers;
-  let key = "";
-
-  before(async () => {
-    model = await createSlowModel();
-    postgres = await createPostgres();
-    postgres.start();
-    redis = await createRedis();
-    await redis.start();
-    cluster = await createCluster({
-      ...settings,
-      DATABASE_URL: postgres.url,
-      REDIS_URL: redis.url,
-      MODEL_BASE_URL: model.url,
-    });
-    servers = await Promise.all([cluster.start(), cluster.start()]);
-    ({ key } = await newKey(servers[0], "alice"));
-  });
-  after(async () => {
-    await cluster.dispose();
-    await redis.dispose();
-    await postgres.dispose();
-    model.close();
-  });
-
-  /** Sends until told to stop, and counts the answers. What was acknowledged must be there in the end. */
-  async function sendAlong() {
-    const { key: sender } = await newKey(servers[0], "sender");
-    const paths = await Promise.all(servers.map((server) => newConversation(server, sender, "echo")));
-    const statuses = new Map<number, number>();
-    const sent: { readonly path: string; readonly id: string }[] = [];
-    let going = true;
-    const done = (async () => {
-      for (let number = 0; going && number < 400; number++) {
-        const path = paths[number % 2] ?? "";
-        const answer = await call(either(servers), "POST", `${path}/messages`, sender, {
-          content: `${number}`,
-        });
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        if (answer.status === 200) sent.push({ path, id: (await dataOf<MessageResource>(answer)).id });
-        else await answer.arrayBuffer();
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    })();
-    return {
-      statuses,
-      async stop() {
-        going = false;
-        await done;
-        for (const path of new Set(sent.map((each) => each.path))) {
-          const ids = new Set<string>();
-          for (let page = 1, more = true; more; page++) {
-            const answer = await call(servers[0], "GET", `${path}/messages?limit=100&page=${page}`, sender);
-            const list = (await answer.json()) as {
-              data: MessageResource[];
-              pagination: { hasMore: boolean };
-            };
-            for (const { id } of list.data) ids.add(id);
-            more = list.pagination.hasMore;
-          }
-          for (const each of sent)
-            if (each.path === path) assert.ok(ids.has(each.id), "an acknowledged reply is there");
-        }
-      },
-    };
-  }
-
-  test("connections that are killed cost a few 503 at most", async (t) => {
-    const admin = await connect(postgres.url);
-    const sending = await sendAlong();
-    for (let round = 0; round < 30; round++) {
-      await admin.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'twin-service'",
-      );
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    await until("both servers are ready", 5000, async () =>
-      (await Promise.all(servers.map(ready))).every(Boolean),
-    );
-    await sending.stop();
-    await admin.end();
-    t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(sending.statuses))}`);
-    // 409: the reply before failed to be stored at first, and is still being stored.
-    for (const status of sending.statuses.keys()) assert.ok([200, 409, 503].includes(status), `${status}`);
-  });
-
-  test("a PostgreSQL that is away for three seconds costs running replies nothing", async (t) => {
-    const path = await newConversation(servers[0], key, "slow");
-    const { reading } = await beginReply(servers[0], key, path, 100);
-    postgres.stop();
-    await until("a server is not ready", 5000, async () => !(await ready(servers[0])));
-    const refused = await call(servers[1], "POST", "/conversations", key, { twinId: "echo" });
-    assert.equal(refused.status, 503);
-    assert.ok(Number(refused.headers.get("Retry-After")) >= 1);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    postgres.start();
-    const readyMs = await until("both servers are ready", 5000, async () => {
-      return (await Promise.all(servers.map(ready))).every(Boolean);
-    });
-    await reading.done;
-    t.diagnostic(`both servers were ready ${readyMs} ms after PostgreSQL`);
-    assert.match(reading.raw(), /"type":"(complete|error)"/);
-    const [, reply] = await historyOf(servers[1], key, path);
-    assert.equal(reply?.status === "completed" || reply?.error?.code === "interrupted", true);
-    assert.ok(reading.text().startsWith(reply?.content ?? "-"));
-  });
-
-  test("a Redis that stops lets each server limit alone, and one that is back is shared again", async (t) => {
-    const { key: reader } = await newKey(servers[0], "eve", "read_only");
-    await redis.stop();
-    const alone = await Promise.all(
-      Array.from({ length: 450 }, (_, n) => call(servers[n % 2 === 0 ? 0 : 1], "GET", "/twins", reader)),
-    );
-    const admitted = alone.filter(({ status }) => status === 200).length;
-    assert.ok(admitted >= 400 && admitted <= 402, `${admitted} admitted`);
-    assert.ok(alone.every(({ status }) => status === 200 || status === 429));
-    await redis.start();
-    const sharedMs = await until("the budget is shared again", 5000, async () => {
-      const answers = await Promise.all(servers.map((server) => call(server, "GET", "/twins", reader)));
-      return answers.every(({ status }) => status === 200);
-    });
-    t.diagnostic(`the budget was shared again ${sharedMs} ms after Redis`);
-  });
-
-  test("both servers have lived through all of it", async () => {
-    const codes = await Promise.all(servers.map((server) => server.kill("SIGTERM")));
-    assert.deepEqual(codes, [0, 0]);
   });
 });
 
