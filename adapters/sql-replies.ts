@@ -6,7 +6,7 @@
 
 import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../core/store.ts";
 import { findClaim, makeClaim } from "./sql-claims.ts";
-import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
+import type { SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
 import { messageColumns, messageToRow, toJson } from "./sql-rows.ts";
 
 type ReplyMethods = Pick<
@@ -20,7 +20,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
     async beginReply(begin) {
       for (;;) {
         const outcome = await driver.batch(beginStatements(begin));
-        if (outcome.committed) return { outcome: "begun" };
+        if (outcome.committed) return { outcome: "begun", position: positionIn(outcome.rows) };
         const refusal = await whyRefused(driver, begin);
         if (refusal) return refusal;
         // What stood in the way (a claim, or a running reply) has gone in between: the way is free now.
@@ -70,23 +70,32 @@ function beginStatements({ owner, question, reply, lease, claim }: BeginReply): 
   const { conversationId } = question;
   const take = {
     sql: `UPDATE conversations SET reply_id = $3, message_count = message_count + 2, last_message_at = $4,
-      updated_at = $4 WHERE owner = $1 AND id = $2 AND reply_id IS NULL`,
+      updated_at = $4 WHERE owner = $1 AND id = $2 AND reply_id IS NULL RETURNING message_count`,
     params: [owner, conversationId, reply.id, reply.createdAt],
     expect: 1,
   };
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     take,
-    // The conversation's count has both messages in it already.
-    { sql: insertMessage("message_count - 2"), params: [owner, ...messageToRow(question, null)] },
-    { sql: insertMessage("message_count - 1"), params: [owner, ...messageToRow(reply, lease)] },
+    {
+      sql: insertExchange,
+      params: [owner, ...messageToRow(question, null), ...messageToRow(reply, lease)],
+    },
   ];
 }
 
-function insertMessage(seq: string): string {
-  return `INSERT INTO messages (owner, ${messageColumns}, lease_holder, lease_until, cancel_requested, seq)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0,
-      (SELECT ${seq} FROM conversations WHERE owner = $1 AND id = $3))`;
+/** The question, then the reply. The conversation's count has both in it already. */
+const insertExchange = `INSERT INTO messages
+  (owner, ${messageColumns}, lease_holder, lease_until, cancel_requested, seq) VALUES
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0,
+    (SELECT message_count - 2 FROM conversations WHERE owner = $1 AND id = $3)),
+  ($1, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, 0,
+    (SELECT message_count - 1 FROM conversations WHERE owner = $1 AND id = $16))`;
+
+/** The messages that a conversation had before, from what {@link beginStatements} returned. */
+function positionIn(rows: readonly (readonly SqlRow[])[]): number {
+  const taken = rows.at(-2)?.[0];
+  return Number(taken?.message_count) - 2;
 }
 
 /** Why a reply could not begin, or undefined if it could now. Looks in the order that the port promises. */

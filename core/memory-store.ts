@@ -205,8 +205,9 @@ export function createMemoryStore(): Store {
         return { outcome: "busy", replyId: conversation.record.replyId };
       }
       keepClaim(claim, reply.id);
+      const position = conversation.messages.length;
       running.set(storeExchange(ownedBy(owner), conversation, begin), owner);
-      return { outcome: "begun" };
+      return { outcome: "begun", position };
     },
 
     async saveReply({ owner, id, content, lease }: SaveReply): Promise<SaveOutcome> {

@@ -130,7 +130,11 @@ export interface Lease {
 
 /** What came of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginOutcome =
-  | { readonly outcome: "begun" }
+  | {
+      readonly outcome: "begun";
+      /** Messages that the conversation had before. */
+      readonly position: number;
+    }
   | { readonly outcome: "busy"; readonly replyId: string }
   | { readonly outcome: "claimed"; readonly claim: MadeClaim }
   | { readonly outcome: "not_found" };

@@ -63,7 +63,7 @@ export function claimsContract(open: () => Store): void {
       const resourceId = attempts[winner]?.reply.id;
       const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId } };
       for (const [index, outcome] of outcomes.entries()) {
-        assert.deepEqual(outcome, index === winner ? { outcome: "begun" } : claimed);
+        assert.deepEqual(outcome, index === winner ? { outcome: "begun", position: 0 } : claimed);
       }
     });
 

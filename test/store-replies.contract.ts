@@ -45,6 +45,16 @@ export function repliesContract(open: () => Store): void {
       });
     });
 
+    test("a beginning tells how many messages came before, with a claim and without", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      for (const [position, fields] of [{}, { claim: claim(owner) }, {}].entries()) {
+        const begun = exchange(owner, id, fields);
+        assert.deepEqual(await store.beginReply(begun), { outcome: "begun", position: 2 * position });
+        await store.endReply(ending(begun));
+      }
+    });
+
     test("a busy conversation refuses another reply, names the running one, and stores nothing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
@@ -78,8 +88,9 @@ export function repliesContract(open: () => Store): void {
       const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
       const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
       const replyId = attempts[winner]?.reply.id;
+      const begun = { outcome: "begun", position: 0 };
       for (const [index, outcome] of outcomes.entries()) {
-        assert.deepEqual(outcome, index === winner ? { outcome: "begun" } : { outcome: "busy", replyId });
+        assert.deepEqual(outcome, index === winner ? begun : { outcome: "busy", replyId });
       }
       assert.equal((await messagesOf(store, owner, id)).total, 2);
     });
