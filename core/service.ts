@@ -244,7 +244,8 @@ export function createService(options: ServiceOptions): Service {
 
   function errorAnswer(thrown: unknown, requestId: string): Answer {
     const error = toApiError(thrown);
-    if (error.status >= 500) log("error", error.message, { requestId, code: error.code, error: thrown });
+    if (error.status >= 500 && !isToldAlready(thrown))
+      log("error", error.message, { requestId, code: error.code, error: thrown });
     return refusal(error, requestId);
   }
 
@@ -303,6 +304,11 @@ export function createService(options: ServiceOptions): Service {
       stopListening?.();
     },
   };
+}
+
+/** Whether an error is no news: it was made to answer what is in the log already, such as a reply that failed. */
+function isToldAlready(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.cause === undefined;
 }
 
 function refuseIdempotencyKey(request: IncomingRequest): void {

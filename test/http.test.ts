@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore } from "../core/mod.ts";
+import { createMemoryStore, type TwinEngine } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { errorOf, inProcess, openFixture, transports } from "./harness.ts";
@@ -192,6 +192,22 @@ for (const transport of transports) {
       assert.deepEqual(others, []);
       assert.equal(entry?.requestId, requestId);
       assert.match(String(entry?.error.stack), /no such table: secrets/);
+    });
+
+    test("a reply that fails is one error in the log, however often its failure is answered", async () => {
+      const logged: string[] = [];
+      const engine: TwinEngine = { reply: () => Promise.reject(new Error("out of order")) };
+      await using fixture = await openFixture(transport, {
+        engines: { echo: engine },
+        log: (level, message) => level === "error" && logged.push(message),
+      });
+      const key = await fixture.key();
+      const path = `/conversations/${await fixture.conversation(key)}/messages`;
+      for (const _ of ["first", "again"]) {
+        const once = { "Idempotency-Key": "once" };
+        assert.equal((await fixture.call("POST", path, key, { content: "Hi" }, once)).status, 502);
+      }
+      assert.deepEqual(logged, ["a reply failed"]);
     });
 
     test("a request is logged once, without secrets, query or text", async () => {
