@@ -7,7 +7,7 @@
 
 import type { MessageSlice, Store } from "../core/store.ts";
 import type { SqlDriver } from "./sql-driver.ts";
-import { messageColumns, messageFromRow } from "./sql-rows.ts";
+import { historyFromRow, messageColumns, messageFromRow } from "./sql-rows.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
 
@@ -48,12 +48,12 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
             SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
               AND role = 'assistant' AND status IN ('completed', 'cancelled')
             ORDER BY seq DESC LIMIT $3)
-          SELECT ${messageColumns} FROM replies CROSS JOIN messages
+          SELECT role, content FROM replies CROSS JOIN messages
             WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
             ORDER BY seq`,
         [owner, conversationId, exchanges],
       );
-      return rows.map(messageFromRow);
+      return rows.map(historyFromRow);
     },
   };
 }

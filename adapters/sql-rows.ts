@@ -81,6 +81,10 @@ export function messageFromRow(row: SqlRow): MessageRecord {
   };
 }
 
+export function historyFromRow(row: SqlRow): Pick<MessageRecord, "role" | "content"> {
+  return { role: String(row.role) as MessageRecord["role"], content: String(row.content) };
+}
+
 export function claimFromRow(row: SqlRow): MadeClaim {
   return { fingerprint: String(row.fingerprint), resourceId: String(row.resource_id) };
 }

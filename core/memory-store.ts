@@ -317,12 +317,12 @@ function listMessages(
   return { items, total };
 }
 
-function readHistory(messages: readonly MessageEntry[], exchanges: number): MessageRecord[] {
-  const history: MessageRecord[] = [];
+function readHistory(messages: readonly MessageEntry[], exchanges: number) {
+  const history: Pick<MessageRecord, "role" | "content">[] = [];
   for (let index = messages.length - 1; index > 0 && history.length < 2 * exchanges; index -= 2) {
     const [question, reply] = [messages[index - 1]?.record, messages[index]?.record];
     if (!question || (reply?.status !== "completed" && reply?.status !== "cancelled")) continue;
     history.push(reply, question);
   }
-  return history.reverse();
+  return history.reverse().map(({ role, content }) => ({ role, content }));
 }

@@ -7,7 +7,7 @@
 
 import { type Clock, sleep } from "./clock.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { type EngineProgress, type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
+import { type EngineProgress, ModelError, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
@@ -158,7 +158,8 @@ export class Producer implements ReplyFeed {
     const { twin, engine, question, owner } = this.#production;
     try {
       if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
-      const history = await this.#readHistory(owner, question.conversationId);
+      const { store } = this.#context;
+      const history = await store.readHistory(owner, question.conversationId, historyExchanges);
       if (this.#abort.signal.aborted) return cancelled; // the ending is decided already
       const turn = { twin, history, content: question.content };
       const result = await engine.reply(turn, {
@@ -171,11 +172,6 @@ export class Producer implements ReplyFeed {
       if (!this.#abort.signal.aborted) this.#logFailure(error);
       return failed(failureCode(error));
     }
-  }
-
-  async #readHistory(owner: string, conversationId: string): Promise<HistoryMessage[]> {
-    const messages = await this.#context.store.readHistory(owner, conversationId, historyExchanges);
-    return messages.map(({ role, content }) => ({ role, content }));
   }
 
   #write(text: string): void {

@@ -236,9 +236,13 @@ export interface Store {
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
    * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model
-   * gets to see. Failed exchanges and the one in progress are left out.
+   * gets to see. Failed exchanges and the one in progress are left out. Nothing but role and content is read.
    */
-  readHistory(owner: string, conversationId: string, exchanges: number): Promise<readonly MessageRecord[]>;
+  readHistory(
+    owner: string,
+    conversationId: string,
+    exchanges: number,
+  ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**
    * Stores a question and its reply, and takes the conversation for it. A claim that was made before comes

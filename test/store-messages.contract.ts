@@ -6,10 +6,11 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { BeginReply, Store } from "../core/store.ts";
+import type { EndReply, Store } from "../core/store.ts";
 import {
   begin,
   converse,
+  ending,
   failure,
   ids,
   messagesOf,
@@ -103,25 +104,25 @@ export function messagesContract(open: () => Store): void {
     test("history is the last exchanges, oldest first, without failed ones and the one in progress", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
-      const first = await converse(store, owner, id, { content: "1" });
-      await converse(store, owner, id, { ...failure, content: "partial" });
-      const second = await converse(store, owner, id, {
-        status: "cancelled",
-        finishReason: "cancelled",
-        content: "2, cut",
-      });
-      const third = await converse(store, owner, id, { content: "3" });
+      const exchangeOf = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
+        const begun = await begin(store, owner, id, { content: question });
+        await store.endReply(ending(begun, { ...end, content: reply }));
+        return [
+          { role: "user", content: question },
+          { role: "assistant", content: reply },
+        ];
+      };
+      const first = await exchangeOf("1?", "1");
+      await exchangeOf("failed?", "partial", failure);
+      const second = await exchangeOf("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
+      const third = await exchangeOf("3?", "3");
       await begin(store, owner, id);
-      const of = (...exchanges: BeginReply[]) =>
-        exchanges.flatMap((each) => [each.question.id, each.reply.id]);
-      const history = async (exchanges: number) =>
-        (await store.readHistory(owner, id, exchanges)).map((message) => message.id);
-      assert.deepEqual(await history(25), of(first, second, third));
-      assert.deepEqual(await history(3), of(first, second, third));
-      assert.deepEqual(await history(2), of(second, third));
-      assert.deepEqual(await history(1), of(third));
+      const history = (exchanges: number) => store.readHistory(owner, id, exchanges);
+      assert.deepEqual(await history(25), [...first, ...second, ...third]);
+      assert.deepEqual(await history(3), [...first, ...second, ...third]);
+      assert.deepEqual(await history(2), [...second, ...third]);
+      assert.deepEqual(await history(1), third);
       assert.deepEqual(await history(0), []);
-      assert.equal((await store.readHistory(owner, id, 2))[1]?.content, "2, cut");
     });
 
     test("another owner's history is empty", async () => {

@@ -76,10 +76,10 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       assert.equal((await store.getConversation(owner, record.id))?.replyId, running.reply.id);
       assert.equal((await store.listConversations(owner, { offset: 0, limit: 1 })).total, 1);
       const history = await store.readHistory(owner, record.id, 25);
-      assert.deepEqual(
-        history.map(({ id }) => id),
-        [ended.question.id, ended.reply.id],
-      );
+      assert.deepEqual(history, [
+        { role: "user", content: ended.question.content },
+        { role: "assistant", content: "Because." },
+      ]);
       const found = await store.findClaim(owner, made.path, made.key, start);
       assert.equal(found?.resourceId, running.reply.id);
       const abandoned = await store.findAbandonedReplies(start + day);
