@@ -4,9 +4,10 @@
  * @module
  */
 
-import { readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { access } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { firstSteps } from "./adapters/first-steps.ts";
 import { createJsonLog } from "./adapters/json-log.ts";
 import { createOpenAIEngine } from "./adapters/openai.ts";
@@ -22,6 +23,7 @@ import type { Log } from "./core/log.ts";
 import { createService } from "./core/service.ts";
 import { ConfigError, type Database, type Settings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
+import packageInfo from "./package.json" with { type: "json" };
 import { openStorage } from "./server-storage.ts";
 
 type Runtime = "node" | "deno" | "bun";
@@ -32,10 +34,10 @@ async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   switch (config.command) {
     case "help":
-      process.stdout.write(usage());
+      process.stdout.write(usage(shownProgram()));
       return;
     case "version":
-      process.stdout.write(`${await readVersion()}\n`);
+      process.stdout.write(`${packageInfo.version}\n`);
       return;
     case "token":
       process.stdout.write(`${await makeToken(config.settings, config)}\n`);
@@ -43,11 +45,6 @@ async function main(): Promise<void> {
     case "serve":
       return run(config.settings);
   }
-}
-
-async function readVersion(): Promise<string> {
-  const { version } = JSON.parse(await readFile(new URL("./package.json", import.meta.url), "utf8"));
-  return String(version);
 }
 
 async function makeToken(
@@ -144,11 +141,24 @@ async function tokenForShell(settings: Settings, secret: string | undefined): Pr
   if (jwtSecret !== undefined || database.kind === "memory") {
     return signToken({ ...claimsOf(settings), secret, sub: firstOwner, expiresInSeconds: 3600 });
   }
+  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
+  const words = [...programWords(), "token", "--sub", firstOwner, ...place];
+  return `$(${words.map(quoteForShell).join(" ")})`;
+}
+
+/** What a shell in this folder starts this program with. */
+function programWords(): readonly string[] {
   const command =
     runtime === "deno" ? ["deno", "run", "-A"] : [basename(process.execPath), ...process.execArgv];
-  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
-  const words = [...command, process.argv[1] ?? "server.ts", "token", "--sub", firstOwner, ...place];
-  return `$(${words.map(quoteForShell).join(" ")})`;
+  const path = process.argv[1] ?? "server.ts";
+  const near = relative("", path);
+  return [...command, near.startsWith("..") ? path : near];
+}
+
+/** The same for people to read, who started the package's command by its name. */
+function shownProgram(): string {
+  const isCommand = basename(process.argv[1] ?? "") === packageInfo.name;
+  return isCommand ? packageInfo.name : programWords().map(quoteForShell).join(" ");
 }
 
 function quoteForShell(word: string): string {
@@ -193,7 +203,8 @@ function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Set
   );
 }
 
-async function openTwins({ twinsDir, modelBaseUrl }: Settings, log: Log) {
+async function openTwins({ modelBaseUrl, ...settings }: Settings, log: Log) {
+  const twinsDir = settings.twinsDir ?? (await findTwins(log));
   return openTwinFiles(twinsDir, {
     defaultEngine: modelBaseUrl === undefined ? "knowledge" : "openai",
     absentEngines: modelBaseUrl === undefined ? ["openai"] : [],
@@ -203,6 +214,22 @@ async function openTwins({ twinsDir, modelBaseUrl }: Settings, log: Log) {
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
     throw new ConfigError(`TWINS_DIR (--twins): ${problem}.`, { cause: error });
   });
+}
+
+/** `./twins`, or the samples beside this file where nobody has made that folder. */
+async function findTwins(log: Log): Promise<string> {
+  const own = "./twins";
+  const samples = fileURLToPath(new URL("./twins", import.meta.url));
+  if ((await exists(own)) || !(await exists(samples))) return own;
+  log("warn", "there is no folder ./twins, so the sample twins are served", { folder: samples });
+  return samples;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function createEngines({ modelBaseUrl, modelApiKey, modelName }: Settings): Record<string, TwinEngine> {

@@ -149,8 +149,8 @@ function nameOf({ variable, flag }: Setting<unknown>): string {
   return flag ? `${variable} (--${flag})` : variable;
 }
 
-/** What `--help` prints. */
-export function usage(): string {
+/** What `--help` prints. `program` is what a shell starts this program with. */
+export function usage(program: string): string {
   const rows = Object.values(settings).map((setting): [string, string] => [
     setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
     `${setting.about.replaceAll("`", "")} (${shownDefault(setting)})`,
@@ -160,9 +160,11 @@ export function usage(): string {
   return `Conversational AI twins over HTTP.
 
 Usage:
-  node --import tsx server.ts [flags]                               start the server
-  node --import tsx server.ts token --sub <owner> [--expires-in 1h]  print a JWT, to create API keys with
-  node --import tsx server.ts --help | --version
+  ${program} [flags]
+      start the server
+  ${program} token --sub <owner> [--expires-in 1h]
+      print a JWT, to create API keys with
+  ${program} --help | --version
 
 Settings, as flags (--port 80 or --port=80) or variables; a flag wins over its variable:
 ${lines.join("\n")}

@@ -75,7 +75,7 @@ export const settings = {
   twinsDir: setting({
     variable: "TWINS_DIR",
     flag: "twins",
-    fallback: "./twins",
+    otherwise: "./twins, else the samples",
     about: "folder of twin files",
     accepts: "the path of a folder",
     read: readText,

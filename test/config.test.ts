@@ -27,7 +27,7 @@ describe("settings", () => {
     assert.deepEqual(serve([]), {
       host: "127.0.0.1",
       port: 8787,
-      twinsDir: "./twins",
+      twinsDir: undefined,
       database: { kind: "sqlite", path: "./data/twins.db" },
       redisUrl: undefined,
       jwtSecret: undefined,
@@ -274,7 +274,7 @@ describe("the command line", () => {
 describe("what is told of the settings", () => {
   test("help lists each flag, each variable and each default", () => {
     for (const { variable, flag, fallback } of Object.values(settings)) {
-      const line = usage().match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
+      const line = usage("twin-service").match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
       assert.ok(line, variable);
       if (flag) assert.ok(line.includes(`--${flag},`), line);
       if (fallback) assert.ok(line.includes(`(${fallback})`), line);
