@@ -4,9 +4,10 @@
  * @module
  */
 
-import type { IncomingRequest } from "./answer.ts";
+import type { IncomingRequest, RequestHeaders } from "./answer.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
+import type { Route } from "./route.ts";
 import type { Schema } from "./schema.ts";
 import { accepted, validate } from "./validate.ts";
 
@@ -29,25 +30,63 @@ const closingBrace = 125;
 
 const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
 
-/** The parameters that a query's schema names, defaults filled in. Others are ignored. */
-export function readQuery(schema: Schema | undefined, search: string): Record<string, unknown> {
+/**
+ * The parameters that a route's query names, or the header fields that win over them, defaults filled in. Others
+ * are ignored.
+ */
+export function readQuery(
+  { query: schema, queryHeaders = {} }: Pick<Route, "query" | "queryHeaders">,
+  search: string,
+  headers: RequestHeaders,
+): Record<string, unknown> {
   const properties = Object.entries(schema?.properties ?? {});
   if (!schema || properties.length === 0) return {};
-  const given = new URLSearchParams(search);
+  const given = parseSearch(search);
   const query: Record<string, unknown> = {};
   const errors: FieldError[] = [];
   for (const [name, property] of properties) {
-    const [value, ...repeated] = given.getAll(name);
-    if (repeated.length > 0) errors.push({ path: name, message: "must be given once" });
+    const header = queryHeaders[name];
+    const field = header ? headers.get(header.toLowerCase()) : null;
+    const path = header && field !== null ? header : name;
+    const values = field === null ? (given.get(name) ?? []) : [field];
+    const [value] = values;
+    if (values.length > 1) errors.push({ path, message: "must be given once" });
+    else if (value === notUtf8) errors.push({ path, message: "must be UTF-8, percent-encoded" });
     else if (value === undefined) query[name] = property.default;
     else if (property.type !== "integer") query[name] = value;
     else if (wholeNumber.test(value)) query[name] = Number(value);
-    else errors.push({ path: name, message: `must be ${accepted(property)}` });
+    else errors.push({ path, message: `must be ${accepted(property)}` });
     if (query[name] === undefined) delete query[name];
   }
   errors.push(...validate(schema, query));
   if (errors.length > 0) throw validationError(errors);
   return query;
+}
+
+const notUtf8 = Symbol("not UTF-8");
+
+/** The values of each name. As `URLSearchParams` reads it, which however takes replacement characters for errors. */
+function parseSearch(search: string): Map<string, (string | typeof notUtf8)[]> {
+  const given = new Map<string, (string | typeof notUtf8)[]>();
+  for (const pair of search.split("&")) {
+    const equals = pair.indexOf("=");
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
+    if (name === notUtf8) continue;
+    const values = given.get(name);
+    if (values) values.push(value);
+    else given.set(name, [value]);
+  }
+  return given;
+}
+
+function decode(text: string): string | typeof notUtf8 {
+  const spaced = text.replaceAll("+", " ");
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return notUtf8;
+  }
 }
 
 /** The members of a JSON body that its schema names. Others are ignored. */

@@ -178,9 +178,9 @@ function headerParameters(route: Route): unknown[] {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
     headers.push(header("Idempotency-Key", description, { type: "string", minLength: 1, maxLength: 255 }));
   }
-  if (route.method === "GET" && route.success.events) {
-    const description = "The id of the last event received, sent by a reconnecting EventSource.";
-    headers.push(header("Last-Event-ID", description, { type: "integer", minimum: 0 }));
+  for (const [parameter, name] of Object.entries(route.queryHeaders ?? {})) {
+    const { description, ...schema } = route.query?.properties?.[parameter] ?? {};
+    headers.push(header(name, `Says the same as the parameter ${parameter}, and wins over it.`, schema));
   }
   return headers;
 }

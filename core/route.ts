@@ -100,6 +100,8 @@ export interface Route {
   /** A limit on an owner's requests to this endpoint, where they come with a JWT. */
   readonly ownerPolicy?: RatePolicy;
   readonly query?: Schema;
+  /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
+  readonly queryHeaders?: Readonly<Record<string, string>>;
   readonly body?: Schema;
   /** What `Idempotency-Key` does here. Absent: it is ignored. */
   readonly idempotency?: "supported" | "refused";

@@ -21,6 +21,9 @@ import {
 } from "./schema.ts";
 import type { MessageRecord, ReplyFailure } from "./store.ts";
 
+/** How a reconnecting EventSource says how much of the reply it has. */
+const lastEventId = "Last-Event-ID";
+
 const sendErrors = [
   "conversation_not_found",
   "twin_not_found",
@@ -107,13 +110,14 @@ export const messageRoutes = [
     credential: "api_key",
     scope: "read_only",
     query: streamQuerySchema,
+    queryHeaders: { after: lastEventId },
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
-      const from = resumeOffset(call.request.headers.get("last-event-id"), call.query.after);
+      const { after: from = 0 } = call.query;
       const reply = await requireReply(context.store, call.owner, call.params.id, call.params.messageId);
       const feed = context.replies.feedOf(call.owner, reply);
-      requireReachable(feed, from, feed.ended ?? reply, context);
+      requireReachable(feed, call, feed.ended ?? reply, context);
       return follow(feed, from, call, context);
     },
   }),
@@ -171,33 +175,23 @@ function follow(
   return { events: followReply(feed, { clock, from, heartbeatMs, requestId: call.requestId }), headers };
 }
 
-const offsetPattern = /^[0-9]{1,15}$/;
-
-/** How many code units of the reply the client has. A reconnecting EventSource says so in a header. */
-function resumeOffset(lastEventId: string | null, after: number | undefined): number {
-  if (lastEventId === null) return after ?? 0;
-  if (!offsetPattern.test(lastEventId)) {
-    throw validationError([{ path: "Last-Event-ID", message: "must be the id of an event: a whole number" }]);
-  }
-  return Number(lastEventId);
-}
-
 /**
  * Refuses an offset that the reply does not have. Where only saved text can be seen, more may yet arrive;
  * and an interrupted reply may have lost its last second, which is told by its error event.
  */
 function requireReachable(
   feed: ReplyFeed,
-  from: number,
+  { query, request }: Call<FromSchema<typeof streamQuerySchema>>,
   reply: MessageRecord,
   context: HandlerContext,
 ): void {
+  const { after: from = 0 } = query;
   const mayArrive = !feed.ended && !context.replies.runs(feed.id);
   if (from > feed.length && (mayArrive || reply.error?.code === "interrupted")) return;
   if (from <= feed.length && !splitsSurrogatePair(feed, from)) return;
   throw validationError([
     {
-      path: "after",
+      path: request.headers.get(lastEventId.toLowerCase()) === null ? "after" : lastEventId,
       message: `must be the id of an event of this reply: a whole number from 0 to ${feed.length}`,
     },
   ]);

@@ -252,7 +252,7 @@ export const streamQuerySchema = {
       minimum: 0,
       maximum: 999_999_999,
       description:
-        "Resume behind this many UTF-16 code units of the reply. The Last-Event-ID header wins over it.",
+        "Resume behind this many UTF-16 code units of the reply: the id of the last event received.",
     },
   },
 } as const satisfies Schema;

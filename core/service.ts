@@ -192,7 +192,7 @@ export function createService(options: ServiceOptions): Service {
     if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
     if (route.idempotency === "refused") refuseIdempotencyKey(request);
     const body = route.body && (await readBody(route.body, request, clock));
-    const query = readQuery(route.query, search);
+    const query = readQuery(route, search, request.headers);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }

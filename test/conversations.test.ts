@@ -85,6 +85,38 @@ for (const transport of transports) {
       }
     });
 
+    test("a query is read as forms are sent, names and values", async () => {
+      const twins = createTwinList([newTwin({ id: "Zoë B" }), newTwin({ id: "?" })]);
+      await using fixture = await openFixture(transport, { twins });
+      const key = await fixture.key();
+      const id = await fixture.conversation(key, "Zoë B");
+      const strange = await fixture.conversation(key, "?");
+      for (const query of [
+        "?twinId=Zo%C3%AB+B",
+        "?%74winId=Zo%c3%ab%20B",
+        "?&=&x&twinId=Zo%C3%AB%20B&%ff=%zz",
+      ]) {
+        assert.deepEqual(await listIds(fixture, key, query), [id], query);
+      }
+      assert.deepEqual(await listIds(fixture, key, "?twinId=?"), [strange]);
+      assert.deepEqual(await listIds(fixture, key, "??twinId=nowhere"), [strange, id]);
+    });
+
+    test("a parameter that is no UTF-8, or has malformed escapes, is refused by its name", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("read_only");
+      for (const value of ["%ff", "echo%c3", "%c3%28", "%ed%a0%80", "%c0%80", "%", "%2", "%zz", "%u0041"]) {
+        for (const name of ["twinId", "page"]) {
+          const response = await fixture.call("GET", `/conversations?${name}=${value}`, key);
+          assert.equal(response.status, 400, value);
+          const { code, details } = await errorOf(response);
+          assert.equal(code, "validation_error");
+          const message = "must be UTF-8, percent-encoded";
+          assert.deepEqual(details, { fields: [{ path: name, message }] });
+        }
+      }
+    });
+
     test("a title is changed and taken away", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
