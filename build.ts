@@ -1,19 +1,56 @@
 /**
- * Builds `dist/`: JavaScript and type declarations of the library, and the server as a command.
+ * Builds `dist/`: the library as JavaScript with its declarations, and the server as one file that needs nothing
+ * beside it but the drivers of databases.
+ *
+ * Neither is minified: what a stack trace names can be read there, without source maps.
  *
  * Run as `npm run build`.
  */
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Some of the packages are CommonJS and require Node's own modules, for which esbuild looks for a `require`. */
+const requireForPackages = `import { createRequire as createRequireOfBundle } from "node:module";
+const require = createRequireOfBundle(import.meta.url);`;
 
 rmSync("dist", { recursive: true, force: true });
 execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
+await bundleServer("dist/server.js");
+cpSync("twins", "dist/twins", { recursive: true }); // what the server serves where it is given no others
 
-// The command reads its version beside itself.
-const { name, version, type } = JSON.parse(readFileSync("package.json", "utf8"));
-writeFileSync("dist/package.json", `${JSON.stringify({ name, version, type }, null, 2)}\n`);
+async function bundleServer(outfile: string): Promise<void> {
+  const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const { metafile } = await build({
+    entryPoints: ["server.ts"],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    external: Object.keys(peerDependencies),
+    banner: { js: ["#!/usr/bin/env node", requireForPackages].join("\n") },
+    legalComments: "none", // the licenses are appended, whole
+    metafile: true,
+  });
+  appendFileSync(outfile, licenses(bundledPackages(Object.keys(metafile.inputs))));
+  chmodSync(outfile, 0o755);
+}
 
-const server = "dist/server.js";
-writeFileSync(server, `#!/usr/bin/env node\n${readFileSync(server, "utf8")}`);
-chmodSync(server, 0o755);
+/** The folders of the packages that files belong to. */
+function bundledPackages(files: readonly string[]): string[] {
+  const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
+  return [...new Set(folders)].sort();
+}
+
+function licenses(folders: readonly string[]): string {
+  const texts = folders.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} has no license file to copy.`);
+    return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+  });
+  return `\n/*!\nThis file contains these packages:\n\n${texts.join("\n\n").replaceAll("*/", "* /")}*/\n`;
+}
