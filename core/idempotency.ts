@@ -13,7 +13,8 @@ import type { IdempotencyClaim, MadeClaim } from "./store.ts";
 /** How long a key stands for its first request, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;
 
-const keyPattern = /^[\x20-\x7e]{1,255}$/;
+// A header that was sent twice is one value, joined with a comma and a space: so no key may hold these two.
+const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
 /** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
 export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
@@ -21,7 +22,10 @@ export function claimOf(call: Call, path: string, now: number): IdempotencyClaim
   if (key === null) return undefined;
   if (!keyPattern.test(key)) {
     throw validationError([
-      { path: "Idempotency-Key", message: "must be 1 to 255 printable ASCII characters" },
+      {
+        path: "Idempotency-Key",
+        message: "must be given once, as 1 to 255 printable ASCII characters, with no space behind a comma",
+      },
     ]);
   }
   const fingerprint = bytesToHex(sha256(utf8ToBytes(JSON.stringify(call.body))));

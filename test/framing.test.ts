@@ -106,6 +106,17 @@ describe("framing", () => {
     });
   }
 
+  test("Idempotency-Key sent twice is 400, and nothing is stored", async () => {
+    const key = await createKey("full_access");
+    const length = `Content-Length: ${body.length}`;
+    for (const second of ["Idempotency-Key: once", "idempotency-key: again", "Idempotency-Key:"]) {
+      const fieldLines = [`X-API-Key: ${key}`, jsonType, length, "Idempotency-Key: once", second];
+      const text = await exchange(fixture.url, head(create, ...fieldLines), body);
+      assertRefused(text, 400, "validation_error");
+    }
+    assert.equal(await countConversations(key), 0);
+  });
+
   test("a key in a trailer is none", async () => {
     const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
     const trailer = `X-API-Key: ${await createKey("full_access")}`;

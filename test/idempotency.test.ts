@@ -201,14 +201,28 @@ for (const transport of transports) {
       assert.notEqual((await dataOf<MessageResource>(answer)).id, id);
     });
 
-    test("a key of more than 255 characters, or of other than printable ASCII, is refused", async () => {
+    test("a key of more than 255 characters, of other than printable ASCII, or sent twice, is refused", async () => {
       await using chat = await openChat(transport);
-      for (const key of ["", "a".repeat(256), "é"]) {
+      for (const key of ["", "a".repeat(256), "é", "a\tb", "a, a", ", a"]) {
         const refused = await chat.send("Hi", { "Idempotency-Key": key });
         assert.equal(refused.status, 400);
-        assert.equal((await errorOf(refused)).code, "validation_error");
+        const { code, details = {} } = await errorOf(refused);
+        assert.equal(code, "validation_error");
+        assert.equal((details.fields as { path: string }[])[0]?.path, "Idempotency-Key");
       }
       assert.equal(chat.engine.asked, 0);
+    });
+
+    test("a key of 255 characters, and one of every printable ASCII character, count", async () => {
+      await using chat = await openChat(transport);
+      const printable = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x7e - index));
+      for (const key of ["a".repeat(255), `a${printable}a`, "a,b"]) {
+        const headers = { "Idempotency-Key": key };
+        const create = () =>
+          chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted" }, headers);
+        assert.equal(wasReplayed(await create()), false);
+        assert.equal(wasReplayed(await create()), true, key);
+      }
     });
   });
 }
