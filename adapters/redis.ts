@@ -6,11 +6,13 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
+import { type Grouping, groupItems } from "../core/grouping.ts";
 import {
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
   refillInterval,
+  shareOut,
   windowSeconds,
 } from "../core/limit.ts";
 
@@ -36,43 +38,75 @@ export interface RedisLimiterOptions {
 /**
  * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor
  * the number of the processes matter. A bucket is one key, which expires when it is full: a full bucket and
- * none are the same. It is saved on refusals too, or a clock that stepped back would lock it.
+ * none are the same. It is saved on refusals too, or a clock that stepped back would lock it. Returns how many
+ * tokens there were, and the debt after as many as were asked for and there were have been taken.
  */
 const script = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local interval, window, take = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
+local interval, window, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local bucket = redis.call('HMGET', KEYS[1], 'debt', 'at')
 local debt, at = tonumber(bucket[1] or '0'), tonumber(bucket[2] or '0')
 debt = math.max(0, debt - math.max(0, now - at))
-local allowed = debt + interval <= window
-if take then
-  if allowed then debt = debt + interval end
+local tokens = math.floor((window - debt) / interval)
+if asked > 0 then
+  debt = debt + math.min(asked, tokens) * interval
   redis.call('HSET', KEYS[1], 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[1], math.ceil(debt / 1000) + 1)
 end
-return { allowed and 1 or 0, debt }
+return { tokens, debt }
 `;
 
 const scriptSha = createHash("sha1").update(script).digest("hex");
 
-/** Keeps buckets in Redis. Rejects when Redis does not answer in time: put `createFallbackLimiter` around it. */
+/**
+ * Keeps buckets in Redis. Requests of this process that ask for the same bucket while it is being asked for are
+ * decided together by the next call. Rejects when Redis does not answer in time: put `createFallbackLimiter`
+ * around it.
+ */
 export function createRedisLimiter(
   client: RedisScriptClient,
   options: RedisLimiterOptions = {},
 ): RateLimiter {
   const { prefix = "twins:limit:", timeoutMs = 100 } = options;
+  const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
+  let answers = 0;
 
-  async function decide(id: string, policy: RatePolicy, take: "0" | "1"): Promise<RateDecision> {
-    const interval = String(refillInterval(policy));
-    const call = { keys: [prefix + id], arguments: [interval, String(windowSeconds * 1_000_000), take] };
-    const [allowed, debt] = readReply(await within(timeoutMs, run(client, call)));
-    return { allowed: allowed === 1, debt };
+  async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
+    const window = windowSeconds * 1_000_000;
+    const parameters = [refillInterval(policy), window, asked].map(String);
+    const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
+      answers++;
+    });
+    return readReply(await within(timeoutMs, answer, () => answers));
+  }
+
+  function groupOf(id: string): Grouping<RatePolicy, RateDecision> {
+    const group =
+      groups.get(id) ??
+      groupItems(async ([policy, ...others]: readonly RatePolicy[]) => {
+        if (!policy) return [];
+        const asked = 1 + others.length;
+        const [tokens, debt] = await ask(id, policy, asked);
+        return shareOut(asked, { admitted: Math.min(asked, tokens), debt }, policy);
+      });
+    groups.set(id, group);
+    return group;
   }
 
   return {
-    take: (id, policy) => decide(id, policy, "1"),
-    peek: (id, policy) => decide(id, policy, "0"),
+    async take(id, policy) {
+      const group = groupOf(id);
+      try {
+        return await group.add(policy);
+      } finally {
+        if (group.idle) groups.delete(id);
+      }
+    },
+    async peek(id, policy) {
+      const [tokens, debt] = await ask(id, policy, 0);
+      return { allowed: tokens > 0, debt };
+    },
   };
 }
 
@@ -86,10 +120,10 @@ async function run(client: RedisScriptClient, call: ScriptArguments): Promise<un
   }
 }
 
-function readReply(reply: unknown): [allowed: number, debt: number] {
+function readReply(reply: unknown): [tokens: number, debt: number] {
   if (Array.isArray(reply)) {
-    const [allowed, debt] = reply;
-    if (typeof allowed === "number" && typeof debt === "number") return [allowed, debt];
+    const [tokens, debt] = reply;
+    if (typeof tokens === "number" && typeof debt === "number") return [tokens, debt];
   }
   throw new Error("Redis answered a limit's script with something else than two numbers.");
 }
@@ -98,15 +132,18 @@ function readReply(reply: unknown): [allowed: number, debt: number] {
 const slices = 4;
 
 /**
- * Rejects when work takes too long. Waited for in slices, because a process that was busy for long finds its
- * timers due before it has even sent its command, or read the answer: that is one slice, and not Redis' fault.
+ * Rejects when work takes too long and nothing else progresses either: one that waits behind many others, which
+ * are answered, is in a queue and not lost. Waited for in slices, because a process that was busy for long finds
+ * its timers due before it has even sent its command, or read the answer: that is one slice, and not Redis' fault.
  */
-function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
+function within<Value>(milliseconds: number, work: Promise<Value>, progress: () => number): Promise<Value> {
   return new Promise((resolve, reject) => {
     let left = slices;
+    let seen = progress();
     let timer = setTimeout(wait, milliseconds / slices);
     function wait(): void {
-      left--;
+      left = progress() === seen ? left - 1 : slices;
+      seen = progress();
       if (left > 0) timer = setTimeout(wait, milliseconds / slices);
       else setImmediate(() => reject(new Error(`Redis did not answer within ${milliseconds} ms.`)));
     }

@@ -64,6 +64,22 @@ export function takeToken(debt: number, policy: RatePolicy): RateDecision {
   return { allowed, debt: allowed ? taken : debt };
 }
 
+/** What a bucket gave to requests that asked together. */
+export interface Grant {
+  /** How many of them may pass. */
+  readonly admitted: number;
+  /** Microseconds until the bucket is full, after all of them. */
+  readonly debt: number;
+}
+
+/** A grant as the decision on each of the requests, in the order in which they asked. */
+export function shareOut(asked: number, { admitted, debt }: Grant, policy: RatePolicy): RateDecision[] {
+  return Array.from({ length: asked }, (_, index) => {
+    const later = Math.max(0, admitted - 1 - index);
+    return { allowed: index < admitted, debt: debt - later * refillInterval(policy) };
+  });
+}
+
 /** Whole tokens in the bucket. */
 export function remainingTokens(debt: number, policy: RatePolicy): number {
   return Math.floor((windowSeconds * 1_000_000 - debt) / refillInterval(policy));

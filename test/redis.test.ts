@@ -103,6 +103,34 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     assert.equal((await taken).allowed, true);
   });
 
+  test("a request that waits behind others which are answered is in a queue, not lost", async () => {
+    let queue: Promise<unknown> = Promise.resolve();
+    const evalSha = (): Promise<unknown> => {
+      queue = queue.then(() => new Promise((resolve) => setTimeout(() => resolve([1, 0]), 20)));
+      return queue;
+    };
+    const limiter = createRedisLimiter({ evalSha, eval: evalSha }, { timeoutMs: 80 });
+    const taken = Array.from({ length: 12 }, (_, n) => limiter.take(`key ${n}`, policy));
+    assert.equal((await Promise.all(taken)).length, 12);
+  });
+
+  test("requests with one key that come while it is being asked for are asked for together", async () => {
+    const asked: (string | undefined)[] = [];
+    const evalSha: RedisScriptClient["evalSha"] = async (_, { arguments: [, , count] }) => {
+      asked.push(count);
+      await new Promise((resolve) => setImmediate(resolve));
+      return [2, 36_000_000];
+    };
+    const limiter = createRedisLimiter({ evalSha, eval: evalSha });
+    const decisions = await Promise.all(Array.from({ length: 4 }, () => limiter.take("key", policy)));
+    assert.deepEqual(asked, ["1", "3"]);
+    assert.deepEqual(decisions.slice(1), [
+      { allowed: true, debt: 18_000_000 },
+      { allowed: true, debt: 36_000_000 },
+      { allowed: false, debt: 36_000_000 },
+    ]);
+  });
+
   test("a Redis that does not answer in time is an error", async () => {
     const silent: RedisScriptClient = {
       eval: () => new Promise(() => {}),

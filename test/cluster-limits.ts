@@ -1,0 +1,81 @@
+/**
+ * One budget for two server processes, asked by more than either can take at once. Part of `cluster.ts`.
+ */
+
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { newKey, type Servers } from "./cluster-clients.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./cluster-redis.ts";
+import { type Cluster, createCluster } from "./cluster-server.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+
+const requests = 20_000;
+const requestsPerSocket = 20;
+
+/** What a key may do, and how long it takes to gain another token, in milliseconds. */
+const capacity = 500;
+const intervalMs = 7200;
+
+const skip = await skipWithoutPostgres();
+
+for (const limits of ["Redis", "PostgreSQL"]) {
+  describe(`${requests} requests at once with one key, limits in ${limits}`, {
+    skip: skip || (limits === "Redis" && skipWithoutRedis),
+  }, () => {
+    let redis: PrivateRedis | undefined;
+    let database: Awaited<ReturnType<typeof createDatabase>>;
+    let cluster: Cluster;
+    let servers: Servers;
+
+    before(async () => {
+      database = await createDatabase();
+      if (limits === "Redis") {
+        redis = await createRedis();
+        await redis.start();
+      }
+      cluster = await createCluster({ DATABASE_URL: database.url, ...(redis && { REDIS_URL: redis.url }) });
+      servers = await Promise.all([cluster.start(), cluster.start()]);
+    });
+    after(async () => {
+      await cluster.dispose();
+      await redis?.dispose();
+      await database.drop();
+    });
+
+    test("the two servers admit as many as the key may, and not one too many", async (t) => {
+      const { key } = await newKey(servers[0], "alice");
+      const startedAt = performance.now();
+      const sockets = Array.from({ length: requests / requestsPerSocket }, (_, n) =>
+        askOnOneSocket(servers[n % 2 === 0 ? 0 : 1].url, key),
+      );
+      const statuses = (await Promise.all(sockets)).flat();
+      const elapsedMs = performance.now() - startedAt;
+      const admitted = statuses.filter((status) => status === "200").length;
+      t.diagnostic(`${admitted} admitted in ${Math.round(elapsedMs)} ms`);
+      assert.equal(statuses.length, requests);
+      assert.equal(statuses.filter((status) => status === "429").length, requests - admitted);
+      assert.ok(admitted >= capacity && admitted <= capacity + Math.floor(elapsedMs / intervalMs));
+    });
+  });
+}
+
+/** Sends many requests down one socket without waiting, and resolves with the statuses of the answers. */
+function askOnOneSocket(url: string, key: string): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port, host } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let text = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.once("error", reject);
+    socket.once("close", () =>
+      resolve(Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status = ""]) => status)),
+    );
+    const head = `GET /api/v1/twins/echo HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n`;
+    socket.write(`${head}\r\n`.repeat(requestsPerSocket - 1));
+    socket.write(`${head}Connection: close\r\n\r\n`);
+  });
+}
