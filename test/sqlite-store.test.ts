@@ -17,6 +17,17 @@ import {
   project,
   startProcess,
 } from "./sqlite-fixture.ts";
+import {
+  begin,
+  claim,
+  conversation as conversationOf,
+  ending,
+  exchange,
+  messagesOf,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
 
 let folder: Folder;
 before(async () => {
@@ -106,6 +117,71 @@ describe("a store in SQLite", () => {
     const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
     assert.deepEqual([listing.total, listing.items.length], [2, 2]);
     await close();
+  });
+
+  test("a write that fails late is undone alone, and the rest of its turn is stored once", async () => {
+    const { store, close } = await openSqlite(folder.newPath());
+    const owner = newOwner();
+    const made = claim(owner, { path: "/conversations" });
+    const [busy, idle] = [await newConversation(store, owner), await newConversation(store, owner)];
+    const running = await begin(store, owner, busy.id);
+    const refused = exchange(owner, busy.id, { claim: made }); // refused after its claim was made
+    const turn = [
+      store.beginReply(exchange(owner, idle.id)),
+      store.beginReply(refused),
+      store.createConversation(conversationOf(owner, { id: "conv_new" })),
+    ];
+    assert.deepEqual(await Promise.all(turn), [
+      { outcome: "begun", position: 0 },
+      { outcome: "busy", replyId: running.reply.id },
+      undefined,
+    ]);
+    assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+    assert.equal((await messagesOf(store, owner, idle.id)).total, 2);
+    assert.equal((await messagesOf(store, owner, busy.id)).total, 2);
+    assert.equal((await store.listConversations(owner, { offset: 0, limit: 5 })).total, 3);
+    await close();
+  });
+
+  test("a write that breaks a rule of the database late is undone alone", async () => {
+    const { store, close } = await openSqlite(folder.newPath());
+    const owner = newOwner();
+    const [first, second] = [await newConversation(store, owner), await newConversation(store, owner)];
+    const kept = await begin(store, owner, first.id);
+    const twice = exchange(owner, second.id);
+    const reply = { ...twice.reply, id: kept.reply.id };
+    const outcomes = await Promise.allSettled([
+      store.endReply(ending(kept)),
+      store.beginReply({ ...twice, reply }),
+      store.createConversation(conversationOf(owner)),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.deepEqual(await store.getConversation(owner, second.id), second);
+    assert.equal(await store.getMessage(owner, second.id, twice.question.id), undefined);
+    assert.equal((await store.getMessage(owner, first.id, kept.reply.id))?.status, "completed");
+    assert.equal((await store.listConversations(owner, { offset: 0, limit: 5 })).total, 3);
+    await close();
+  });
+
+  test("a turn whose writes are refused at once is run once, without savepoints", async () => {
+    const connection = await openConnection(folder.newPath());
+    const said: string[] = [];
+    const spied: SqliteConnection = {
+      ...connection,
+      run(sql, params) {
+        said.push(sql.trim().slice(0, 6));
+        return connection.run(sql, params);
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    const owner = newOwner();
+    const ended = exchange(owner, "conv_none");
+    await Promise.all([store.endReply(ending(ended)), store.touchKey(owner, "key_none", start)]);
+    assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
+    await store.close();
   });
 
   test("a full disk rejects the whole turn as unavailable, and the store goes on when there is room", async () => {
