@@ -6,20 +6,32 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { RequestHeaders } from "./answer.ts";
 import { ApiError, validationError } from "./errors.ts";
-import type { Call } from "./route.ts";
+import type { Call, Route } from "./route.ts";
 import type { IdempotencyClaim, MadeClaim } from "./store.ts";
 
 /** How long a key stands for its first request, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;
 
+const header = "idempotency-key";
+
 // A header that was sent twice is one value, joined with a comma and a space: so no key may hold these two.
 const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
-/** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
-export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
-  const key = call.request.headers.get("idempotency-key");
-  if (key === null) return undefined;
+/** Refuses a key where none is taken, and one that is none. Before the body: it does not depend on that. */
+export function requireIdempotencyKey(
+  { idempotency }: Pick<Route, "idempotency">,
+  headers: RequestHeaders,
+): void {
+  const key = idempotency ? headers.get(header) : null;
+  if (key === null) return;
+  if (idempotency === "refused") {
+    throw new ApiError(
+      "idempotency_not_supported",
+      "A key's secret cannot be shown twice; send the request without Idempotency-Key.",
+    );
+  }
   if (!keyPattern.test(key)) {
     throw validationError([
       {
@@ -28,6 +40,12 @@ export function claimOf(call: Call, path: string, now: number): IdempotencyClaim
       },
     ]);
   }
+}
+
+/** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
+export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
+  const key = call.request.headers.get(header);
+  if (key === null) return undefined;
   const fingerprint = bytesToHex(sha256(utf8ToBytes(JSON.stringify(call.body))));
   return { owner: call.owner, path, key, fingerprint, createdAt: now, expiresAt: now + claimMs };
 }

@@ -21,6 +21,7 @@ import {
   unavailable,
 } from "./envelope.ts";
 import { ApiError } from "./errors.ts";
+import { requireIdempotencyKey } from "./idempotency.ts";
 import { createIds, type RandomBytes, systemRandom } from "./ids.ts";
 import { readBody, readQuery } from "./input.ts";
 import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
@@ -190,7 +191,7 @@ export function createService(options: ServiceOptions): Service {
     current.route = route;
     const { owner, key, rate } = await admit(current, route);
     if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
-    if (route.idempotency === "refused") refuseIdempotencyKey(request);
+    requireIdempotencyKey(route, request.headers);
     const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route, search, request.headers);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
@@ -309,12 +310,4 @@ export function createService(options: ServiceOptions): Service {
 /** Whether an error is no news: it was made to answer what is in the log already, such as a reply that failed. */
 function isToldAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
-}
-
-function refuseIdempotencyKey(request: IncomingRequest): void {
-  if (request.headers.get("idempotency-key") === null) return;
-  throw new ApiError(
-    "idempotency_not_supported",
-    "A key's secret cannot be shown twice; send the request without Idempotency-Key.",
-  );
 }

@@ -243,6 +243,7 @@ describe("bodies that are refused", () => {
       ["POST /nowhere HTTP/1.1", [key, jsonType, length], 404, "not_found"],
       ["PUT /healthz HTTP/1.1", [key, jsonType, length], 405, "method_not_allowed"],
       [create, [key, jsonType, length, "Host: b"], 400, "invalid_request"],
+      [create, [key, jsonType, length, "Idempotency-Key: a, a"], 400, "validation_error"],
     ];
     for (const [requestLine, fieldLines, status, code] of refusals) {
       const text = await exchange(fixture.url, head(requestLine, ...fieldLines, expectation));

@@ -275,6 +275,7 @@ for (const transport of transports) {
         ["invalid_json", "POST", nowhere, writer, "{"],
         ["validation_error", "POST", nowhere, writer, "{}"],
         ["validation_error", "GET", `${nowhere}?order=up`, writer],
+        ["validation_error", "POST", nowhere, writer, '{"content":"Hi"}', { "Idempotency-Key": "a, a" }],
         ["conversation_not_found", "GET", `${nowhere}?after=nowhere`, writer],
         ["conversation_not_found", "POST", nowhere, writer, '{"content":"Hi"}'],
       ];
