@@ -4,7 +4,7 @@
  * @module
  */
 
-import { tokens } from "./servers/reply.ts";
+import { tokenAt } from "./servers/reply.ts";
 
 /** Finds what is wrong with a body. Undefined: nothing. */
 export type Check = (body: Buffer) => string | undefined;
@@ -12,22 +12,24 @@ export type Check = (body: Buffer) => string | undefined;
 /** What the contenders answer. */
 export type AnswerKind = "stream" | "message" | "twins";
 
-const replyText = tokens.join("");
-
-/** Makes the check of one kind of answers. A body that equals one that was right is not read again. */
-export function createCheck(kind: AnswerKind): Check {
+/**
+ * Makes the check of one kind of answers, whose replies have so many tokens. A body that equals one that was
+ * right is not read again.
+ */
+export function createCheck(kind: AnswerKind, length: number): Check {
+  const replyText = Array.from({ length }, (_, index) => tokenAt(index)).join("");
   const read = readers[kind];
   let right: Buffer | undefined;
   return (body) => {
     if (right?.equals(body)) return undefined;
-    const wrong = read(body.toString());
+    const wrong = read(body.toString(), replyText);
     if (wrong === undefined) right = Buffer.from(body);
     return wrong;
   };
 }
 
-const readers: Readonly<Record<AnswerKind, (body: string) => string | undefined>> = {
-  stream(body) {
+const readers: Readonly<Record<AnswerKind, (body: string, replyText: string) => string | undefined>> = {
+  stream(body, replyText) {
     let text = "";
     let stored: string | undefined;
     for (const data of eventData(body)) {
@@ -39,7 +41,7 @@ const readers: Readonly<Record<AnswerKind, (body: string) => string | undefined>
     if (text !== replyText) return `a stream of other text: ${JSON.stringify(text.slice(0, 200))}`;
     return stored === undefined || stored === replyText ? undefined : "a final message of other text";
   },
-  message(body) {
+  message(body, replyText) {
     return JSON.parse(body).data?.content === replyText ? undefined : `another reply: ${body.slice(0, 200)}`;
   },
   twins(body) {

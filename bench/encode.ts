@@ -1,11 +1,15 @@
 /**
- * What writing one event costs, in this process.
+ * What writing one event costs, in a process of its own. `ROUNDS`: how many rounds, each of `SECONDS`.
  *
  * @module
  */
 
+import process from "node:process";
 import { encodeEvent, encodeJson } from "../core/sse.ts";
-import { type Effort, type Row, spread } from "./measure.ts";
+import type { Row } from "./measure.ts";
+import { spread } from "./spread.ts";
+
+const { ROUNDS, SECONDS } = process.env;
 
 const samples: Readonly<Record<string, string>> = {
   "a token": " shell",
@@ -16,7 +20,7 @@ const samples: Readonly<Record<string, string>> = {
 };
 
 /** Nanoseconds for one delta event. */
-export function compareEncodings({ rounds, seconds }: Effort): Row[] {
+function compareEncodings(rounds: number, seconds: number): Row[] {
   return Object.entries(samples).map(([name, text]) => {
     measure(text, 100);
     const times = Array.from({ length: rounds }, () => measure(text, (seconds * 1000) / 5));
@@ -37,3 +41,5 @@ function measure(content: string, milliseconds: number): number {
   if (length < events * content.length) throw new Error("Text was lost.");
   return ((performance.now() - startedAt) * 1_000_000) / events;
 }
+
+process.send?.(compareEncodings(Number(ROUNDS), Number(SECONDS)));

@@ -6,8 +6,10 @@
 
 import { type AnswerKind, createCheck, eventData } from "./answers.ts";
 import { HttpConnection, requestText } from "./http-connection.ts";
+import { requestsPerKey } from "./measure.ts";
 import { microseconds, startModel } from "./model.ts";
 import type { Client } from "./servers/reply.ts";
+import { percentile } from "./spread.ts";
 
 /** A server to load, and what to ask it for. */
 export interface Target {
@@ -21,6 +23,8 @@ export interface Target {
   readonly clients: readonly Client[];
   /** How many messages a conversation gets. */
   readonly turns: number;
+  /** How many tokens a reply has. */
+  readonly length: number;
 }
 
 /** What the load generator is told to do. */
@@ -46,6 +50,8 @@ export interface RepeatReport {
   readonly firstTokenP99: number;
   readonly totalP50: number;
   readonly totalP99: number;
+  /** Microseconds of CPU that the load generator itself used. */
+  readonly cpu: number;
 }
 
 /** What came of `watch`. Delays in milliseconds from the model's write, 0 where there is no model. */
@@ -54,10 +60,9 @@ export interface WatchReport {
   readonly seconds: number;
   readonly delayP50: number;
   readonly delayP99: number;
+  /** Microseconds of CPU that the load generator itself used, the model that it plays included. */
+  readonly cpu: number;
 }
-
-/** A key's hourly budget is 500 requests; a few are left for probing. */
-const requestsPerKey = 490;
 
 const question = JSON.stringify({ content: "Tell me of the sea, and of what lies beneath." });
 
@@ -134,6 +139,7 @@ async function repeat(name: string, count: number, seconds: number): Promise<Rep
   const totals: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
+  const cpuBefore = ownCpu();
   let open = count;
 
   return new Promise((resolve, reject) => {
@@ -179,6 +185,7 @@ async function repeat(name: string, count: number, seconds: number): Promise<Rep
         firstTokenP99: percentile(firsts, 0.99),
         totalP50: percentile(totals, 0.5),
         totalP99: percentile(totals, 0.99),
+        cpu: ownCpu() - cpuBefore,
       };
     }
     for (const connection of connections) run(connection);
@@ -193,10 +200,12 @@ let failure: Error | undefined;
 async function open(name: string, streams: number): Promise<void> {
   const { target, requests } = loaded(name);
   failure = undefined;
-  const atOnce = 50;
+  const atOnce = 200;
   for (let started = 0; started < streams; started += atOnce) {
     const some = Math.min(atOnce, streams - started);
     await Promise.all(Array.from({ length: some }, () => openOne(target, requests)));
+    const open = started + some;
+    if (open % 1000 === 0) console.error(`    ${open} streams open`);
   }
 }
 
@@ -232,23 +241,26 @@ function countTokens(text: string): void {
 
 async function watch(seconds: number): Promise<WatchReport> {
   const startedAt = performance.now();
+  const cpuBefore = ownCpu();
   const seen = { tokens: 0, delays: [] };
   watching = seen;
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   watching = undefined;
+  const cpu = ownCpu() - cpuBefore; // before the delays are sorted
+  const elapsed = (performance.now() - startedAt) / 1000;
   if (failure) throw failure;
   return {
     tokens: seen.tokens,
-    seconds: (performance.now() - startedAt) / 1000,
+    seconds: elapsed,
     delayP50: percentile(seen.delays, 0.5),
     delayP99: percentile(seen.delays, 0.99),
+    cpu,
   };
 }
 
-function percentile(values: number[], share: number): number {
-  if (values.length === 0) return 0;
-  values.sort((one, other) => one - other);
-  return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
+function ownCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 async function obey(order: Order): Promise<unknown> {
@@ -260,7 +272,7 @@ async function obey(order: Order): Promise<unknown> {
       targets.set(target.name, {
         target,
         requests: createRequests(target),
-        check: createCheck(target.kind),
+        check: createCheck(target.kind, target.length),
       });
       return undefined;
     }

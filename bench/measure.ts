@@ -6,8 +6,11 @@
  */
 
 import type { AnswerKind } from "./answers.ts";
+import { type Goal, withGoal } from "./goals.ts";
 import type { RepeatReport } from "./load.ts";
 import type { LoadProcess, ServerProcess, startServer } from "./processes.ts";
+import { tokens } from "./servers/reply.ts";
+import { median, type Spread, spread } from "./spread.ts";
 
 /** One way to answer a scenario's requests. */
 export interface Contender {
@@ -15,22 +18,27 @@ export interface Contender {
   /** A file of `bench/servers`. */
   readonly file: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What runs the file. Default: this Node. */
+  readonly command?: readonly string[];
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly kind: AnswerKind;
-  /** The least that the first contender's figure should be, as a multiple of this one's. */
-  readonly goal?: number;
+  /** How many tokens a reply has. Default: those of {@link tokens}. */
+  readonly length?: number;
+  /** How many sends a conversation gets. Default 8. */
+  readonly turns?: number;
+  /** More answers a second than it could give: it gets so many keys that their budgets suffice. Default: `KEYS`. */
+  readonly perSecond?: number;
+  readonly goal?: Goal;
 }
 
 /** A contender in a result's table. */
-export interface Row {
+export interface Row extends Spread {
   readonly name: string;
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
   /** The first contender's figure as a multiple of this one's: the median of the rounds' own. */
   readonly ratio?: number;
   readonly goal?: string;
+  readonly met?: boolean;
   /** Other figures, by their headings. */
   readonly more: Readonly<Record<string, number>>;
 }
@@ -41,6 +49,8 @@ export interface Result {
   readonly title: string;
   readonly unit: string;
   readonly rows: readonly Row[];
+  /** What the figures do not say by themselves. */
+  readonly notes?: readonly string[];
 }
 
 /** How long and how often to measure. */
@@ -58,103 +68,143 @@ export interface Arena {
   readonly startServer: typeof startServer;
 }
 
-/** How a load is put on: how many connections ask, and what one answer counts for. */
+/** What is measured in each round. Times of an answer in milliseconds, CPU in microseconds. */
+export type Figure =
+  | "per second"
+  | "first token p50 ms"
+  | "answer p50 ms"
+  | "answer p99 ms"
+  | "CPU µs"
+  | "server CPU %"
+  | "load CPU %";
+
+/** How a load is put on. */
 export interface Load {
+  /** How many connections ask. */
   readonly connections: number;
-  /** What one answer counts for, such as its tokens. Default 1. */
-  readonly worth?: number;
+  /** What the rate and the CPU time count. Default: answers. */
+  readonly per?: "answer" | "token";
+  /** The table's main figure. Default: the rate. */
+  readonly figure?: Figure;
 }
 
 /** How long each contender is loaded before anything counts: until the compiler has seen all of its paths. */
-const warmUpSeconds = 3;
+const warmUpSeconds = 2;
+
+/** A key's hourly budget is 500 requests; a few are left for probing. */
+export const requestsPerKey = 490;
+
+type Round = Readonly<Record<Figure, number>>;
 
 interface Standing {
   readonly contender: Contender;
   readonly server: ServerProcess;
-  readonly reports: RepeatReport[];
-  readonly cpu: number[];
+  readonly rounds: Round[];
 }
 
-/** Measures answers a second of all contenders; the first is the one that the others are compared with. */
+/** Measures all contenders; the first is the one that the others are compared with. */
 export async function compare(
   contenders: readonly Contender[],
-  { connections, worth = 1 }: Load,
-  { load, startServer }: Arena,
-  { seconds, rounds, progress }: Effort,
+  load: Load,
+  arena: Arena,
+  effort: Effort,
 ): Promise<Row[]> {
+  const { rounds, progress } = effort;
   const standings: Standing[] = [];
   for (const contender of contenders) {
-    const { name, file, env, method, path, kind } = contender;
-    progress(`  ${name}: starting`);
-    const server = await startServer(file, env);
-    standings.push({ contender, server, reports: [], cpu: [] });
-    const { port, clients } = server;
-    await load.order({ order: "target", target: { name, port, method, path, kind, clients, turns: 8 } });
-    await load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // the right answer first
-    await load.order({ order: "repeat", name, connections, seconds: warmUpSeconds });
+    progress(`  ${contender.name}: starting`);
+    standings.push({ contender, server: await warmedUp(contender, load, arena, effort), rounds: [] });
   }
+  const { figure = "per second" } = load;
   for (let round = 0; round < rounds; round++) {
-    for (const { contender, server, reports, cpu } of inTurn(standings, round)) {
-      const before = await server.usage();
-      const report = await load.order<RepeatReport>({
-        order: "repeat",
-        name: contender.name,
-        connections,
-        seconds,
-      });
-      const after = await server.usage();
-      reports.push(report);
-      cpu.push((after.cpu - before.cpu) / report.answers / worth);
-      progress(`  round ${round + 1}: ${contender.name}: ${Math.round(rate(report) * worth)}/s`);
+    for (const standing of inTurn(standings, round)) {
+      const measured = await measureRound(standing, load, arena, effort);
+      standing.rounds.push(measured);
+      const value = Number(measured[figure].toPrecision(4));
+      progress(`  round ${round + 1}: ${standing.contender.name}: ${value} ${figure}`);
     }
   }
   const rows: Row[] = [];
   for (const standing of standings) {
-    rows.push(await rowOf(standing, standings[0], worth));
+    rows.push(await rowOf(standing, standings[0] ?? standing, figure));
     await standing.server.stop();
   }
   return rows;
 }
 
-function inTurn<Item>(items: readonly Item[], round: number): readonly Item[] {
-  return round % 2 === 0 ? items : items.toReversed();
+async function warmedUp(contender: Contender, { connections }: Load, arena: Arena, effort: Effort) {
+  const { name, file, env, command, method, path, kind, length = tokens.length, turns = 8 } = contender;
+  const keys = keysFor(contender, effort);
+  const how = { env: { ...env, ...keys }, ...(command && { command }) };
+  const server = await arena.startServer(file, how);
+  const { port, clients } = server;
+  const target = { name, port, method, path, kind, clients, turns, length };
+  await arena.load.order({ order: "target", target });
+  await arena.load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // the right answer first
+  await arena.load.order({ order: "repeat", name, connections, seconds: warmUpSeconds });
+  return server;
 }
 
-function rate({ answers, seconds }: RepeatReport): number {
-  return answers / seconds;
+function keysFor({ perSecond }: Contender, { rounds, seconds }: Effort): Readonly<Record<string, string>> {
+  if (perSecond === undefined) return {};
+  const requests = perSecond * (warmUpSeconds + rounds * seconds);
+  return { KEYS: String(40 + Math.ceil(requests / requestsPerKey)) };
 }
 
-async function rowOf(
-  { contender, server, reports, cpu }: Standing,
-  first: Standing | undefined,
-  worth: number,
-): Promise<Row> {
-  const rates = reports.map((report) => rate(report) * worth);
-  const ratios = reports.map((report, round) => rate(first?.reports[round] ?? report) / rate(report));
-  const { goal } = contender;
+async function measureRound(
+  { contender, server }: Standing,
+  { connections, per = "answer" }: Load,
+  { load }: Arena,
+  { seconds }: Effort,
+): Promise<Round> {
+  const before = await server.usage();
+  const order = { order: "repeat", name: contender.name, connections, seconds } as const;
+  const report = await load.order<RepeatReport>(order);
+  const cpu = (await server.usage()).cpu - before.cpu;
+  const worth = per === "token" ? (contender.length ?? tokens.length) : 1;
   return {
-    name: contender.name,
-    ...spread(rates),
-    ...(first?.contender !== contender && { ratio: median(ratios) }),
-    ...(goal !== undefined && { goal: `≥ ${goal} ×` }),
-    more: {
-      "first token p50 ms": median(reports.map(({ firstTokenP50 }) => firstTokenP50)),
-      "answer p50 ms": median(reports.map(({ totalP50 }) => totalP50)),
-      "answer p99 ms": median(reports.map(({ totalP99 }) => totalP99)),
-      "CPU µs": median(cpu),
-      "peak MB": (await server.usage()).peakRss / 1e6,
-    },
+    "per second": (report.answers / report.seconds) * worth,
+    "first token p50 ms": report.firstTokenP50,
+    "answer p50 ms": report.totalP50,
+    "answer p99 ms": report.totalP99,
+    "CPU µs": cpu / report.answers / worth,
+    "server CPU %": cpu / report.seconds / 10_000,
+    "load CPU %": report.cpu / report.seconds / 10_000,
   };
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  const high = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? high : ((sorted[middle - 1] ?? 0) + high) / 2;
+/** The items, turned round every second time. */
+export function inTurn<Item>(items: readonly Item[], round: number): readonly Item[] {
+  return round % 2 === 0 ? items : items.toReversed();
 }
 
-/** Median, lowest and highest. */
-export function spread(values: readonly number[]): Pick<Row, "median" | "low" | "high"> {
-  return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
+async function rowOf({ contender, server, rounds }: Standing, first: Standing, figure: Figure): Promise<Row> {
+  const of = (heading: Figure) => rounds.map((round) => round[heading]);
+  const headings = Object.keys(rounds[0] ?? {}) as Figure[];
+  const others = headings.filter(
+    (heading) => heading !== figure && rounds.some((round) => round[heading] > 0),
+  );
+  const ratios = rounds.map((round, index) => (first.rounds[index] ?? round)[figure] / round[figure]);
+  const row: Row = {
+    name: contender.name,
+    ...spread(of(figure)),
+    ...(first.contender !== contender && { ratio: median(ratios) }),
+    more: {
+      ...Object.fromEntries(others.map((heading) => [heading, median(of(heading))])),
+      "peak MB": (await server.usage()).peakRss / 1e6,
+    },
+  };
+  return withGoal(row, contender.goal);
+}
+
+/** The share of a core at which the load generator may hold a contender back, in per cent. */
+const busy = 90;
+
+/** Says which figures the load generator may have held back. */
+export function loadNotes(rows: readonly Row[]): string[] {
+  const held = rows.filter(({ more }) => (more["load CPU %"] ?? 0) >= busy).map(({ name }) => name);
+  if (held.length === 0) return [];
+  return [
+    `The load generator had hardly any CPU left with ${held.join("; ")}: what is said of them may be its limit.`,
+  ];
 }

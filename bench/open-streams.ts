@@ -5,24 +5,32 @@
  * @module
  */
 
+import { type Goal, withGoal } from "./goals.ts";
 import type { WatchReport } from "./load.ts";
-import { type Arena, type Contender, type Effort, median, type Row, spread } from "./measure.ts";
+import { type Arena, type Contender, type Effort, inTurn, type Row } from "./measure.ts";
 import type { ServerProcess } from "./processes.ts";
+import { tokens } from "./servers/reply.ts";
+import { median, spread } from "./spread.ts";
 
-/** How many streams a contender gets, and how its figures are headed. */
+/** How many streams a contender gets. */
 export interface OpenStreams {
   readonly contender: Contender;
   readonly streams: number;
-  /** The most that the first contender's figure should be, as a multiple of this one's. */
-  readonly most?: number;
+  readonly goal?: Goal;
 }
+
+const conversationsPerKey = 50;
 
 /** Starts a contender with as many open streams. */
 async function openStreams({ contender, streams }: OpenStreams, { load, startServer }: Arena) {
   const { name, file, env, method, path, kind } = contender;
-  const server = await startServer(file, env);
+  const keys = String(Math.ceil(streams / conversationsPerKey));
+  const server = await startServer(file, {
+    env: { KEYS: keys, CONVERSATIONS: String(conversationsPerKey), ...env },
+  });
   const { port, clients } = server;
-  await load.order({ order: "target", target: { name, port, method, path, kind, clients, turns: 1 } });
+  const target = { name, port, method, path, kind, clients, turns: 1, length: tokens.length };
+  await load.order({ order: "target", target });
   const before = await server.usage("collect");
   await load.order({ order: "open", name, streams });
   return { server, before };
@@ -31,6 +39,14 @@ async function openStreams({ contender, streams }: OpenStreams, { load, startSer
 async function closeStreams(server: ServerProcess, { load }: Arena): Promise<void> {
   await load.order({ order: "close" });
   await server.stop();
+}
+
+/** What one round found about one contender. */
+interface Watched {
+  /** Microseconds of CPU a token. */
+  readonly cost: number;
+  readonly serverShare: number;
+  readonly report: WatchReport;
 }
 
 /**
@@ -42,38 +58,45 @@ export async function compareTokens(
   arena: Arena,
   effort: Effort,
 ): Promise<Row[]> {
-  const costs = all.map((): number[] => []);
-  const reports = all.map((): WatchReport[] => []);
+  const watched = all.map((): Watched[] => []);
   for (let round = 0; round < effort.rounds; round++) {
     for (const [index, open] of inTurn([...all.entries()], round)) {
-      const { server } = await openStreams(open, arena);
-      await arena.load.order({ order: "watch", seconds: 1 });
-      const before = await server.usage();
-      const report = await arena.load.order<WatchReport>({ order: "watch", seconds: effort.seconds });
-      const after = await server.usage();
-      await closeStreams(server, arena);
-      const cost = (after.cpu - before.cpu) / report.tokens;
-      costs[index]?.push(cost);
-      reports[index]?.push(report);
-      effort.progress(`  round ${round + 1}: ${nameOf(open)}: ${cost.toFixed(1)} µs a token`);
+      const seen = await watchRound(open, arena, effort);
+      watched[index]?.push(seen);
+      effort.progress(`  round ${round + 1}: ${nameOf(open)}: ${seen.cost.toFixed(1)} µs a token`);
     }
   }
-  return all.map((open, index) => {
-    const own = costs[index] ?? [];
-    const ratios = own.map((cost, round) => (costs[0]?.[round] ?? cost) / cost);
-    const seen = reports[index] ?? [];
-    return {
-      name: nameOf(open),
-      ...spread(own),
-      ...(index > 0 && { ratio: median(ratios) }),
-      ...(open.most !== undefined && { goal: `≤ ${open.most} ×` }),
-      more: {
-        "tokens/s": median(seen.map(({ tokens, seconds }) => tokens / seconds)),
-        "delay p50 ms": median(seen.map(({ delayP50 }) => delayP50)),
-        "delay p99 ms": median(seen.map(({ delayP99 }) => delayP99)),
-      },
-    };
-  });
+  return all.map((open, index) => rowOf(open, watched[index] ?? [], index > 0 ? watched[0] : undefined));
+}
+
+async function watchRound(open: OpenStreams, arena: Arena, { seconds }: Effort): Promise<Watched> {
+  const { server } = await openStreams(open, arena);
+  await arena.load.order({ order: "watch", seconds: 1 }); // until the compiler has seen it
+  const before = await server.usage();
+  const report = await arena.load.order<WatchReport>({ order: "watch", seconds });
+  const cpu = (await server.usage()).cpu - before.cpu;
+  await closeStreams(server, arena);
+  return { cost: cpu / report.tokens, serverShare: cpu / report.seconds / 10_000, report };
+}
+
+function rowOf(open: OpenStreams, own: readonly Watched[], first: readonly Watched[] | undefined): Row {
+  const of = (figure: (seen: Watched) => number) => median(own.map(figure));
+  const delays = {
+    "delay p50 ms": of(({ report }) => report.delayP50),
+    "delay p99 ms": of(({ report }) => report.delayP99),
+  };
+  const row: Row = {
+    name: nameOf(open),
+    ...spread(own.map(({ cost }) => cost)),
+    ...(first && { ratio: median(own.map(({ cost }, round) => (first[round]?.cost ?? cost) / cost)) }),
+    more: {
+      "tokens/s": of(({ report }) => report.tokens / report.seconds),
+      ...(delays["delay p99 ms"] > 0 && delays),
+      "server CPU %": of(({ serverShare }) => serverShare),
+      "load CPU %": of(({ report }) => report.cpu / report.seconds / 10_000),
+    },
+  };
+  return withGoal(row, open.goal);
 }
 
 /** Memory of one silent stream, in KB: of the whole process, and of its JavaScript heap. */
@@ -94,15 +117,12 @@ export async function compareMemory(
     const memory = (after.rss - before.rss) / open.streams / 1024;
     const heap = (after.heap - before.heap) / open.streams / 1024;
     effort.progress(`  ${nameOf(open)}: ${memory.toFixed(1)} KB`);
-    rows.push({ name: nameOf(open), ...spread([memory]), more: { "of it JavaScript KB": heap } });
+    const row = { name: nameOf(open), ...spread([memory]), more: { "of it JavaScript KB": heap } };
+    rows.push(withGoal(row, open.goal));
   }
   return rows;
 }
 
 function nameOf({ contender, streams }: OpenStreams): string {
   return `${contender.name}, ${streams.toLocaleString("en")} streams`;
-}
-
-function inTurn<Item>(items: readonly Item[], round: number): readonly Item[] {
-  return round % 2 === 0 ? items : items.toReversed();
 }

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
+import { built } from "./build.ts";
 import type { Order } from "./load.ts";
 import type { Client, ProcessUsage } from "./servers/reply.ts";
 
@@ -16,10 +17,43 @@ const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "t
 /** Whether servers and load run on a core each. Without `taskset` (Linux), the system decides. */
 export const pinned: boolean = canPin;
 
-function start(core: number, file: string, env: Readonly<Record<string, string>>, flags: readonly string[]) {
-  const node = [process.execPath, "--import", "tsx", ...flags, fileURLToPath(new URL(file, import.meta.url))];
-  const [command = "", ...parameters] = pinned ? ["taskset", "-c", String(core), ...node] : node;
-  return spawn(command, parameters, {
+/** More descriptors than most scenarios need; where the system refuses, what it gives is taken. */
+const raiseLimit = `ulimit -n 65536 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null`;
+
+const hasShell = process.platform !== "win32";
+
+/** How many files and sockets a child may have open at once. */
+export function descriptorLimit(): number {
+  if (!hasShell) return Number.POSITIVE_INFINITY;
+  const limit = spawnSync("sh", ["-c", `${raiseLimit}; ulimit -n`])
+    .stdout.toString()
+    .trim();
+  return limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit);
+}
+
+/** How a file is run on Node. `BENCH_NODE_FLAGS` adds flags, such as `--cpu-prof`. */
+const node: readonly string[] = [
+  process.execPath,
+  "--expose-gc",
+  ...(process.env.BENCH_NODE_FLAGS?.split(" ") ?? []),
+];
+
+interface Start {
+  /** The core that it gets. */
+  readonly core: number;
+  /** A source file of `bench`, whose built form is run. */
+  readonly file: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What runs the file. Default: this Node. */
+  readonly command?: readonly string[];
+}
+
+function start({ core, file, env = {}, command = node }: Start): ChildProcess {
+  const run = [...command, built + file.replace(/\.(ts|mjs)$/, ".mjs")];
+  const onCore = pinned ? ["taskset", "-c", String(core), ...run] : run;
+  const raised = hasShell ? ["sh", "-c", `${raiseLimit}; exec "$@"`, "sh", ...onCore] : onCore;
+  const [program = "", ...parameters] = raised;
+  return spawn(program, parameters, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: { ...process.env, NODE_ENV: "production", ...env },
     cwd: fileURLToPath(new URL("..", import.meta.url)),
@@ -50,17 +84,19 @@ export interface ServerProcess {
 let servers = 0;
 
 /** A folder for databases on the project's own disk: a temporary folder may be memory, which never syncs. */
-const databases = fileURLToPath(new URL("data/", import.meta.url));
+export const databases: string = fileURLToPath(new URL("data/", import.meta.url));
+
+/** What a server is started with. */
+export interface ServerOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+}
 
 /** Starts a server of `bench/servers` and waits until it listens. */
-export async function startServer(
-  file: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<ServerProcess> {
-  const flags = ["--expose-gc", ...(process.env.BENCH_NODE_FLAGS?.split(" ") ?? [])];
+export async function startServer(file: string, { env, ...how }: ServerOptions = {}): Promise<ServerProcess> {
   const database = `${databases}${process.pid}-${++servers}.db`;
   mkdirSync(databases, { recursive: true });
-  const child = start(0, `servers/${file}`, { DATABASE: database, ...env }, flags);
+  const child = start({ core: 0, file: `servers/${file}`, env: { DATABASE: database, ...env }, ...how });
   const { port, clients } = await nextMessage<{ port: number; clients: Client[] }>(child, file);
   return {
     port,
@@ -78,6 +114,14 @@ export async function startServer(
   };
 }
 
+/** Runs a scenario that needs no server in a process of its own, and returns what it sends. */
+export async function runAlone<Answer>(file: string, env: Readonly<Record<string, string>>): Promise<Answer> {
+  const child = start({ core: 0, file, env });
+  const answer = await nextMessage<Answer>(child, file);
+  await stop(child);
+  return answer;
+}
+
 /** The load generator's process. */
 export interface LoadProcess {
   order<Report>(order: Order): Promise<Report>;
@@ -86,7 +130,7 @@ export interface LoadProcess {
 
 /** Starts the load generator. */
 export function startLoad(): LoadProcess {
-  const child = start(1, "load.ts", {}, []);
+  const child = start({ core: 1, file: "load.ts" });
   return {
     async order<Report>(order: Order): Promise<Report> {
       child.send(order);
@@ -102,6 +146,6 @@ function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null) return resolve();
     child.once("exit", () => resolve());
-    child.disconnect();
+    if (child.connected) child.disconnect();
   });
 }

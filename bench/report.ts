@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DiskWait } from "./disk.ts";
 import type { Result, Row } from "./measure.ts";
 
 /** Where the figures come from. */
@@ -13,34 +14,47 @@ export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly pinned: boolean;
+  readonly disk: DiskWait;
   readonly seconds: number;
   readonly rounds: number;
 }
 
 /** All results as Markdown. */
 export function toMarkdown(machine: Machine, results: readonly Result[]): string {
-  const { node, cpu, cores, pinned, seconds, rounds, when } = machine;
+  return [`# Results\n\n${toHead(machine)}\n`, ...results.map(toTable)].join("\n");
+}
+
+/** What the figures were taken on. */
+export function toHead({ node, cpu, cores, pinned, seconds, rounds, when, disk }: Machine): string {
   const cpus = pinned ? "server and load on a core each" : "server and load not pinned";
-  const head = `${when}, Node ${node}, ${cpu}, ${cores} cores, ${cpus}, ${rounds} rounds of ${seconds} s.`;
-  return [`# Results\n\n${head}\n`, ...results.map(toTable)].join("\n");
+  return `${when}, Node ${node}, ${cpu}, ${cores} cores, ${cpus}, ${rounds} rounds of ${seconds} s.
+One write of 4 KB that waits for the disk (fdatasync) takes ${disk.p50.toFixed(2)} ms here, p99 ${disk.p99.toFixed(2)} ms.`;
 }
 
 /** One result as a Markdown table. */
-export function toTable({ title, unit, rows }: Result): string {
+export function toTable({ title, unit, rows, notes = [] }: Result): string {
+  const remarks = notes.map((note) => `\n${note}\n`).join("");
+  if (rows.length === 0) return `## ${title}\n${remarks}`;
   const hasRatios = rows.some(({ ratio }) => ratio !== undefined);
   const hasGoals = rows.some(({ goal }) => goal !== undefined);
-  const more = Object.keys(rows[0]?.more ?? {});
+  const more = [...new Set(rows.flatMap((row) => Object.keys(row.more)))];
   const headings = ["", unit, "lowest – highest"];
-  if (hasRatios) headings.push("service ÷ this");
+  if (hasRatios) headings.push("first row ÷ this");
   if (hasGoals) headings.push("goal");
   const cells = (row: Row) => {
     const line = [row.name, figure(row.median), `${figure(row.low)} – ${figure(row.high)}`];
     if (hasRatios) line.push(row.ratio === undefined ? "" : `${row.ratio.toFixed(2)} ×`);
-    if (hasGoals) line.push(row.goal ?? "");
-    return [...line, ...more.map((name) => figure(row.more[name] ?? 0))];
+    if (hasGoals) line.push(goalOf(row));
+    return [...line, ...more.map((name) => (name in row.more ? figure(row.more[name] ?? 0) : ""))];
   };
-  const lines = [[...headings, ...more], [...headings, ...more].map(() => "---"), ...rows.map(cells)];
-  return `## ${title}\n\n${lines.map((line) => `| ${line.join(" | ")} |`).join("\n")}\n`;
+  headings.push(...more);
+  const rule = headings.map((heading) => (heading === "" || heading === "goal" ? "---" : "---:"));
+  const lines = [headings, rule, ...rows.map(cells)];
+  return `## ${title}\n\n${lines.map((line) => `| ${line.join(" | ")} |`).join("\n")}\n${remarks}`;
+}
+
+function goalOf({ goal, met }: Row): string {
+  return goal === undefined ? "" : `${goal}: ${met ? "met" : "**missed**"}`;
 }
 
 function figure(value: number): string {

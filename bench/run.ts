@@ -5,16 +5,21 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { buildAll } from "./build.ts";
 import { toSvg } from "./chart.ts";
-import type { Effort, Result } from "./measure.ts";
-import { pinned, startLoad, startServer } from "./processes.ts";
-import { type Machine, toMarkdown, toTable } from "./report.ts";
-import { scenarios } from "./scenarios.ts";
+import { measureDisk } from "./disk.ts";
+import type { Result } from "./measure.ts";
+import { databases, pinned, startLoad, startServer } from "./processes.ts";
+import { type Machine, toHead, toMarkdown, toTable } from "./report.ts";
+import { type ScenarioEffort, scenarios } from "./scenarios.ts";
 import { visit } from "./visit.ts";
+
+const nodeMajor = process.versions.node.split(".")[0];
 
 const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
 
@@ -23,9 +28,11 @@ ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name.padEnd(8)} ${title}`)
   .join("\n")}
 
-  --seconds n   seconds of one round with one contender; default 3
-  --rounds n    rounds; default 5
-  --json file   where the figures go; default bench/results/results.json, Markdown beside it
+  --seconds n        seconds of one round with one contender; default 1.5
+  --rounds n         rounds; default 5
+  --conversations n  how many are many to "listing"; default 100000
+  --json file        where the figures go, with Markdown beside it; default, if all scenarios are run:
+                     bench/results/node${nodeMajor}.json
 
 A server of your own: npm run bench -- --url http://127.0.0.1:8787 --key twin_… [--twin id]
 
@@ -42,7 +49,8 @@ async function main(): Promise<void> {
     options: {
       seconds: { type: "string" },
       rounds: { type: "string", default: "5" },
-      json: { type: "string", default: local("results/results.json") },
+      conversations: { type: "string", default: "100000" },
+      json: { type: "string" },
       url: { type: "string" },
       key: { type: "string" },
       twin: { type: "string" },
@@ -61,16 +69,22 @@ async function main(): Promise<void> {
     return console.log(`\n${await visit({ url, key, twin, content, seconds, streams }, progress)}`);
   }
   const names = positionals.length > 0 ? positionals : Object.keys(scenarios);
-  const effort: Effort = {
-    seconds: atLeast(0.2, values.seconds ?? "3", "--seconds"),
+  const effort: ScenarioEffort = {
+    seconds: atLeast(0.2, values.seconds ?? "1.5", "--seconds"),
     rounds: atLeast(1, values.rounds, "--rounds"),
+    conversations: atLeast(1000, values.conversations, "--conversations"),
     progress: (line) => console.error(line),
   };
   const unknown = names.filter((name) => !(name in scenarios));
   if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${help}`);
   installPeers();
+  await buildAll();
+  const machine = describeMachine(effort);
+  console.log(toHead(machine));
   const results = await runScenarios(names, effort);
-  save(values.json, effort, results);
+  saveChart(results);
+  const { json = positionals.length === 0 ? local(`results/node${nodeMajor}.json`) : undefined } = values;
+  if (json !== undefined) save(json, machine, results);
 }
 
 function atLeast(least: number, text: string, flag: string): number {
@@ -91,37 +105,55 @@ function installPeers(): void {
   if (npm.status !== 0) throw new Error("They could not be installed.");
 }
 
-async function runScenarios(names: readonly string[], effort: Effort): Promise<Result[]> {
+async function runScenarios(names: readonly string[], effort: ScenarioEffort): Promise<Result[]> {
   const results: Result[] = [];
   for (const name of names) {
     const scenario = scenarios[name];
     if (!scenario) continue;
     effort.progress(`${name}: ${scenario.title}`);
     const load = startLoad();
-    const found = await scenario.run({ load, startServer }, effort);
+    const parts = await scenario.run({ load, startServer }, effort);
     await load.stop();
+    const found = parts.map((part) => ({ scenario: name, title: scenario.title, ...part }));
     for (const result of found) console.log(`\n${toTable(result)}`);
     results.push(...found);
   }
   return results;
 }
 
-function save(file: string, { seconds, rounds }: Effort, results: readonly Result[]): void {
-  const machine: Machine = {
+function describeMachine({ seconds, rounds }: ScenarioEffort): Machine {
+  return {
     when: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: cpus().length,
     pinned,
+    disk: measureDisk(databases),
     seconds,
     rounds,
   };
+}
+
+function saveChart(results: readonly Result[]): void {
+  const streams = results.find(({ scenario }) => scenario === "burst");
+  if (!streams) return;
   mkdirSync(local("results"), { recursive: true });
+  writeFileSync(local("results/streams.svg"), toSvg(streams));
+}
+
+function save(file: string, machine: Machine, results: readonly Result[]): void {
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
   writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
-  const streams = results.find(({ scenario }) => scenario === "burst");
-  if (streams) writeFileSync(local("results/streams.svg"), toSvg(streams));
   console.log(`Written to ${file}, and as Markdown beside it.`);
+}
+
+/** A scenario that failed leaves its databases behind. */
+function removeDatabases(): void {
+  if (!existsSync(databases)) return;
+  for (const name of readdirSync(databases)) {
+    if (name.startsWith(`${process.pid}-`)) rmSync(`${databases}${name}`);
+  }
 }
 
 try {
@@ -129,5 +161,6 @@ try {
   process.exit(0); // children of a failed scenario end with us
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
+  removeDatabases();
   process.exit(1);
 }

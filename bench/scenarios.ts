@@ -1,169 +1,272 @@
 /**
- * What is measured, and who takes part.
+ * What is measured.
  *
  * @module
  */
 
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { compareEncodings } from "./encode.ts";
-import { type Arena, type Contender, compare, type Effort, type Result } from "./measure.ts";
+import { bare, bursts, inMemory, lists, raw, send, service, serviceList } from "./contenders.ts";
+import { measureDisk } from "./disk.ts";
+import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "./goals.ts";
+import {
+  type Arena,
+  type Contender,
+  compare,
+  type Effort,
+  loadNotes,
+  type Result,
+  type Row,
+} from "./measure.ts";
 import { compareMemory, compareTokens } from "./open-streams.ts";
+import { databases, descriptorLimit, runAlone } from "./processes.ts";
+import { fetchRuntimes } from "./runtimes.ts";
 import { tokens } from "./servers/reply.ts";
 
 /** One scenario. */
 export interface Scenario {
   readonly title: string;
-  run(arena: Arena, effort: Effort): Promise<readonly Result[]>;
+  run(arena: Arena, effort: ScenarioEffort): Promise<readonly Part[]>;
 }
 
-const streamPath = "/api/v1/conversations/{id}/messages/stream";
-const stream = { method: "POST", path: "/stream", kind: "stream" } as const;
-
-function service(twin: string, env: Readonly<Record<string, string>> = {}): Contender {
-  const more = { TWIN: twin, KEYS: "640", CONVERSATIONS: "60", ...env };
-  return { ...stream, name: "this service", file: "service.ts", path: streamPath, env: more };
+/** How much to measure. */
+export interface ScenarioEffort extends Effort {
+  /** How many conversations `listing` makes. */
+  readonly conversations: number;
 }
 
-/** The service with a conversation for each of many streams at once. */
-function open(twin: string, env: Readonly<Record<string, string>> = {}): Contender {
-  return service(twin, { KEYS: "220", CONVERSATIONS: "50", ...env });
-}
+/** A scenario's table. Without a title it has the scenario's. */
+export type Part = Omit<Result, "scenario" | "title"> & { readonly title?: string };
 
-function raw(name: string, path: string, goal?: number): Contender {
-  const aim = goal === undefined ? {} : { goal };
-  return { ...stream, name, file: "raw.ts", path, ...aim };
-}
+const connections = 64;
 
-const bursts: readonly Contender[] = [
-  service("burst"),
-  raw("node:http, a write a token", "/each", 4),
-  { ...stream, name: "Hono", file: "hono.mjs", goal: 12 },
-  { ...stream, name: "Fastify", file: "fastify.mjs", goal: 5 },
-  { ...stream, name: "h3", file: "h3.mjs", goal: 11 },
-  { ...stream, name: "better-sse", file: "better-sse.mjs", goal: 7 },
-  { ...stream, name: "Express, a write a token", file: "express.mjs" },
-  raw("node:http, a write a turn", "/joined", 1),
-  raw("node:http, a ready-made body", "/ready", 0.2),
-];
-
-const list = { method: "GET", path: "/twins?limit=20", kind: "twins" } as const;
-const manyKeys = { KEYS: "2000", CONVERSATIONS: "1" };
-const serviceList: Contender = { ...service("burst", manyKeys), ...list, path: "/api/v1/twins?limit=20" };
-
-const lists: readonly Contender[] = [
-  serviceList,
-  { ...list, name: "node:http", file: "raw.ts", goal: 1 },
-  { ...list, name: "Hono", file: "hono.mjs", goal: 1.4 },
-  { ...list, name: "Fastify", file: "fastify.mjs", goal: 1.4 },
-  { ...list, name: "Express", file: "express.mjs" },
-];
-
-const sends: readonly Contender[] = [
-  { ...service("burst"), path: "/api/v1/conversations/{id}/messages", kind: "message" },
-  { ...serviceList, name: "this service, GET /twins?limit=20", goal: 0.5 },
-];
-
-/** All scenarios, by name, in the order in which they run. */
-export const scenarios: Readonly<Record<string, Scenario>> = {
+/** Scenarios of requests that come as fast as they are answered. */
+const asked: Readonly<Record<string, Scenario>> = {
   burst: {
-    title: `Streamed replies of ${tokens.length} tokens that are all there at once`,
+    title: `Streamed replies of ${tokens.length} tokens that are all there at once, ${connections} connections`,
     async run(arena, effort) {
-      const rows = await compare(bursts, { connections: 64 }, arena, effort);
-      return [{ scenario: "burst", title: `${this.title}, 64 connections`, unit: "replies/s", rows }];
+      const rows = await compare(bursts, { connections }, arena, effort);
+      return [{ unit: "replies/s", rows, notes: loadNotes(rows) }];
     },
   },
   first: {
-    title: "Time to first token, one client",
+    title: "Time to first token",
     async run(arena, effort) {
-      const contenders = bursts
-        .filter(({ file }) => file === "service.ts" || file === "raw.ts")
-        .map(({ goal: _, ...contender }) => contender);
-      const rows = await compare(contenders, { connections: 1 }, arena, effort);
-      return [{ scenario: "first", title: this.title, unit: "replies/s", rows }];
+      const unit = "first token p50 ms";
+      const disk = measureDisk(databases).p50;
+      const durable = service("burst");
+      const node = raw("a write a token", "/each");
+      const alone = [
+        { ...durable, goal: atMost(Number((1 + disk).toFixed(1)), `ms (1 + ${disk.toFixed(1)} of disk)`) },
+        { ...inMemory(durable), goal: atMost(1, "ms") },
+        node,
+      ];
+      const one = await compare(alone, { connections: 1, figure: unit }, arena, effort);
+      const crowd = await compare(
+        [durable, inMemory(durable), node],
+        { connections, figure: unit },
+        arena,
+        effort,
+      );
+      const bar = atMost(Number(crowd.at(-1)?.median.toPrecision(3)), "ms (node:http's)");
+      const many = crowd.map((row, index) => withGoal(row, index < 2 ? bar : undefined));
+      const note =
+        "A durable question is on the disk before its stream is answered: its time holds that wait.";
+      return [
+        { title: `${this.title}, one client`, unit, rows: one, notes: [note] },
+        {
+          title: `${this.title}, ${connections} clients`,
+          unit,
+          rows: many,
+          notes: [note, ...loadNotes(many)],
+        },
+      ];
     },
   },
   step: {
     title: "A model's step that gives one token to each of 256 live streams",
     async run(arena, effort) {
-      const contenders = [service("step"), raw("node:http", "/step", 1.2)];
-      const load = { connections: 256, worth: tokens.length };
-      const rows = await compare(contenders, load, arena, effort);
-      return [{ scenario: "step", title: this.title, unit: "tokens/s", rows }];
+      const contenders = [service("step"), raw("a write a token", "/step", { goal: timesAtLeast(1.2) })];
+      const rows = await compare(contenders, { connections: 256, per: "token" }, arena, effort);
+      return [{ unit: "tokens/s", rows, notes: loadNotes(rows) }];
     },
   },
   json: {
-    title: "GET /twins?limit=20, 64 connections",
+    title: `GET /twins?limit=20, ${connections} connections`,
     async run(arena, effort) {
-      const rows = await compare(lists, { connections: 64 }, arena, effort);
-      return [{ scenario: "json", title: this.title, unit: "answers/s", rows }];
+      const rows = await compare(lists, { connections }, arena, effort);
+      return [{ unit: "answers/s", rows, notes: loadNotes(rows) }];
     },
   },
   send: {
-    title: "Normal sends, 64 connections",
+    title: `Normal sends, ${connections} connections`,
     async run(arena, effort) {
-      const rows = await compare(sends, { connections: 64 }, arena, effort);
-      return [{ scenario: "send", title: this.title, unit: "answers/s", rows }];
+      const unit = "answers/s";
+      const goal = timesAtLeast(0.5);
+      const durable = [send, { ...serviceList, name: "this service, GET /twins?limit=20", goal }];
+      const rows = await compare(durable, { connections }, arena, effort);
+      const memoryRows = await compare(durable.map(inMemory), { connections }, arena, effort);
+      return [
+        { title: `${this.title}, durable`, unit, rows },
+        { title: `${this.title}, in memory`, unit, rows: memoryRows, notes: loadNotes(memoryRows) },
+      ];
     },
   },
+  runtimes: {
+    title: `Streamed replies of ${tokens.length} tokens on other runtimes, ${connections} connections`,
+    async run(arena, effort) {
+      const parts: Part[] = [];
+      for (const { name, command, reason } of fetchRuntimes()) {
+        const unit = "replies/s";
+        const title = `${this.title}: ${name}`;
+        if (!command) {
+          parts.push({
+            title,
+            unit,
+            rows: [],
+            notes: [`Left out: ${name} could not be fetched (${reason}).`],
+          });
+          continue;
+        }
+        const own = service("burst", { name: `this service on ${name}`, command });
+        const each = { ...bare(name, command, "/each"), goal: timesAtLeast(1) };
+        const contenders = [own, inMemory(own), each, bare(name, command, "/joined")];
+        const rows = await compare(contenders, { connections }, arena, effort);
+        parts.push({ title, unit, rows, notes: loadNotes(rows) });
+      }
+      return parts;
+    },
+  },
+  long: {
+    title: "A long reply, a token in each turn of the event loop",
+    async run(arena, effort) {
+      const contenders = [2000, 20_000, 200_000].map((length, index) =>
+        service("step", {
+          name: `this service, ${length.toLocaleString("en")} tokens`,
+          length,
+          turns: 1,
+          perSecond: 100,
+          env: { LENGTH: String(length), CONVERSATIONS: "200" },
+          ...(index > 0 && { goal: flat }),
+        }),
+      );
+      const rows = await compare(
+        contenders,
+        { connections: 1, per: "token", figure: "CPU µs" },
+        arena,
+        effort,
+      );
+      return [{ unit: "CPU µs a token", rows }];
+    },
+  },
+  history: {
+    title: "A normal send in a conversation of many messages, one client",
+    async run(arena, effort) {
+      const among = (messages: number, conversations: number, more: Partial<Contender> = {}) => ({
+        ...send,
+        name: `this service, among ${messages.toLocaleString("en")} messages`,
+        perSecond: 500,
+        ...more,
+        env: { ...send.env, MESSAGES: String(messages), CONVERSATIONS: String(conversations), ...more.env },
+      });
+      const contenders = [
+        among(10_000, 1, { turns: 490, env: { SHARED: "yes" } }),
+        among(100, 1, { turns: 490, goal: timesAtMost(1.2) }),
+        among(10, 20),
+      ];
+      const rows = await compare(contenders, { connections: 1, figure: "CPU µs" }, arena, effort);
+      const note = "An engine is given the last 50 messages: among ten there are fewer to read.";
+      return [{ unit: "CPU µs a send", rows, notes: [note] }];
+    },
+  },
+};
+
+const descriptorsToSpare = 200;
+
+/** As many streams as wanted, or as a process's descriptors allow, of which each takes so many. */
+function affordable(streams: number, each: number, { progress }: Effort): number {
+  const limit = descriptorLimit();
+  const most = Math.floor((limit - descriptorsToSpare) / each / 100) * 100;
+  if (most < streams)
+    progress(`  a process may open ${limit} files here (ulimit -n): ${most} streams instead of ${streams}`);
+  return Math.min(streams, most);
+}
+
+/** Scenarios of streams that stay open. */
+const held: Readonly<Record<string, Scenario>> = {
   live: {
     title: "A token's cost while many streams are live, 20 tokens a second each",
     async run(arena, effort) {
-      const contender = open("live");
+      const contender = service("live");
       const all = [
         { contender, streams: 1000 },
-        { contender, streams: 100 },
-        { contender, streams: 5000 },
-        { contender: raw("node:http", "/live"), streams: 1000 },
+        { contender, streams: 100, goal: flat },
+        { contender, streams: 5000, goal: flat },
+        { contender: raw("a write a token", "/live"), streams: 1000 },
       ];
       const rows = await compareTokens(all, arena, effort);
-      return [{ scenario: "live", title: this.title, unit: "CPU µs a token", rows }];
+      return [{ unit: "CPU µs a token", rows, notes: loadNotes(rows) }];
     },
   },
   relay: {
     title: "Passing on a model's tokens, 1,000 streams of 20 tokens a second",
     async run(arena, effort) {
       const url = await arena.load.order<string>({ order: "model", kind: "paced" });
-      const node = { ...raw("node:http", "/relay"), env: { MODEL: url } };
       const all = [
-        { contender: open("relay", { MODEL: url }), streams: 1000 },
-        { contender: node, streams: 1000, most: 1.2 },
+        { contender: service("relay", { env: { MODEL: url } }), streams: 1000 },
+        {
+          contender: raw("a relay", "/relay", { env: { MODEL: url } }),
+          streams: 1000,
+          goal: timesAtMost(1.2),
+        },
       ];
       const rows = await compareTokens(all, arena, effort);
-      return [{ scenario: "relay", title: this.title, unit: "CPU µs a token", rows }];
+      return [{ unit: "CPU µs a token", rows: withAddedDelay(rows), notes: loadNotes(rows) }];
     },
   },
   idle: {
     title: "Memory of an open, silent stream",
     async run(arena, effort) {
       const url = await arena.load.order<string>({ order: "model", kind: "silent" });
-      // A relayed stream takes two descriptors of the process, which has 20,000 on many machines.
+      const asking = service("relay", { name: "this service, asking a model", env: { MODEL: url } });
       const all = [
-        { contender: open("silent"), streams: 10_000 },
-        {
-          contender: { ...open("relay", { MODEL: url }), name: "this service, asking a model" },
-          streams: 9000,
-        },
-        { contender: raw("node:http", "/silent"), streams: 10_000 },
+        { contender: service("silent"), streams: affordable(10_000, 1, effort), goal: atMost(20, "KB") },
+        { contender: asking, streams: affordable(9000, 2, effort), goal: atMost(32, "KB") },
+        { contender: raw("silent", "/silent"), streams: affordable(10_000, 1, effort) },
       ];
       const rows = await compareMemory(all, arena, effort);
-      return [{ scenario: "idle", title: this.title, unit: "KB a stream", rows }];
-    },
-  },
-  encode: {
-    title: "Writing one delta event",
-    async run(_, effort) {
-      return [{ scenario: "encode", title: this.title, unit: "ns", rows: compareEncodings(effort) }];
-    },
-  },
-  listing: {
-    title: "Lists and histories of one owner, small and large (bench/listing.ts)",
-    async run() {
-      const file = fileURLToPath(new URL("listing.ts", import.meta.url));
-      // It prints its own table. A million conversations take minutes: by hand, without the number.
-      const listing = spawnSync(process.execPath, ["--import", "tsx", file, "100000"], { stdio: "inherit" });
-      if (listing.status !== 0) throw new Error("bench/listing.ts failed.");
-      return [];
+      return [{ unit: "KB a stream", rows }];
     },
   },
 };
+
+const delay = "delay p99 ms";
+const added = "p99 ms more than node:http";
+
+/** Says how much longer the service's slowest tokens take than those of the bare relay, the last row. */
+function withAddedDelay(rows: readonly Row[]): Row[] {
+  const bareDelay = rows.at(-1)?.more[delay] ?? 0;
+  return rows.map((row, index) => {
+    const more = { ...row.more, [added]: (row.more[delay] ?? 0) - bareDelay };
+    return withGoal({ ...row, more }, index === 0 ? columnAtMost(added, 15) : undefined);
+  });
+}
+
+/** Scenarios without a server. */
+const alone: Readonly<Record<string, Scenario>> = {
+  encode: {
+    title: "Writing one delta event",
+    async run(_, { rounds, seconds }) {
+      const rows = await runAlone<Row[]>("encode.ts", { ROUNDS: String(rounds), SECONDS: String(seconds) });
+      return [{ unit: "ns", rows }];
+    },
+  },
+  listing: {
+    title: "Lists and histories of one owner, with many conversations and with few",
+    async run(_, { conversations }) {
+      const rows = await runAlone<Row[]>("listing.ts", { CONVERSATIONS: String(conversations) });
+      return [{ unit: `µs with ${conversations.toLocaleString("en")} conversations`, rows }];
+    },
+  },
+};
+
+/** All scenarios, by name, in the order in which they run. */
+export const scenarios: Readonly<Record<string, Scenario>> = { ...asked, ...held, ...alone };

@@ -6,7 +6,7 @@
  */
 
 import { createParser } from "eventsource-parser";
-import { median } from "./measure.ts";
+import { median, percentile } from "./spread.ts";
 
 /** Options of {@link visit}. */
 export interface VisitOptions {
@@ -125,7 +125,5 @@ function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOpt
 }
 
 function quantiles(values: readonly number[]): string {
-  const sorted = values.toSorted((one, other) => one - other);
-  const high = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-  return `${median(sorted).toFixed(1)} / ${high.toFixed(1)}`;
+  return `${median(values).toFixed(1)} / ${percentile(values, 0.99).toFixed(1)}`;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { tokens } from "./reply.ts";
+import { tokenAt, tokens } from "./reply.ts";
 
 /** A stream that is being fed. */
 export interface Fed {
@@ -20,20 +20,19 @@ export interface Feeder {
 
 /**
  * A model that works in batches: each step gives one token to each stream. Steps follow one another as fast as
- * the event loop turns.
+ * the event loop turns. A reply has so many tokens.
  */
-export function createStepper(): Feeder {
+export function createStepper(length: number = tokens.length): Feeder {
   const places = new Map<Fed, number>();
 
   function step(): void {
     for (const [fed, place] of places) {
-      const token = tokens[place];
-      if (token === undefined) {
+      if (place === length) {
         places.delete(fed);
         fed.end();
       } else {
         places.set(fed, place + 1);
-        fed.token(token);
+        fed.token(tokenAt(place));
       }
     }
     if (places.size > 0) setImmediate(step);

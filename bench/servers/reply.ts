@@ -20,8 +20,13 @@ const words = [
   ".",
 ];
 
-/** One reply: 256 tokens of the length that models make. */
-export const tokens: readonly string[] = Array.from({ length: 256 }, (_, index) => words[index % 13] ?? "");
+/** A reply's token by its place. They are of the length that models make. */
+export function tokenAt(index: number): string {
+  return words[index % words.length] ?? "";
+}
+
+/** One reply: 256 tokens. */
+export const tokens: readonly string[] = Array.from({ length: 256 }, (_, index) => tokenAt(index));
 
 /** One token as all contenders send it. */
 export function deltaOf(token: string): { readonly type: "delta"; readonly content: string } {

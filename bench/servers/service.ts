@@ -2,11 +2,13 @@
  * The whole service: keys, limits, validation, a durable store. Its keys and conversations are made through its
  * store before it listens: keys have their real budgets, so there must be many.
  *
- * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `DATABASE`: a new SQLite file, or `memory`.
- * `MODEL`: the address that the relaying twin asks.
+ * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `MESSAGES`: how many messages those have
+ * already. `SHARED`: whether all keys share one owner and those conversations. `DATABASE`: a new SQLite file, or
+ * `memory`. `MODEL`: the address that the relaying twin asks. `LENGTH`: how many tokens a step-wise reply has.
+ *
+ * Runs on Node, Deno and Bun, each with its own server.
  */
 
-import { serve } from "../../adapters/node.ts";
 import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
@@ -22,11 +24,13 @@ import {
   type Store,
   systemClock,
 } from "../../core/mod.ts";
+import { conversationRecord, converse } from "../fill.ts";
 import { createPacer, createStepper, type Feeder } from "./pace.ts";
 import { announce, type Client, tokens, twins } from "./reply.ts";
 
 const done: EngineResult = { finishReason: "stop", usage: null };
-const { KEYS = "100", CONVERSATIONS = "0", TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
+const { KEYS = "100", CONVERSATIONS = "0", MESSAGES = "0", SHARED, LENGTH = tokens.length } = process.env;
+const { TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
 
 const engines: Record<string, TwinEngine> = {
   /** All tokens are there at once; each is one write. */
@@ -42,8 +46,8 @@ const engines: Record<string, TwinEngine> = {
   relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport(), idleMs: 300_000 }),
 };
 
-const createStepperOnce = once(createStepper);
-const createPacerOnce = once(createPacer);
+const createStepperOnce = once(() => createStepper(Number(LENGTH)));
+const createPacerOnce = once(() => createPacer());
 
 function once<Value>(create: () => Value): () => Value {
   let value: Value | undefined;
@@ -65,28 +69,32 @@ function untilAborted(signal: AbortSignal): Promise<EngineResult> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(done)));
 }
 
-/** Makes the clients: each key has an owner of its own. */
+const newId = createIds(systemClock, systemRandom);
+
+/** Makes the clients: each key has an owner of its own, or all have one. */
 async function createClients(store: Store): Promise<Client[]> {
-  const newId = createIds(systemClock, systemRandom);
-  const createdAt = Date.now();
+  const shared = SHARED && (await createConversations(store, "owner"));
   return Promise.all(
     Array.from({ length: Number(KEYS) }, async (_, index) => {
-      const owner = `owner-${index}`;
+      const owner = shared ? "owner" : `owner-${index}`;
       const { key, prefix, hash } = createApiKey();
       const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
       const record = { id: newId("key"), owner, name: "bench", scope: "full_access" as const, prefix, hash };
-      await store.createKey({ ...record, createdAt, ...unused }, 50);
-      const conversations = Array.from({ length: Number(CONVERSATIONS) }, () => newId("conv"));
-      const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
-      const times = { createdAt, updatedAt: createdAt };
-      await Promise.all(
-        conversations.map((id) =>
-          store.createConversation({ id, owner, twinId: "twin-10", ...empty, ...times }),
-        ),
-      );
-      return { key, conversations };
+      await store.createKey({ ...record, createdAt: Date.now(), ...unused }, Number(KEYS));
+      return { key, conversations: shared || (await createConversations(store, owner)) };
     }),
   );
+}
+
+async function createConversations(store: Store, owner: string): Promise<string[]> {
+  const ids = Array.from({ length: Number(CONVERSATIONS) }, () => newId("conv"));
+  await Promise.all(
+    ids.map(async (id) => {
+      await store.createConversation(conversationRecord({ id, owner, createdAt: Date.now() }));
+      await converse(store, { owner, id }, Number(MESSAGES) / 2);
+    }),
+  );
+  return ids;
 }
 
 async function openStore(): Promise<{ store: Store; limiter: RateLimiter }> {
@@ -115,5 +123,14 @@ const service = createService({
   verifyToken: () => Promise.reject(new Error("The benchmark sends no tokens.")),
 });
 await service.ready();
+
+/** The runtime's own adapter. */
+async function importAdapter() {
+  if ("Deno" in globalThis) return import("../../adapters/deno.ts");
+  if ("Bun" in globalThis) return import("../../adapters/bun.ts");
+  return import("../../adapters/node.ts");
+}
+
+const { serve } = await importAdapter();
 const { url } = await serve(service, { port: 0 });
 announce(Number(new URL(url).port), clients);

@@ -1,0 +1,32 @@
+/**
+ * What a commit's wait for the disk costs here: that much of each durable answer is the disk's.
+ *
+ * @module
+ */
+
+import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { percentile } from "./spread.ts";
+
+/** Milliseconds of one write of 4 KB that waits until it is on the disk. */
+export interface DiskWait {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Writes and waits a hundred times, in a folder that is made if need be. */
+export function measureDisk(folder: string): DiskWait {
+  mkdirSync(folder, { recursive: true });
+  const path = `${folder}wait-${process.pid}`;
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(4096, 1);
+  const times: number[] = [];
+  for (let write = 0; write < 100; write++) {
+    const before = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    times.push(performance.now() - before);
+  }
+  closeSync(file);
+  rmSync(path);
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+}

@@ -1,0 +1,32 @@
+/**
+ * Other runtimes to run the service on, fetched from npm when they are first needed.
+ *
+ * @module
+ */
+
+import { spawnSync } from "node:child_process";
+
+/** A runtime, and how it runs a file. */
+export interface Runtime {
+  readonly name: string;
+  /** Absent: it cannot be had, for this reason. */
+  readonly command?: readonly string[];
+  readonly reason?: string;
+}
+
+const packages = [
+  { name: "Deno", program: "deno", binary: "deno@2.9.6", parameters: ["run", "--allow-all", "--no-check"] },
+  { name: "Bun", program: "bun", binary: "bun@1.4.5", parameters: ["run"] },
+];
+
+/** Fetches the runtimes. Their programs are run by path: npx itself would keep the channel to the benchmark. */
+export function fetchRuntimes(): Runtime[] {
+  return packages.map(({ name, program, binary, parameters }) => {
+    const found = spawnSync("npx", ["--yes", "-p", binary, "--", "sh", "-c", `command -v ${program}`]);
+    const path = found.stdout?.toString().trim();
+    if (found.status === 0 && path) return { name, command: [path, ...parameters] };
+    const reason =
+      (found.error?.message ?? found.stderr.toString().trim().split("\n").at(-1)) || "npx failed";
+    return { name, reason };
+  });
+}
