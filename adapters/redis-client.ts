@@ -9,6 +9,8 @@ import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import { createRedisLimiter, type RedisLimiterOptions } from "./redis.ts";
 
+export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis.ts";
+
 /** What {@link openRedis} opens. */
 export interface Redis {
   /** One budget for all processes; while Redis is away, one for this process. Never rejects. */

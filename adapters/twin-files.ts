@@ -22,6 +22,8 @@ import {
   tooLarge,
 } from "./twin-file.ts";
 
+export { TwinFileError } from "./twin-file.ts";
+
 /** Options of {@link openTwinFiles}. */
 export interface TwinFilesOptions {
   /** The engine of files that name none, such as `knowledge`. */

@@ -9,7 +9,7 @@
  * @module
  */
 
-export type { Answer, IncomingRequest, RequestHeaders } from "./answer.ts";
+export type { Answer, IncomingRequest, RequestBody, RequestHeaders } from "./answer.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export {
   createEchoEngine,
@@ -29,13 +29,21 @@ export {
   type ErrorObject,
   type FieldError,
 } from "./errors.ts";
+export {
+  createFallbackLimiter,
+  type FallbackLimiter,
+  type FallbackLimiterOptions,
+} from "./fallback-limiter.ts";
 export type { RandomBytes } from "./ids.ts";
 export { type PublicKey, readPublicKey } from "./jwk.ts";
-export { createJwtVerifier } from "./jwt.ts";
-export { createKnowledgeEngine } from "./knowledge.ts";
+export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
+export { createKnowledgeEngine, type KnowledgeOptions } from "./knowledge.ts";
 export {
+  type Bucket,
+  type BucketStore,
   createMemoryLimiter,
   debtAt,
+  type MemoryLimiterOptions,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
@@ -43,6 +51,7 @@ export {
 } from "./limit.ts";
 export type { Log, LogLevel } from "./log.ts";
 export { createMemoryStore } from "./memory-store.ts";
+export type { OperationId } from "./routes.ts";
 export type {
   ApiKeyResource,
   ConversationResource,
