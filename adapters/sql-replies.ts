@@ -6,8 +6,8 @@
 
 import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../core/store.ts";
 import { findClaim, makeClaim } from "./sql-claims.ts";
-import type { SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
-import { messageColumns, messageToRow, toJson } from "./sql-rows.ts";
+import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
+import { toJson } from "./sql-rows.ts";
 
 type ReplyMethods = Pick<
   Store,
@@ -18,12 +18,14 @@ type ReplyMethods = Pick<
 export function replyMethods(driver: SqlDriver): ReplyMethods {
   return {
     async beginReply(begin) {
+      let { position = 0 } = begin;
       for (;;) {
-        const outcome = await driver.batch(beginStatements(begin));
-        if (outcome.committed) return { outcome: "begun", position: positionIn(outcome.rows) };
-        const refusal = await whyRefused(driver, begin);
-        if (refusal) return refusal;
-        // What stood in the way (a claim, or a running reply) has gone in between: the way is free now.
+        const outcome = await driver.batch(beginStatements(begin, position));
+        if (outcome.committed) return { outcome: "begun", position };
+        const found = await whyRefused(driver, begin);
+        if (typeof found !== "number") return found;
+        // What stood in the way was another position, or has gone in between: the way is free now.
+        position = found;
       }
     },
 
@@ -66,49 +68,55 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
   };
 }
 
-function beginStatements({ owner, question, reply, lease, claim }: BeginReply): SqlStatement[] {
+/** Only a conversation that has `position` messages is taken: so nothing has to be read for the new ones' places. */
+function beginStatements(
+  { owner, question, reply, lease, claim }: BeginReply,
+  position: number,
+): SqlStatement[] {
   const { conversationId } = question;
-  const take = {
-    sql: `UPDATE conversations SET reply_id = $3, message_count = message_count + 2, last_message_at = $4,
-      updated_at = $4 WHERE owner = $1 AND id = $2 AND reply_id IS NULL RETURNING message_count`,
-    params: [owner, conversationId, reply.id, reply.createdAt],
-    expect: 1,
-  };
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
-    take,
+    {
+      sql: takeConversation,
+      params: [owner, conversationId, reply.id, reply.createdAt, position],
+      expect: 1,
+    },
     {
       sql: insertExchange,
-      params: [owner, ...messageToRow(question, null), ...messageToRow(reply, lease)],
+      params: [
+        ...[owner, conversationId],
+        ...[question.id, question.content, question.createdAt, question.completedAt, position],
+        ...[reply.id, reply.createdAt, lease.holder, lease.until, position + 1],
+      ],
     },
   ];
 }
 
-/** The question, then the reply. The conversation's count has both in it already. */
-const insertExchange = `INSERT INTO messages
-  (owner, ${messageColumns}, lease_holder, lease_until, cancel_requested, seq) VALUES
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0,
-    (SELECT message_count - 2 FROM conversations WHERE owner = $1 AND id = $3)),
-  ($1, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, 0,
-    (SELECT message_count - 1 FROM conversations WHERE owner = $1 AND id = $16))`;
+const takeConversation = `UPDATE conversations
+  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $4
+  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5`;
 
-/** The messages that a conversation had before, from what {@link beginStatements} returned. */
-function positionIn(rows: readonly (readonly SqlRow[])[]): number {
-  const taken = rows.at(-2)?.[0];
-  return Number(taken?.message_count) - 2;
-}
+const insertExchange = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
+    created_at, completed_at, seq, lease_holder, lease_until, cancel_requested) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, NULL, NULL, 0),
+  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $12, $10, $11, 0)`;
 
-/** Why a reply could not begin, or undefined if it could now. Looks in the order that the port promises. */
+/**
+ * Why a reply could not begin; or, if it could now, the conversation's position. Looks in the order that the port
+ * promises.
+ */
 async function whyRefused(
   driver: SqlDriver,
   { owner, question, claim }: BeginReply,
-): Promise<BeginOutcome | undefined> {
+): Promise<BeginOutcome | number> {
   const made = claim && (await findClaim(driver, owner, claim.path, claim.key, claim.createdAt));
   if (made) return { outcome: "claimed", claim: made };
-  const sql = "SELECT reply_id FROM conversations WHERE owner = $1 AND id = $2";
+  const sql = "SELECT reply_id, message_count FROM conversations WHERE owner = $1 AND id = $2";
   const [row] = await driver.all(sql, [owner, question.conversationId]);
   if (!row) return { outcome: "not_found" };
-  return row.reply_id === null ? undefined : { outcome: "busy", replyId: String(row.reply_id) };
+  return row.reply_id === null
+    ? Number(row.message_count)
+    : { outcome: "busy", replyId: String(row.reply_id) };
 }
 
 function endStatements(end: EndReply): SqlStatement[] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, Lease, MadeClaim, MessageRecord } from "../core/store.ts";
+import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../core/store.ts";
 import type { SqlRow, SqlValue } from "./sql-driver.ts";
 
 export const keyColumns =
@@ -55,15 +55,6 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
 
 export const messageColumns =
   "id, conversation_id, role, content, status, finish_reason, in_reply_to, token_usage, failure, created_at, completed_at";
-
-/** A message's columns, the lease's behind them. */
-export function messageToRow(message: MessageRecord, lease: Lease | null): SqlValue[] {
-  const { id, conversationId, role, content, status, finishReason, inReplyTo } = message;
-  const head = [id, conversationId, role, content, status, finishReason, inReplyTo];
-  const { usage, error, createdAt, completedAt } = message;
-  const tail = [toJson(usage), toJson(error), createdAt, completedAt];
-  return [...head, ...tail, lease?.holder ?? null, lease?.until ?? null];
-}
 
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {

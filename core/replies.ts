@@ -107,7 +107,15 @@ export function createReplies(options: RepliesOptions): Replies {
     const { owner } = conversation;
     const { question, reply } = newExchange(conversation.id, content, newId, clock.now());
     const lease = newLease(context);
-    const begun = await store.beginReply({ owner, question, reply, lease, ...(claim && { claim }) });
+    const position = conversation.messageCount;
+    const begun = await store.beginReply({
+      owner,
+      question,
+      reply,
+      lease,
+      position,
+      ...(claim && { claim }),
+    });
     switch (begun.outcome) {
       case "claimed":
         return { claim: begun.claim };

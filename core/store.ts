@@ -118,6 +118,11 @@ export interface BeginReply {
   readonly reply: MessageRecord;
   readonly lease: Lease;
   readonly claim?: IdempotencyClaim;
+  /**
+   * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks
+   * itself, as it does for a conversation of which nothing is known. Default 0.
+   */
+  readonly position?: number;
 }
 
 /** Who produces a reply, and until when nobody else may end it. */

@@ -55,6 +55,22 @@ export function repliesContract(open: () => Store): void {
       }
     });
 
+    test("whatever number of messages the caller knows of, they are kept in order", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun: BeginReply[] = [];
+      for (const known of [0, 2, 3, 0, 99]) {
+        const next = { ...exchange(owner, id), position: known };
+        const position = 2 * begun.length;
+        assert.deepEqual(await store.beginReply(next), { outcome: "begun", position });
+        await store.endReply(ending(next));
+        begun.push(next);
+      }
+      const expected = begun.flatMap(({ question, reply }) => [question.id, reply.id]);
+      assert.deepEqual(ids(await messagesOf(store, owner, id)), expected);
+      assert.equal((await store.getConversation(owner, id))?.messageCount, expected.length);
+    });
+
     test("a busy conversation refuses another reply, names the running one, and stores nothing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
