@@ -6,7 +6,7 @@
  */
 
 import type { MessageSlice, Store } from "../core/store.ts";
-import type { SqlDriver } from "./sql-driver.ts";
+import type { SqlDriver, SqlRow } from "./sql-driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./sql-rows.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
@@ -42,20 +42,39 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
     },
 
     async readHistory(owner, conversationId, exchanges) {
-      // A CROSS JOIN, because SQLite keeps its order: it would walk the whole conversation otherwise.
-      const rows = await driver.all(
-        `WITH replies AS (
-            SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
-              AND role = 'assistant' AND status IN ('completed', 'cancelled')
-            ORDER BY seq DESC LIMIT $3)
-          SELECT role, content FROM replies CROSS JOIN messages
-            WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
-            ORDER BY seq`,
-        [owner, conversationId, exchanges],
-      );
+      const limit = 2 * (exchanges + 1); // one of them may be in progress
+      const last = await driver.all(lastMessages, [owner, conversationId, limit]);
+      const history = answered(last).slice(0, 2 * exchanges);
+      if (last.length < limit || history.length === 2 * exchanges)
+        return history.reverse().map(historyFromRow);
+      const rows = await driver.all(lastAnswered, [owner, conversationId, exchanges]);
       return rows.map(historyFromRow);
     },
   };
+}
+
+/** Nearly always all that a history needs, and read in a third of the time of {@link lastAnswered}. */
+const lastMessages = `SELECT role, content, status FROM messages
+  WHERE owner = $1 AND conversation_id = $2 ORDER BY seq DESC LIMIT $3`;
+
+/**
+ * For a history that failed exchanges lie in, however many they are. A CROSS JOIN, because SQLite keeps its order:
+ * it would walk the whole conversation otherwise.
+ */
+const lastAnswered = `WITH replies AS (
+    SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
+      AND role = 'assistant' AND status IN ('completed', 'cancelled')
+    ORDER BY seq DESC LIMIT $3)
+  SELECT role, content FROM replies CROSS JOIN messages
+    WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
+    ORDER BY seq`;
+
+/** Of messages, newest first, the replies that a model gets to see, each with its question behind it. */
+function answered(rows: readonly SqlRow[]): SqlRow[] {
+  return rows.filter((row, index) => {
+    const { status } = (row.role === "user" ? rows[index - 1] : row) ?? {};
+    return status === "completed" || status === "cancelled";
+  });
 }
 
 /** A slice as the range of `seq` from `from` up to, but not, `to`. */
