@@ -10,9 +10,11 @@ import type { ConversationRecord, MessageRecord, Store } from "./store.ts";
 import type { Twin, TwinSource } from "./twins.ts";
 
 export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
-  const twin = await twins.get(owner, id);
-  if (!twin) throw new ApiError("twin_not_found", "There is no twin with this id.");
-  return twin;
+  return (await twins.get(owner, id)) ?? twinNotFound();
+}
+
+export function twinNotFound(): never {
+  throw new ApiError("twin_not_found", "There is no twin with this id.");
 }
 
 export async function requireConversation(

@@ -6,8 +6,15 @@
  */
 
 import { type Clock, sleep } from "./clock.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { type EngineProgress, ModelError, type TwinEngine } from "./engine.ts";
+import {
+  type EngineProgress,
+  type HistoryMessage,
+  ModelError,
+  type ReplyOutput,
+  type TwinEngine,
+} from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
@@ -18,6 +25,7 @@ import type { Twin } from "./twins.ts";
 /** What the producers of one service share. */
 export interface ProducerContext {
   readonly store: Store;
+  readonly memory: ConversationMemory;
   readonly clock: Clock;
   readonly log: Log;
   /** This service instance, as leases name it. */
@@ -37,10 +45,9 @@ export interface Production {
   readonly question: MessageRecord;
   /** The reply as it was begun. */
   readonly reply: MessageRecord;
+  /** How many messages the conversation had before. */
+  readonly position: number;
 }
-
-/** How many exchanges before the question a model gets to see. */
-const historyExchanges = 25;
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;
@@ -72,7 +79,12 @@ export class Producer implements ReplyFeed {
   readonly #production: Production;
   readonly #text = new ReplyText();
   readonly #followers = new Set<() => void>();
-  readonly #abort = new AbortController();
+  /** Made for engines that look at it: many never do. */
+  #abort: AbortController | undefined;
+  /** The ending is decided: what the engine still writes is ignored. */
+  #over = false;
+  /** Followers know of something that none of them has read yet. */
+  #told = false;
   #savedLength = 0;
   #savedAt = 0;
   #mustSave = false;
@@ -92,6 +104,7 @@ export class Producer implements ReplyFeed {
   }
 
   get length(): number {
+    this.#told = false;
     return this.#text.length;
   }
 
@@ -110,8 +123,9 @@ export class Producer implements ReplyFeed {
 
   /** Ends the reply this way, unless it has an ending already. The engine is told to let go at once. */
   stop(ending: Ending): void {
+    this.#over = true;
     this.#resolveEnding(ending);
-    this.#abort.abort();
+    this.#abort?.abort();
   }
 
   /** Somebody follows on another process, where only saved text can be seen: for a while it is saved often. */
@@ -144,49 +158,66 @@ export class Producer implements ReplyFeed {
     void this.#runEngine().then(this.#resolveEnding);
 
     const ending = await this.#ending;
-    this.#abort.abort();
+    this.#over = true;
     this.#text.end();
     cancelTimeout();
     this.#saving.stop();
     this.ended = await this.#store(ending);
     this.#tellElsewhere();
-    this.#changed();
+    this.#tellFollowers();
     this.#followers.clear();
   }
 
   async #runEngine(): Promise<Ending> {
-    const { twin, engine, question, owner } = this.#production;
+    const { twin, engine, question, owner, position } = this.#production;
     try {
       if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
-      const { store } = this.#context;
-      const history = await store.readHistory(owner, question.conversationId, historyExchanges);
-      if (this.#abort.signal.aborted) return cancelled; // the ending is decided already
-      const turn = { twin, history, content: question.content };
-      const result = await engine.reply(turn, {
-        write: (text) => this.#write(text),
-        progress: (progress) => this.#tell(progress),
-        signal: this.#abort.signal,
-      });
+      const { conversationId, content } = question;
+      const history = await this.#context.memory.historyOf(owner, conversationId, position);
+      if (this.#over) return cancelled; // the ending is decided already
+      const result = await engine.reply({ twin, history, content }, this.#output());
       return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
     } catch (error) {
-      if (!this.#abort.signal.aborted) this.#logFailure(error);
+      if (!this.#over) this.#logFailure(error);
       return failed(failureCode(error));
     }
   }
 
-  #write(text: string): void {
-    if (this.#abort.signal.aborted || text === "") return;
-    this.#text.append(text);
-    this.#changed();
+  #output(): ReplyOutput {
+    const signal = () => this.#signal();
+    return {
+      write: (text) => {
+        if (this.#over || text === "") return;
+        this.#text.append(text);
+        this.#changed();
+      },
+      progress: (progress) => {
+        if (this.#over) return;
+        this.progress.push(progress);
+        this.#changed();
+      },
+      get signal() {
+        return signal();
+      },
+    };
   }
 
-  #tell(progress: EngineProgress): void {
-    if (this.#abort.signal.aborted) return;
-    this.progress.push(progress);
-    this.#changed();
+  #signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#over) this.#abort.abort();
+    }
+    return this.#abort.signal;
   }
 
+  /** Tells the followers, unless they know already that there is something to read. */
   #changed(): void {
+    if (this.#told) return;
+    this.#told = true;
+    this.#tellFollowers();
+  }
+
+  #tellFollowers(): void {
     for (const changed of this.#followers) changed();
   }
 
@@ -262,10 +293,22 @@ export class Producer implements ReplyFeed {
       const record = this.#record(ending);
       const { content } = record;
       const completedAt = record.completedAt ?? clock.now();
-      if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) return record;
+      if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) {
+        this.#remember(record);
+        return record;
+      }
     }
+    this.#context.memory.forget(conversationId);
     // Somebody else ended it, or deleted the conversation and the reply with it.
     return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
+  }
+
+  /** The next question of the conversation need not read what came of this one. */
+  #remember({ status, content }: MessageRecord): void {
+    const { question, position } = this.#production;
+    const asked: HistoryMessage = { role: "user", content: question.content };
+    const exchange: HistoryMessage[] = status === "failed" ? [] : [asked, { role: "assistant", content }];
+    this.#context.memory.add(question.conversationId, position, exchange);
   }
 
   #record(ending: Exclude<Ending, "lost">): MessageRecord {

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "./clock.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { ApiError } from "./errors.ts";
@@ -15,12 +16,13 @@ import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { newLease, Producer, type ProducerContext } from "./producer.ts";
 import { SavedReply } from "./saved-reply.ts";
-import type { ConversationRecord, IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
+import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
 /** What replies are made with. */
 export interface RepliesOptions {
   readonly store: Store;
+  readonly memory: ConversationMemory;
   readonly engines: Readonly<Record<string, TwinEngine>>;
   readonly clock: Clock;
   readonly log: Log;
@@ -32,7 +34,11 @@ export interface RepliesOptions {
 
 /** A message to send, checked. */
 export interface Send {
-  readonly conversation: ConversationRecord;
+  readonly owner: string;
+  readonly conversationId: string;
+  /** How many messages the conversation has, as far as is known. */
+  readonly position: number;
+  /** The twin that it is with. */
   readonly twin: Twin;
   readonly content: string;
   readonly claim: IdempotencyClaim | undefined;
@@ -68,9 +74,10 @@ const sweepMs = 2000;
 const lastStoreMs = 5000;
 
 export function createReplies(options: RepliesOptions): Replies {
-  const { store, engines, clock, log, newId } = options;
+  const { store, memory, engines, clock, log, newId } = options;
   const context: ProducerContext = {
     store,
+    memory,
     clock,
     log,
     holder: newId("run"),
@@ -103,29 +110,30 @@ export function createReplies(options: RepliesOptions): Replies {
     if (graceOver) producer.stop(failed("interrupted"));
   }
 
-  async function begin({ conversation, twin, content, claim }: Send): Promise<Sent> {
-    const { owner } = conversation;
-    const { question, reply } = newExchange(conversation.id, content, newId, clock.now());
+  async function begin({
+    owner,
+    conversationId,
+    position: expected,
+    twin,
+    content,
+    claim,
+  }: Send): Promise<Sent> {
+    const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const lease = newLease(context);
-    const position = conversation.messageCount;
-    const begun = await store.beginReply({
-      owner,
-      question,
-      reply,
-      lease,
-      position,
-      ...(claim && { claim }),
-    });
+    const beginning = { owner, question, reply, lease, position: expected };
+    const begun = await store.beginReply(claim ? { ...beginning, claim } : beginning);
     switch (begun.outcome) {
       case "claimed":
         return { claim: begun.claim };
       case "busy":
         throw conversationBusy(begun.replyId);
       case "not_found":
+        memory.forget(conversationId);
         return conversationNotFound();
       case "begun": {
+        const { position } = begun;
         const engine = engines[twin.engine];
-        const producer = new Producer(context, { owner, twin, engine, question, reply });
+        const producer = new Producer(context, { owner, twin, engine, question, reply, position });
         produce(producer);
         return { feed: producer };
       }
@@ -236,23 +244,30 @@ export function createReplies(options: RepliesOptions): Replies {
 
 /** A question and its reply in progress. */
 function newExchange(conversationId: string, content: string, newId: NewId, now: number) {
-  const common = { conversationId, finishReason: null, usage: null, error: null, createdAt: now };
   const question: MessageRecord = {
-    ...common,
     id: newId("msg"),
+    conversationId,
     role: "user",
     content,
     status: "completed",
+    finishReason: null,
     inReplyTo: null,
+    usage: null,
+    error: null,
+    createdAt: now,
     completedAt: now,
   };
   const reply: MessageRecord = {
-    ...common,
     id: newId("msg"),
+    conversationId,
     role: "assistant",
     content: "",
     status: "in_progress",
+    finishReason: null,
     inReplyTo: question.id,
+    usage: null,
+    error: null,
+    createdAt: now,
     completedAt: null,
   };
   return { question, reply };

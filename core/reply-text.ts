@@ -10,40 +10,36 @@
  */
 const blockLength = 4096;
 
-/** Text in UTF-16 code units. What was appended is always well-formed: no half surrogate pair, no NUL. */
+/** Text in UTF-16 code units. What is read is always well-formed: no half surrogate pair, no NUL. */
 export class ReplyText {
+  /** What was appended since somebody read: a token costs no more than this, however many come at once. */
+  #fresh = "";
   readonly #blocks: string[] = [];
   /** Where each block starts in the whole text. */
   readonly #starts: number[] = [];
   #tail = "";
   #tailStart = 0;
-  /** A high surrogate at the end of what was written: it waits for its other half. */
-  #half = "";
 
   /** Code units that can be read. */
   get length(): number {
+    this.#settle();
     return this.#tailStart + this.#tail.length;
   }
 
-  /** Appends text that may be split anywhere, and makes it storable. */
+  /** Appends text that may be split anywhere. */
   append(written: string): void {
-    let text = this.#half + written;
-    this.#half = "";
-    if (isHighSurrogate(text.charCodeAt(text.length - 1))) {
-      this.#half = text.slice(-1);
-      text = text.slice(0, -1);
-    }
-    this.#add(storable(text));
+    this.#fresh += written;
   }
 
   /** No more text comes: half a surrogate pair will not be completed. */
   end(): void {
-    this.#add(storable(this.#half));
-    this.#half = "";
+    this.#add(storable(this.#fresh));
+    this.#fresh = "";
   }
 
   /** The text between two offsets. Reading near the end costs only what is read. */
   slice(from: number, to: number): string {
+    this.#settle();
     if (from >= this.#tailStart) return this.#tail.slice(from - this.#tailStart, to - this.#tailStart);
     let text = "";
     for (let index = this.#blockAt(from); index < this.#blocks.length && from < to; index++) {
@@ -56,7 +52,17 @@ export class ReplyText {
   }
 
   toString(): string {
+    this.#settle();
     return this.#blocks.join("") + this.#tail;
+  }
+
+  /** Makes what was appended storable, and readable. A high surrogate at its end waits for its other half. */
+  #settle(): void {
+    if (this.#fresh === "") return;
+    const last = this.#fresh.length - 1;
+    const half = isHighSurrogate(this.#fresh.charCodeAt(last)) ? this.#fresh.slice(last) : "";
+    this.#add(storable(half === "" ? this.#fresh : this.#fresh.slice(0, last)));
+    this.#fresh = half;
   }
 
   #add(text: string): void {

@@ -8,6 +8,7 @@
 import type { IncomingRequest } from "./answer.ts";
 import type { Keyring } from "./auth.ts";
 import type { Clock } from "./clock.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { NewId, RandomBytes } from "./ids.ts";
 import type { RateDecision, RatePolicy } from "./limit.ts";
@@ -26,6 +27,7 @@ export interface PathParams {
 /** What handlers work with. */
 export interface HandlerContext {
   readonly store: Store;
+  readonly memory: ConversationMemory;
   readonly twins: TwinSource;
   readonly replies: Replies;
   readonly keyring: Keyring;

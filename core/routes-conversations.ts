@@ -100,8 +100,9 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "It is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ owner, params }, { store, replies }) {
+    async handle({ owner, params }, { store, memory, replies }) {
       const conversation = (await store.deleteConversation(owner, params.id)) ?? conversationNotFound();
+      memory.forget(conversation.id);
       if (conversation.replyId !== null) replies.drop(conversation.replyId);
       return {};
     },

@@ -7,7 +7,14 @@
 import { ApiError, type ErrorCode, validationError } from "./errors.ts";
 import { endOf, followReply, type ReplyFeed } from "./follower.ts";
 import { claimOf, replayedHeaders, replayedId } from "./idempotency.ts";
-import { messageNotFound, requireConversation, requireMessage, requireReply, requireTwin } from "./lookup.ts";
+import {
+  conversationNotFound,
+  messageNotFound,
+  requireConversation,
+  requireMessage,
+  requireReply,
+  twinNotFound,
+} from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
@@ -149,18 +156,23 @@ async function send(
   context: HandlerContext,
 ): Promise<Sending> {
   const { owner, params, body } = call;
-  const { store, twins, replies, clock } = context;
-  const conversation = await requireConversation(store, owner, params.id);
+  const { store, memory, twins, replies, clock } = context;
+  const conversationId = params.id;
+  const { twinId, position } = (await memory.find(owner, conversationId)) ?? conversationNotFound();
   const now = clock.now();
-  const claim = claimOf(call, `/conversations/${conversation.id}/messages`, now);
+  const claim = claimOf(call, `/conversations/${conversationId}/messages`, now);
   let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
   if (!made) {
-    const twin = await requireTwin(twins, owner, conversation.twinId);
-    const sent = await replies.send({ conversation, twin, content: body.content, claim });
+    const twin = await twins.get(owner, twinId);
+    // Without its twin, the conversation itself may have been deleted since it was remembered: that goes first.
+    if (!twin) await requireConversation(store, owner, conversationId);
+    if (!twin) return twinNotFound();
+    const { content } = body;
+    const sent = await replies.send({ owner, conversationId, position, twin, content, claim });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
-  const reply = await requireReply(store, owner, conversation.id, replayedId(claim, made));
+  const reply = await requireReply(store, owner, conversationId, replayedId(claim, made));
   return { feed: replies.feedOf(owner, reply), headers: replayedHeaders };
 }
 

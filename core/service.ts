@@ -9,6 +9,7 @@ import { type Answer, type IncomingRequest, toResponse } from "./answer.ts";
 import { createKeyring, insufficientScope, readToken, scopePermits } from "./auth.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { createConversationMemory } from "./conversation-memory.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import type { TwinEngine } from "./engine.ts";
 import {
@@ -94,13 +95,25 @@ export function createService(options: ServiceOptions): Service {
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
-  const replies = createReplies({ store, engines, clock, log, newId, leaseMs, maxReplyMs, onDisconnect });
+  const memory = createConversationMemory(store);
+  const replies = createReplies({
+    store,
+    memory,
+    engines,
+    clock,
+    log,
+    newId,
+    leaseMs,
+    maxReplyMs,
+    onDisconnect,
+  });
   const root = `${basePath}/api/v1`;
   const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
   let openApi: string | undefined; // made when it is first read: few services are asked for it
   const match = createRouter(routes);
   const context: HandlerContext = {
     store,
+    memory,
     twins,
     replies,
     keyring,

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore, type HistoryMessage, type Store } from "../core/mod.ts";
+import { type Chat, openChat } from "./chat.ts";
+import { errorOf, inProcess } from "./harness.ts";
+
+/** Sends, has the engine reply, and returns what it got to see. */
+async function exchange(chat: Chat, content: string, reply = `to ${content}`) {
+  const sending = chat.send(content);
+  const run = await chat.engine.next();
+  run.write(reply);
+  run.finish();
+  await sending;
+  return run.turn.history;
+}
+
+function said(...contents: string[]): HistoryMessage[] {
+  return contents.flatMap((content): HistoryMessage[] => [
+    { role: "user", content },
+    { role: "assistant", content: `to ${content}` },
+  ]);
+}
+
+/** A store that counts what it is asked. */
+function counted(store: Store): { readonly store: Store; readonly calls: Map<string, number> } {
+  const calls = new Map<string, number>();
+  const proxy = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver);
+      if (typeof value !== "function") return value;
+      return (...parameters: unknown[]) => {
+        calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
+        return value.apply(target, parameters);
+      };
+    },
+  });
+  return { store: proxy, calls };
+}
+
+describe("conversations in memory", () => {
+  test("a conversation that goes on is not read again", async () => {
+    const { store, calls } = counted(createMemoryStore());
+    await using chat = await openChat(inProcess, { store });
+    await exchange(chat, "one");
+    await exchange(chat, "two");
+    assert.deepEqual(await exchange(chat, "three"), said("one", "two"));
+    assert.equal(calls.get("getConversation"), 1);
+    assert.equal(calls.get("readHistory"), undefined);
+  });
+
+  test("what another process has added is seen", async () => {
+    await using chat = await openChat(inProcess);
+    await using other = await chat.another();
+    await exchange(chat, "one");
+    await exchange(other, "two");
+    assert.deepEqual(await exchange(chat, "three"), said("one", "two"));
+    assert.deepEqual(await exchange(other, "four"), said("one", "two", "three"));
+  });
+
+  test("a failed exchange is left out, and the next one is not", async () => {
+    await using chat = await openChat(inProcess);
+    await exchange(chat, "one");
+    const sending = chat.send("two");
+    (await chat.engine.next()).fail(new Error("no"));
+    await sending;
+    assert.deepEqual(await exchange(chat, "three"), said("one"));
+    assert.deepEqual(await exchange(chat, "four"), said("one", "three"));
+  });
+
+  test("a model gets to see 25 exchanges, whether they are remembered or read", async () => {
+    await using chat = await openChat(inProcess);
+    const names = Array.from({ length: 27 }, (_, index) => `question ${index}`);
+    for (const name of names) await exchange(chat, name);
+    await using other = await chat.another();
+    assert.deepEqual(await exchange(chat, "next"), said(...names.slice(-25)));
+    assert.deepEqual(await exchange(other, "last"), said(...names.slice(-24), "next"));
+  });
+
+  test("a conversation that another process deleted is not found", async () => {
+    await using chat = await openChat(inProcess);
+    await exchange(chat, "one");
+    await using other = await chat.another();
+    const deleted = await other.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
+    assert.equal(deleted.status, 204);
+    for (const _ of [1, 2]) {
+      const response = await chat.send("two");
+      assert.equal(response.status, 404);
+      assert.equal((await errorOf(response)).code, "conversation_not_found");
+    }
+  });
+});
