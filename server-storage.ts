@@ -8,7 +8,14 @@ import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
 import type { Log } from "./core/log.ts";
 import { createMemoryStore } from "./core/memory-store.ts";
-import type { Database, Settings } from "./core/settings.ts";
+import {
+  ConfigError,
+  type Database,
+  nameOf,
+  type Setting,
+  type Settings,
+  settings,
+} from "./core/settings.ts";
 import type { Store } from "./core/store.ts";
 
 /** What the settings say to keep things in. */
@@ -26,7 +33,7 @@ export async function openStorage({ database, redisUrl }: Settings, log: Log): P
   const storage = await openDatabase(database, log);
   if (redisUrl === undefined) return storage;
   const { openRedis } = await import("./adapters/redis-client.ts");
-  const redis = await openRedis(redisUrl, { log });
+  const redis = await openRedis(redisUrl, { log }).catch(blame(settings.redisUrl));
   return {
     store: storage.store,
     limiter: redis.limiter,
@@ -45,7 +52,7 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     }
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
-      const sqlite = await openSqlite(database.path);
+      const sqlite = await openSqlite(database.path).catch(blame(settings.database));
       const limiter = createFallbackLimiter({
         shared: createMemoryLimiter({ buckets: sqlite.buckets }),
         log,
@@ -61,7 +68,7 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
-      const postgres = await openPostgres(database.url, { log });
+      const postgres = await openPostgres(database.url, { log }).catch(blame(settings.database));
       const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
       return {
         store: postgres.store,
@@ -73,4 +80,12 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
       };
     }
   }
+}
+
+/** Tells which setting an error of one line comes from. */
+function blame(setting: Setting<unknown>): (error: unknown) => never {
+  return (error) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${nameOf(setting)}: ${reason}`, { cause: error });
+  };
 }

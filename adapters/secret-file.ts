@@ -5,8 +5,9 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { link, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "./folder.ts";
 
 /** A new secret: 256 random bits as base64url text. */
 export function createSecret(): string {
@@ -54,13 +55,16 @@ async function createFile(path: string, text: string): Promise<void> {
   // Written under another name and linked, so that nobody ever reads half a secret.
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     const file = await open(draft, "wx", 0o600);
     await file.writeFile(`${text}\n`).finally(() => file.close());
     await link(draft, path);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") {
-      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error)}).`, { cause: error });
+      const instead = "let this process write there, or set JWT_SECRET";
+      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error)}): ${instead}.`, {
+        cause: error,
+      });
     }
   } finally {
     await rm(draft, { force: true });

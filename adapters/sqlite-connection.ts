@@ -141,10 +141,22 @@ const kindByResultCode: Readonly<Record<number, SqliteErrorKind>> = {
   26: "not_a_database", // SQLITE_NOTADB
 };
 
+/** SQLite's own words for these codes: all that Deno's `exec()`, and libsql's opening of a file, tell. */
+const resultCodeByWords: readonly (readonly [words: RegExp, code: number])[] = [
+  [/^database is locked/, 5],
+  [/^attempt to write a readonly database/, 8],
+  [/^disk I\/O error/, 10],
+  [/^database disk image is malformed/, 11],
+  [/^database or disk is full/, 13],
+  [/^unable to open database file|^ConnectionFailed/, 14],
+  [/^file is not a database/, 26],
+];
+
 /** Classifies an error of either library by SQLite's result code. `passing`: a full disk and its like. */
 export function errorKind(error: unknown): SqliteErrorKind {
-  const { errcode, rawCode } = error as { errcode?: unknown; rawCode?: unknown }; // node:sqlite, libsql
-  const code = Number(errcode ?? rawCode ?? Number.NaN);
+  const { errcode, rawCode, message } = error as { errcode?: unknown; rawCode?: unknown; message?: unknown };
+  const [, byWords] = resultCodeByWords.find(([words]) => words.test(String(message))) ?? [];
+  const code = Number(errcode ?? rawCode ?? byWords ?? Number.NaN); // errcode: node:sqlite, rawCode: libsql
   return kindByResultCode[code & 255] ?? "other"; // the higher bits tell variants apart
 }
 

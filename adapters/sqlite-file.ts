@@ -4,8 +4,9 @@
  * @module
  */
 
-import { mkdir, open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "./folder.ts";
 import { connect, errorKind, type SqliteConnection } from "./sqlite-connection.ts";
 
 /** How a file is opened. */
@@ -57,14 +58,29 @@ export function closeSqliteFile(connection: SqliteConnection): void {
 }
 
 async function makeFile(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  const folder = dirname(path);
+  await makeFolder(folder).catch((error: unknown) => {
+    throw new RefusedFile(
+      `cannot be made: its folder ${folder} cannot be made (${codeOf(error)})${elsewhere}`,
+    );
+  });
   try {
     // Only ever a new file: opening and closing one that SQLite has open would give SQLite's locks away.
     await (await open(path, "wx", 0o600)).close();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (codeOf(error) !== "EEXIST") throw new RefusedFile(`cannot be made (${codeOf(error)})${elsewhere}`);
+    await refuseFolder(path);
   }
 }
+
+/** Of a folder the libraries only say that they cannot open it. */
+async function refuseFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined); // undefined: a link to a file that is still to be made
+  if (found?.isDirectory()) throw new RefusedFile(`is a folder${elsewhere}`);
+}
+
+/** What somebody can do about a file that cannot be. */
+const elsewhere = "; name a file in a folder that this process may write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
@@ -148,19 +164,19 @@ function explainReason(error: unknown): string | undefined {
       return "is not a SQLite database";
     case "corrupt":
       return "is a damaged SQLite database; restore it from a backup";
-    case "passing":
     case "cannot_open":
-      return `cannot be opened for writing (${messageOf(error)})`;
+      return `cannot be opened for reading and writing${elsewhere}`;
+    case "passing":
+      return `cannot be written (${messageOf(error)})${elsewhere}`;
     case "other":
-      return isFileError(error) ? `cannot be opened for writing (${messageOf(error)})` : undefined;
+      return undefined;
   }
-}
-
-/** An error of the file system, or libsql's only word on a file that it cannot open. */
-function isFileError(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall !== undefined || /ConnectionFailed/.test(messageOf(error));
 }
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? messageOf(error);
 }

@@ -5,7 +5,7 @@
  */
 
 import { isOwnerName } from "./jwt.ts";
-import { ConfigError, type Setting, type Settings, settings } from "./settings.ts";
+import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
 
 /** What the server is asked to do. */
 export type Config =
@@ -143,10 +143,6 @@ function readDuration(text: string): number {
 /** Text in one line and of a bearable length, whatever it holds. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-}
-
-function nameOf({ variable, flag }: Setting<unknown>): string {
-  return flag ? `${variable} (--${flag})` : variable;
 }
 
 /** What `--help` prints. `program` is what a shell starts this program with. */

@@ -32,6 +32,11 @@ export interface Setting<Value> {
   readonly secret?: boolean;
 }
 
+/** What messages call a setting: `PORT (--port)`. */
+export function nameOf({ variable, flag }: Setting<unknown>): string {
+  return flag ? `${variable} (--${flag})` : variable;
+}
+
 /** Where conversations and keys are kept. */
 export type Database =
   | { readonly kind: "memory" }

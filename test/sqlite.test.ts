@@ -68,7 +68,11 @@ describe("a SQLite file", () => {
       make: (path) => writeFile(path, "Dear diary,\n".repeat(100)),
       message: /^\S+ is not a SQLite database\.$/,
     },
-    { what: "a folder", make: (path) => mkdir(path), message: /^\S+ cannot be opened for writing \(.+\)\.$/ },
+    {
+      what: "a folder",
+      make: (path) => mkdir(path),
+      message: /^\S+ is a folder; name a file in a folder that this process may write to\.$/,
+    },
     {
       what: "another program's database",
       async make(path) {
@@ -113,7 +117,7 @@ describe("a SQLite file", () => {
     await writeFile(path, "a file, not a folder");
     await assert.rejects(
       openSqlite(join(path, "twins.db")),
-      /^Error: \S+ cannot be opened for writing \(.+\)\.$/,
+      /^Error: \S+ cannot be made: its folder \S+ cannot be made \(EEXIST\); name a file in a folder that /,
     );
   });
 

@@ -1,0 +1,55 @@
+/**
+ * What keeps the reference server from starting, on every runtime: one line that says what was wrong.
+ */
+
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { runServer } from "./server-process.ts";
+
+const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));
+after(() => rm(root, { recursive: true, force: true }));
+await mkdir(join(root, "twins"));
+const twins = ["--twins", join(root, "twins")];
+
+/** Starts the server with a setting that it cannot use, and returns its complaint. */
+async function complaint(args: readonly string[], variables: Record<string, string> = {}): Promise<string> {
+  const { code, stdout, stderr } = await runServer([...args, ...twins], variables);
+  assert.match(stderr, /^twin-service: [^\n]+\n$/);
+  assert.equal(stdout, "");
+  assert.equal(code, 1);
+  return stderr.slice("twin-service: ".length, -1);
+}
+
+describe("a SQLite file that cannot be", () => {
+  const accepted = "name a file in a folder that this process may write to.";
+  const unmade = {
+    skip: process.platform !== "linux" && "only Linux has a folder where nothing can be made",
+  };
+
+  test("a folder is told to be one", async () => {
+    const line = await complaint(["--database", `sqlite:${root}`]);
+    assert.equal(line, `DATABASE_URL (--database): ${root} is a folder; ${accepted}`);
+  });
+
+  test("a folder that cannot be made is named", { ...unmade, timeout: 30_000 }, async () => {
+    const line = await complaint(["--database", "sqlite:/proc/x/y.db"]);
+    const cause = "/proc/x/y.db cannot be made: its folder /proc/x cannot be made (ENOENT)";
+    assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
+  });
+
+  test("a folder that takes no files is told", unmade, async () => {
+    const line = await complaint(["--database", "sqlite:/proc/y.db"]);
+    assert.equal(line, `DATABASE_URL (--database): /proc/y.db cannot be made (ENOENT); ${accepted}`);
+  });
+
+  test("a file where a folder should be is told", async () => {
+    const file = join(root, "a-file");
+    await writeFile(file, "");
+    const line = await complaint(["--database", `sqlite:${file}/twins.db`]);
+    const cause = `${file}/twins.db cannot be made: its folder ${file} cannot be made (EEXIST)`;
+    assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
+  });
+});
