@@ -1,18 +1,20 @@
 /**
- * Packs the package, installs it into an empty folder, and uses it there as its users do: as a library on
- * Node, Deno and Bun, and as a command. Run as `npm run test:package`.
+ * Packs the package, has it looked over, installs it into an empty folder, and uses it there as its users do: as a
+ * library on Node, Deno and Bun, as a command, and as one file. Run as `npm run test:package`.
  */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { measureCore } from "./core-size.ts";
+import { endOf, listTwins, versionOf } from "./package-server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
-const program = (adapter: string) => `
-import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
-import { serve } from "twin-service/${adapter}";
+const program = (name: string, adapter: string) => `
+import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "${name}";
+import { serve } from "${name}/${adapter}";
 
 const service = createService({
   store: createMemoryStore(),
@@ -30,30 +32,159 @@ console.log(listed.status, JSON.stringify((await listed.json()).data));
 await server.close({ graceMs: 0 });
 `;
 
-const runtimes = {
-  node: [process.execPath],
-  deno: ["npx", "--yes", "deno@2.9.6", "run", "--allow-all", "--no-check"],
-  bun: ["npx", "--yes", "bun@1.4.5"],
-};
+const sources = resolve(".");
+const newerNode = runtimeFromNpm("node@26.10.0", "node");
+const deno = runtimeFromNpm("deno@2.9.6", "deno");
+const bun = runtimeFromNpm("bun@1.4.5", "bun");
+const samples = ["ada", "barista", "guide"];
+
+/** The most that the core may add to a bundle, in bytes: see `core-size.ts`. */
+const largestCore = 60_000;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
+const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));
 try {
-  const [packed] = JSON.parse(
-    run(resolve("."), "npm", "pack", "--json", "--silent", "--pack-destination", folder),
-  );
-  writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
-  run(folder, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", `./${packed.filename}`);
-  for (const [adapter, [command = "", ...flags]] of Object.entries(runtimes)) {
-    writeFileSync(join(folder, `${adapter}.js`), program(adapter));
-    assert.equal(run(folder, command, ...flags, `${adapter}.js`).trim(), "200 []", adapter);
-    console.log(`ok: the library on ${adapter}`);
-  }
-  assert.equal(run(folder, "node_modules/.bin/twin-service", "--version").trim(), packed.version);
-  console.log(`ok: the command; ${packed.entryCount} files, ${packed.size} bytes packed`);
+  const packed = pack();
+  lookOver(`./${packed.filename}`);
+  install(`./${packed.filename}`);
+  checkTypes();
+  useLibrary();
+  useSourcesOnDeno();
+  await useCommand(packed.version);
+  await useBundle();
+  await checkSizes(packed);
 } finally {
   rmSync(folder, { recursive: true });
+  rmSync(bare, { recursive: true });
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly version: string;
+  readonly entryCount: number;
+  readonly size: number;
+}
+
+function pack(): Packed {
+  const [packed] = JSON.parse(
+    run(sources, "npm", "pack", "--json", "--silent", "--pack-destination", folder),
+  );
+  return packed;
+}
+
+function lookOver(tarball: string): void {
+  run(folder, "npx", "--yes", "publint@0.3.25", "run", tarball, "--strict");
+  ok("publint");
+  run(folder, "npx", "--yes", "@arethetypeswrong/cli@0.18.5", tarball, "--profile", "esm-only", "--quiet");
+  ok("@arethetypeswrong/cli");
+}
+
+function install(tarball: string): void {
+  writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+  run(folder, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+}
+
+/** Declarations must hold without `skipLibCheck`, and without the drivers that a user does not use. */
+function checkTypes(): void {
+  const { name, exports } = JSON.parse(readFileSync("package.json", "utf8"));
+  const entries = Object.keys(exports).filter((entry) => !entry.endsWith(".json"));
+  const imports = entries.map(
+    (entry, index) => `export * as entry${index} from "${name}${entry.slice(1)}";\n`,
+  );
+  writeFileSync(join(folder, "entries.ts"), imports.join(""));
+  const types = ["--typeRoots", join(sources, "node_modules/@types"), "--types", "node"];
+  for (const module of [["nodenext"], ["esnext", "--moduleResolution", "bundler"]]) {
+    const options = ["--noEmit", "--strict", "--target", "es2023", "--module", ...module, ...types];
+    run(folder, join(sources, "node_modules/.bin/tsc"), "--ignoreConfig", ...options, "entries.ts");
+  }
+  ok(`the declarations of ${entries.length} entries`);
+}
+
+function useLibrary(): void {
+  const runtimes = {
+    node: [process.execPath],
+    deno: [deno, "run", "--allow-all", "--no-check"],
+    bun: [bun],
+  };
+  for (const [adapter, [command = "", ...flags]] of Object.entries(runtimes)) {
+    writeFileSync(join(folder, `${adapter}.js`), program("twin-service", adapter));
+    assert.equal(run(folder, command, ...flags, `${adapter}.js`).trim(), "200 []", adapter);
+    ok(`the library on ${adapter}`);
+  }
+}
+
+/** As `jsr:@twin-service/twin-service`, which `links` finds here. */
+function useSourcesOnDeno(): void {
+  const project = join(folder, "deno");
+  mkdirSync(project);
+  const settings = { links: [sources], unstable: ["no-legacy-abort"] };
+  writeFileSync(join(project, "deno.json"), JSON.stringify(settings));
+  const { name, version } = JSON.parse(readFileSync("jsr.json", "utf8"));
+  writeFileSync(join(project, "main.ts"), program(`jsr:${name}@${version}`, "deno"));
+  assert.equal(run(project, deno, "run", "--allow-all", "--no-check", "main.ts").trim(), "200 []");
+  run(sources, deno, "publish", "--dry-run", "--allow-dirty", "--allow-slow-types", "--quiet");
+  ok("the sources on Deno, and as what JSR would be given");
+}
+
+async function useCommand(version: string): Promise<void> {
+  const command = ["npx", "--no-install", "twin-service"];
+  assert.equal(versionOf(command, folder), version);
+  assert.match(run(folder, "npx", "--no-install", "twin-service", "--help"), /^ {2}twin-service \[flags\]$/m);
+  assert.deepEqual(
+    await listTwins(["node_modules/.bin/twin-service"], folder, ["--database", "memory:"]),
+    samples,
+  );
+  ok("the command, with the sample twins");
+}
+
+/** Where no package can be found, in a folder that is not the file's. */
+async function useBundle(): Promise<void> {
+  const file = join(bare, "server.js");
+  cpSync("dist/server.js", file);
+  cpSync("dist/twins", join(bare, "twins"), { recursive: true });
+  const elsewhere = join(bare, "elsewhere");
+  mkdirSync(elsewhere);
+  for (const runtime of [[process.execPath], [newerNode], [deno, "run", "-A"], [bun]]) {
+    assert.deepEqual(await listTwins([...runtime, file], elsewhere, ["--database", "memory:"]), samples);
+  }
+  ok("the bundle, in memory, on Node, Deno and Bun");
+  assert.deepEqual(
+    await listTwins([newerNode, file], elsewhere, ["--database", "sqlite:data/twins.db"]),
+    samples,
+  );
+  ok("the bundle, on node:sqlite");
+  const absent: readonly (readonly [flag: string, value: string, message: RegExp])[] = [
+    ["--database", "postgres://localhost/twins", /^twin-service: .*PostgreSQL needs the package pg: .+\n$/],
+    ["--redis", "redis://localhost", /^twin-service: .*Redis needs the package redis: .+\n$/],
+  ];
+  for (const [flag, value, message] of absent) {
+    const { code, stderr } = await endOf([newerNode, file, flag, value], elsewhere);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  }
+  ok("what the bundle says of drivers that are not there");
+}
+
+async function checkSizes({ entryCount, size }: Packed): Promise<void> {
+  const core = await measureCore();
+  assert.ok(core < largestCore, `the core has ${core} bytes`);
+  ok(`${entryCount} files, ${size} bytes packed; core: ${core} bytes`);
+}
+
+/** The path of a program that npm fetches. */
+function runtimeFromNpm(spec: string, name: string): string {
+  return run(sources, "npx", "--yes", "-p", spec, "-c", `command -v ${name}`).trim();
 }
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
-  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    return execFileSync(command, args, { cwd, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${command} ${args.join(" ")}\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
+
+function ok(what: string): void {
+  console.log(`ok: ${what}`);
 }

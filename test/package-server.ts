@@ -1,0 +1,75 @@
+/**
+ * The packed server as a process: whatever command starts it, in whatever folder.
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+
+type Command = readonly string[];
+
+const { PATH = "", HOME = "" } = process.env;
+const variables = { PATH, HOME, JWT_SECRET: "a secret of this test, and of nothing else", LOG_LEVEL: "warn" };
+
+/** What `--version` prints. */
+export function versionOf([file = "", ...args]: Command, cwd: string): string {
+  return execFileSync(file, [...args, "--version"], { cwd, env: variables, encoding: "utf8" }).trim();
+}
+
+/** The ids of the twins that the server serves. It must stop in peace when it is told to. */
+export async function listTwins(command: Command, cwd: string, flags: Command): Promise<string[]> {
+  const [file = "", ...args] = command;
+  const token = execFileSync(file, [...args, "token", "--sub", "alice"], {
+    cwd,
+    env: variables,
+    encoding: "utf8",
+  });
+  const server = start([...command, "--port", "0", ...flags], cwd);
+  try {
+    const api = `${await Promise.race([server.listening, server.failed])}/api/v1`;
+    const { key } = await ask<{ key: string }>(`${api}/auth/api-keys`, token.trim(), '{"name":"a"}');
+    const twins = await ask<{ id: string }[]>(`${api}/twins`, key);
+    return twins.map(({ id }) => id).sort();
+  } finally {
+    server.stop();
+    assert.equal((await server.ended).code, 0);
+  }
+}
+
+/** What a server that cannot start leaves behind. */
+export function endOf(command: Command, cwd: string): Promise<Ended> {
+  return start([...command, "--port", "0"], cwd).ended;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+function start([file = "", ...args]: Command, cwd: string) {
+  const child = spawn(file, args, { cwd, env: variables, stdio: ["ignore", "pipe", "pipe"] });
+  const output = { stdout: "", stderr: "" };
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const listening = new Promise<string>((resolve) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output.stdout += text;
+      const [, url] = /^listening on (\S+)\n/.exec(output.stdout) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code, stderr: output.stderr }));
+  const failed = ended.then(({ code, stderr }) => {
+    throw new Error(`${file} ${args.join(" ")} ended with ${code}: ${stderr}`);
+  });
+  failed.catch(() => {}); // it ends after it has listened, too
+  return { listening, failed, ended, stop: () => child.kill("SIGTERM") };
+}
+
+async function ask<Data>(url: string, credential: string, body?: string): Promise<Data> {
+  const headers = { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
+  const response = await fetch(url, { headers, ...(body !== undefined && { method: "POST", body }) });
+  assert.ok(response.ok, `${url}: ${response.status}`);
+  return (await response.json()).data;
+}
