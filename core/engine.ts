@@ -76,7 +76,16 @@ export interface EchoOptions {
   readonly clock?: Clock;
 }
 
-/** An engine that streams the user's own text back, word by word: for tests, demos and benchmarks. */
+/**
+ * An engine that streams the user's own text back, word by word: for tests, demos and benchmarks.
+ *
+ * @example
+ * ```ts
+ * import { createEchoEngine } from "twin-service";
+ *
+ * const engines = { echo: createEchoEngine({ pauseMs: 50 }) };
+ * ```
+ */
 export function createEchoEngine(options: EchoOptions = {}): TwinEngine {
   const { pauseMs = 0, clock = systemClock } = options;
   return {

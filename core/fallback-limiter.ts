@@ -33,6 +33,14 @@ const probe = { id: "fallback-probe", policy: { capacity: 3600 } } as const;
 /**
  * Asks the shared limiter, and while that one rejects limits with buckets of its own, which are full at
  * first: never unlimited, never an error. Each outage and each recovery is logged once.
+ *
+ * @example
+ * ```ts
+ * import { createFallbackLimiter } from "twin-service";
+ * import { createRedisLimiter } from "twin-service/redis";
+ *
+ * const limiter = createFallbackLimiter({ shared: createRedisLimiter(redisClient) });
+ * ```
  */
 export function createFallbackLimiter(options: FallbackLimiterOptions): FallbackLimiter {
   const { shared, clock = systemClock, log = noLog } = options;

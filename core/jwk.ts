@@ -68,6 +68,14 @@ function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
 /**
  * Reads a public key from PEM text (`-----BEGIN PUBLIC KEY-----`, line ends may be written `\n`) or from a JSON
  * Web Key. Rejects, with a message that says what is accepted, if it is neither.
+ *
+ * @example
+ * ```ts
+ * import { createJwtVerifier, readPublicKey } from "twin-service";
+ *
+ * const publicKey = await readPublicKey(process.env.JWT_PUBLIC_KEY ?? "");
+ * const verifyToken = createJwtVerifier({ publicKey, issuer: "https://id.example.com" });
+ * ```
  */
 export async function readPublicKey(text: string): Promise<PublicKey> {
   const trimmed = text.trim();

@@ -60,6 +60,18 @@ interface KeySource {
  *
  * The function rejects with `invalid_token`, or with `unavailable` while the JWKS address cannot be reached.
  *
+ * @example
+ * ```ts
+ * import { createJwtVerifier } from "twin-service";
+ *
+ * const verifyToken = createJwtVerifier({
+ *   jwksUrl: "https://id.example.com/.well-known/jwks.json",
+ *   issuer: "https://id.example.com",
+ *   audience: "twins",
+ * });
+ * const owner = await verifyToken(token);
+ * ```
+ *
  * @throws {TypeError} if not exactly one kind of key is given, or the secret is too short.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {

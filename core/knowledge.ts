@@ -64,6 +64,15 @@ const contextWeight = 0.5;
  *
  * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with
  * the sections that the answer comes from, `score` from 0 to 1. It is empty for small talk and unknowns.
+ *
+ * @example
+ * ```ts
+ * import { createKnowledgeEngine, createTwinList } from "twin-service";
+ *
+ * const engines = { knowledge: createKnowledgeEngine() };
+ * const instructions = "You are Ada.\n\n## The engine\n\nIt weaves algebraical patterns.";
+ * const twins = createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions }]);
+ * ```
  */
 export function createKnowledgeEngine(options: KnowledgeOptions = {}): TwinEngine {
   const { pauseMs = 0, clock = systemClock } = options;

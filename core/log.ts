@@ -7,6 +7,7 @@
 /** From the least to the most urgent. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
+/** How urgent an entry is: `debug`, `info`, `warn` or `error`. */
 export type LogLevel = (typeof logLevels)[number];
 
 /**

@@ -59,7 +59,16 @@ interface ClaimEntry extends MadeClaim {
   readonly expiresAt: number;
 }
 
-/** Makes an empty store. What it keeps ends with the process. */
+/**
+ * Makes an empty store. What it keeps ends with the process.
+ *
+ * @example
+ * ```ts
+ * import { createMemoryStore } from "twin-service";
+ *
+ * const store = createMemoryStore();
+ * ```
+ */
 export function createMemoryStore(): Store {
   const owners = new Map<string, Possessions>();
   const keysByHash = new Map<string, KeyEntry>();

@@ -257,10 +257,17 @@ export const streamQuerySchema = {
   },
 } as const satisfies Schema;
 
+/** A twin as clients see it. Times are ISO 8601 in UTC; what is absent is null. */
 export type TwinResource = FromSchema<typeof twinSchema>;
+/** A conversation as clients see it: `busy` while a reply is in progress. */
 export type ConversationResource = FromSchema<typeof conversationSchema>;
+/** A message as clients see it: the same in answers, in history and in the `complete` event of a stream. */
 export type MessageResource = FromSchema<typeof messageSchema>;
+/** An API key as clients see it later, without the key itself. */
 export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
+/** An API key in the answer to its creation: the only one that has `key`. */
 export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
+/** The bucket of a key, as `GET /usage` tells it: `limit` and `remaining` in requests. */
 export type UsageResource = FromSchema<typeof usageSchema>;
+/** Where a page stands in its list: `page` counts from 1, `total` counts items. */
 export type Pagination = FromSchema<typeof paginationSchema>;
