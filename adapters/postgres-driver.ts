@@ -98,7 +98,7 @@ async function runTransaction(
 const names = new Map<string, string>();
 
 /** A statement that each connection prepares once. */
-export function prepared(text: string, params: readonly SqlValue[]): QueryConfig {
+export function prepared(text: string, params: readonly (SqlValue | readonly SqlValue[])[]): QueryConfig {
   const name = names.get(text) ?? `twins_${names.size}`;
   names.set(text, name);
   return { name, text, values: [...params] };

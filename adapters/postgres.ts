@@ -5,10 +5,11 @@
  */
 
 import type { Pool, PoolClient, PoolConfig } from "pg";
-import { type RateDecision, type RateLimiter, refillInterval, windowSeconds } from "../core/limit.ts";
+import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
-import { createPostgresDriver, prepared, toStoreError } from "./postgres-driver.ts";
+import { createPostgresDriver } from "./postgres-driver.ts";
+import { createBuckets, createPostgresLimiter } from "./postgres-limiter.ts";
 import { openSignals } from "./postgres-signals.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, schemaVersion } from "./sql-schema.ts";
@@ -27,7 +28,7 @@ export interface Postgres {
 export interface PostgresOptions {
   /**
    * The most connections that this process holds for the store. Default 10. Beside them it has one that it
-   * listens on, and four for limits.
+   * listens on, and two for limits.
    */
   readonly maxConnections?: number;
   /** Default: silence. */
@@ -59,8 +60,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await pool.end();
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
-  // A bucket that its process has handed over need not wait for the disk, as each request would with it.
-  const limits = new pg.Pool({ ...config, max: limitConnections, options: "-c synchronous_commit=off" });
+  // Never closed for being idle: to connect again may take long just when a crowd arrives.
+  const limits = new pg.Pool({ ...config, max: limitConnections, idleTimeoutMillis: 0 });
   survive(limits, log);
   const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
@@ -69,11 +70,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await store.close();
     if (!limits.ending) await limits.end();
   }
-  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits), close };
+  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits, log), close };
 }
 
-/** More would only wait for each other: a limit is one short statement. */
-const limitConnections = 4;
+/** One for requests, which go together; one for those that only look, and for sweeping. */
+const limitConnections = 2;
 
 async function importPg() {
   try {
@@ -117,53 +118,4 @@ async function migrate(pool: Pool): Promise<void> {
   } finally {
     client.release(true); // with whatever is left of a transaction that failed
   }
-}
-
-const createBuckets = `CREATE TABLE IF NOT EXISTS buckets (
-  id TEXT COLLATE "C" PRIMARY KEY,
-  debt BIGINT NOT NULL,
-  at BIGINT NOT NULL,
-  allowed BOOLEAN NOT NULL
-)`;
-
-/** The database's own clock, in microseconds, read when it is asked for and not when the statement began. */
-const now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-
-/**
- * The token bucket of `core/limit.ts` as one statement. The time is read behind the row's lock, so that those
- * who wait for it do not turn the clock back. `$2`: microseconds between two tokens; `$3`: those in the window.
- */
-const takeToken = `INSERT INTO buckets AS bucket (id, debt, at, allowed) VALUES ($1, $2::bigint, ${now}, true)
-  ON CONFLICT (id) DO UPDATE SET (debt, at, allowed) = (
-    SELECT CASE WHEN left_over + $2 <= $3::bigint THEN left_over + $2 ELSE left_over END, moment, left_over + $2 <= $3
-    FROM (SELECT moment, greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS left_over
-      FROM (SELECT ${now} AS moment) AS clock) AS decision)
-  RETURNING allowed, debt`;
-
-const peekBucket = `SELECT greatest(0, debt - greatest(0, ${now} - at)) AS debt FROM buckets WHERE id = $1`;
-
-/** Keeps buckets in PostgreSQL. Rejects when the database is out of reach: see `createFallbackLimiter`. */
-export function createPostgresLimiter(pool: Pool): RateLimiter {
-  const window = windowSeconds * 1_000_000;
-
-  async function query(text: string, params: readonly (string | number)[]) {
-    try {
-      const { rows } = await pool.query(prepared(text, params));
-      return rows[0];
-    } catch (error) {
-      throw toStoreError(error);
-    }
-  }
-
-  return {
-    async take(id, policy): Promise<RateDecision> {
-      const row = await query(takeToken, [id, refillInterval(policy), window]);
-      return { allowed: row?.allowed === true, debt: Number(row?.debt) };
-    },
-    async peek(id, policy): Promise<RateDecision> {
-      const row = await query(peekBucket, [id]);
-      const debt = Number(row?.debt ?? 0);
-      return { allowed: debt + refillInterval(policy) <= window, debt };
-    },
-  };
 }

@@ -8,11 +8,11 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
 import { type Grouping, groupItems } from "../core/grouping.ts";
 import {
+  decisionAt,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
   refillInterval,
-  shareOut,
   windowSeconds,
 } from "../core/limit.ts";
 
@@ -81,14 +81,13 @@ export function createRedisLimiter(
     return readReply(await within(timeoutMs, answer, () => answers));
   }
 
-  function groupOf(id: string): Grouping<RatePolicy, RateDecision> {
+  function groupOf(id: string, policy: RatePolicy): Grouping<RatePolicy, RateDecision> {
     const group =
       groups.get(id) ??
-      groupItems(async ([policy, ...others]: readonly RatePolicy[]) => {
-        if (!policy) return [];
-        const asked = 1 + others.length;
-        const [tokens, debt] = await ask(id, policy, asked);
-        return shareOut(asked, { admitted: Math.min(asked, tokens), debt }, policy);
+      groupItems(async (policies: readonly RatePolicy[]) => {
+        const [tokens, debt] = await ask(id, policy, policies.length);
+        const grant = { admitted: Math.min(policies.length, tokens), debt };
+        return policies.map((each, place) => decisionAt(place, grant, each));
       });
     groups.set(id, group);
     return group;
@@ -96,7 +95,7 @@ export function createRedisLimiter(
 
   return {
     async take(id, policy) {
-      const group = groupOf(id);
+      const group = groupOf(id, policy);
       try {
         return await group.add(policy);
       } finally {

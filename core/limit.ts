@@ -72,12 +72,10 @@ export interface Grant {
   readonly debt: number;
 }
 
-/** A grant as the decision on each of the requests, in the order in which they asked. */
-export function shareOut(asked: number, { admitted, debt }: Grant, policy: RatePolicy): RateDecision[] {
-  return Array.from({ length: asked }, (_, index) => {
-    const later = Math.max(0, admitted - 1 - index);
-    return { allowed: index < admitted, debt: debt - later * refillInterval(policy) };
-  });
+/** The grant as the decision on one of the requests: the first that asked has place 0. */
+export function decisionAt(place: number, { admitted, debt }: Grant, policy: RatePolicy): RateDecision {
+  const admittedLater = Math.max(0, admitted - 1 - place);
+  return { allowed: place < admitted, debt: debt - admittedLater * refillInterval(policy) };
 }
 
 /** Whole tokens in the bucket. */

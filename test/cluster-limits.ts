@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { openPostgres } from "../adapters/postgres.ts";
 import { newKey, type Servers } from "./cluster-clients.ts";
+import { createPostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./cluster-redis.ts";
 import { type Cluster, createCluster } from "./cluster-server.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
@@ -59,6 +61,23 @@ for (const limits of ["Redis", "PostgreSQL"]) {
     });
   });
 }
+
+test("a PostgreSQL that crashes has forgotten no token that was taken", {
+  skip: skipWithoutPrograms,
+}, async (t) => {
+  const postgres = await createPostgres();
+  t.after(() => postgres.dispose());
+  postgres.start();
+  const ids = Array.from({ length: 20 }, (_, n) => `key ${n}`);
+  const before = await openPostgres(postgres.url);
+  t.after(() => before.close());
+  await Promise.all(ids.map((id) => before.limiter.take(id, { capacity: 200 })));
+  postgres.crash();
+  postgres.start();
+  const after = await openPostgres(postgres.url);
+  t.after(() => after.close());
+  for (const id of ids) assert.ok((await after.limiter.peek(id, { capacity: 200 })).debt > 0, id);
+});
 
 /** Sends many requests down one socket without waiting, and resolves with the statuses of the answers. */
 function askOnOneSocket(url: string, key: string): Promise<string[]> {

@@ -25,6 +25,7 @@ import { createRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import "./cluster-limits.ts";
 import "./cluster-outages.ts";
 
 const standardRedis = "redis://127.0.0.1:6379/9";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
@@ -73,6 +74,40 @@ describe("PostgreSQL", { skip }, () => {
         await Promise.all(databases.map((database) => database.close()));
       },
     };
+  });
+
+  test("crowds that ask for the same buckets in opposite orders get what there is, and do not deadlock", async () => {
+    const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
+    const ids = Array.from({ length: 40 }, () => randomUUID());
+    const takes = databases.flatMap(({ limiter }, process) =>
+      Array.from({ length: 2000 }, (_, n) => {
+        const place = n % ids.length;
+        return limiter.take(ids.at(process === 0 ? place : -1 - place) ?? "", { capacity: 60 });
+      }),
+    );
+    const decisions = await Promise.all(takes);
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 60 * ids.length);
+    await Promise.all(databases.map((database) => database.close()));
+  });
+
+  test("buckets that are full again are swept, the others are not", async () => {
+    const fresh = await createDatabase();
+    try {
+      await (await openPostgres(fresh.url)).close();
+      const admin = await connect(fresh.url);
+      await admin.query(`INSERT INTO rate_buckets (id, debt, at, admitted)
+        SELECT 'rests ' || n, 18000000, 0, 1 FROM generate_series(1, 100) AS n`);
+      const database = await openPostgres(fresh.url);
+      await database.limiter.take("is used", { capacity: 200 });
+      await until("the full ones are gone", 5000, async () => {
+        const { rows } = await admin.query("SELECT id FROM rate_buckets");
+        return rows.length === 1 && rows[0]?.id === "is used";
+      });
+      await admin.end();
+      await database.close();
+    } finally {
+      await fresh.drop();
+    }
   });
 
   test("connections that are killed while they are used are passing failures, and cost nothing for good", async () => {

@@ -1,0 +1,128 @@
+/**
+ * Hourly limits in PostgreSQL: one budget for all processes on a database, on the database's clock.
+ *
+ * @module
+ */
+
+import type { Pool } from "pg";
+import { groupItems } from "../core/grouping.ts";
+import {
+  decisionAt,
+  type Grant,
+  type RateLimiter,
+  type RatePolicy,
+  refillInterval,
+  windowSeconds,
+} from "../core/limit.ts";
+import { type Log, noLog } from "../core/log.ts";
+import { prepared, toStoreError } from "./postgres-driver.ts";
+
+/** The table of the buckets. */
+export const createBuckets = `CREATE TABLE IF NOT EXISTS rate_buckets (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  debt BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  admitted INTEGER NOT NULL
+)`;
+
+/** The window in microseconds, in which debts are counted. */
+const window = windowSeconds * 1_000_000;
+
+/** The database's own clock, in microseconds, read when it is asked for and not when the statement began. */
+const now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+/**
+ * The token bucket of `core/limit.ts` as one statement for any number of buckets. `asked` requests ask each of
+ * them for a token, which costs `price` microseconds; `admitted` of them get one. The time is read behind the
+ * row's lock, so that those who wait for it do not turn the clock back. Rows are locked in the order of their
+ * ids: two statements at once wait for each other instead of deadlocking.
+ */
+const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
+  SELECT id, price * least(asked, ${window} / price), ${now}, least(asked, ${window} / price)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS wish (id, price, asked) ORDER BY id COLLATE "C"
+  ON CONFLICT (id) DO UPDATE SET (debt, at, admitted) = (
+    SELECT left_over + price * granted, moment, granted
+    FROM (SELECT *, least(excluded.admitted, (${window} - left_over) / price) AS granted
+      FROM (SELECT *, greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS left_over
+        FROM (SELECT ${now} AS moment, excluded.debt / excluded.admitted AS price) AS clock) AS stand) AS decision)
+  RETURNING id, debt, admitted`;
+
+const peekBucket = `SELECT greatest(0, debt - greatest(0, ${now} - at)) AS debt FROM rate_buckets WHERE id = $1`;
+
+/**
+ * Forgets buckets that had their time to fill up: a full one and none are the same. Those that
+ * somebody is taking from are left alone.
+ */
+const sweepFull = `DELETE FROM rate_buckets WHERE id IN (
+  SELECT id FROM rate_buckets WHERE at + debt < ${now} LIMIT 20000 FOR UPDATE SKIP LOCKED)`;
+
+/** How many takes lie between two sweeps: fewer than one sweep forgets. */
+const takesBetweenSweeps = 10_000;
+
+/** One request for a token. */
+interface Take {
+  readonly id: string;
+  readonly policy: RatePolicy;
+}
+
+/**
+ * Keeps buckets in PostgreSQL. What this process asks for while a statement is under way is asked for by the next
+ * one, together, so that many requests wait for the disk once. Rejects when the database is out of reach: see
+ * `createFallbackLimiter`.
+ */
+export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter {
+  let takesToSweep = 0; // the first take sweeps what filled up while nobody ran
+
+  async function query(text: string, params: Parameters<typeof prepared>[1]) {
+    try {
+      return (await pool.query(prepared(text, params))).rows;
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  const { add } = groupItems(async (takes: readonly Take[]) => {
+    const { buckets, places } = countByBucket(takes);
+    const rows = await query(takeTokens, [
+      [...buckets.keys()],
+      Array.from(buckets.values(), ({ policy }) => refillInterval(policy)),
+      Array.from(buckets.values(), ({ asked }) => asked),
+    ]);
+    sweepNowAndThen(takes.length);
+    const grants = new Map<unknown, Grant>();
+    for (const { id, admitted, debt } of rows) grants.set(id, { admitted, debt: Number(debt) });
+    return takes.map(({ id, policy }, index) =>
+      decisionAt(places[index] ?? 0, grants.get(id) ?? nothing, policy),
+    );
+  });
+
+  function sweepNowAndThen(takes: number): void {
+    takesToSweep -= takes;
+    if (takesToSweep > 0) return;
+    takesToSweep = takesBetweenSweeps;
+    query(sweepFull, []).catch((error: unknown) => log("debug", "rate limits were not swept", { error }));
+  }
+
+  return {
+    take: (id, policy) => add({ id, policy }),
+    async peek(id, policy) {
+      const [row] = await query(peekBucket, [id]);
+      const debt = Number(row?.debt ?? 0);
+      return { allowed: debt + refillInterval(policy) <= window, debt };
+    },
+  };
+}
+
+/** What is granted where the database does not answer for a bucket. */
+const nothing: Grant = { admitted: 0, debt: window };
+
+/** How often each bucket is asked, and each take's place among those that ask the same one. */
+function countByBucket(takes: readonly Take[]) {
+  const buckets = new Map<string, { readonly policy: RatePolicy; asked: number }>();
+  const places = takes.map(({ id, policy }) => {
+    const bucket = buckets.get(id) ?? { policy, asked: 0 };
+    buckets.set(id, bucket);
+    return bucket.asked++;
+  });
+  return { buckets, places };
+}
