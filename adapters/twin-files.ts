@@ -11,7 +11,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "../core/clock.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { createTwinList, type Twin, type TwinSource } from "../core/twins.ts";
+import { listTwins, type Twin, type TwinSource } from "../core/twins.ts";
 import { followFolder } from "./folder-changes.ts";
 import {
   largestTwinFile,
@@ -84,7 +84,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   const { defaultEngine, engines = ["knowledge", "openai", "echo"], absentEngines = [] } = options;
 
   let files: Folder = new Map();
-  let twins: TwinSource = createTwinList([]);
+  let twins: TwinSource = listTwins([]);
   let folderProblem: string | undefined;
   let reading = Promise.resolve();
 
@@ -103,7 +103,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   }
 
   function take(found: Folder): void {
-    twins = createTwinList([...found.values()].flatMap(({ twin }) => twin ?? []));
+    twins = listTwins([...found.values()].flatMap(({ twin }) => twin ?? []));
     files = found;
   }
 

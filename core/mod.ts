@@ -4,6 +4,15 @@
  * @example
  * ```ts
  * import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
+ *
+ * const service = createService({
+ *   store: createMemoryStore(),
+ *   twins: createTwinList([{ id: "echo", name: "Echo", engine: "echo" }]),
+ *   engines: { echo: createEchoEngine() },
+ *   limiter: createMemoryLimiter(),
+ *   verifyToken: ownerOf, // of your own, or createJwtVerifier()
+ * });
+ * const response = await service.fetch(request);
  * ```
  *
  * @module
@@ -64,4 +73,4 @@ export type {
 export { createService, type Handler, type Service, type ServiceOptions } from "./service.ts";
 export type { EventStream } from "./sse.ts";
 export * from "./store.ts";
-export { createTwinList, type Twin, type TwinSource } from "./twins.ts";
+export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Clock, systemClock } from "./clock.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
@@ -16,7 +17,9 @@ export interface Twin {
   /** What the twin says before anything was asked. */
   readonly greeting: string | null;
   readonly tags: readonly string[];
+  /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** Milliseconds since the epoch. */
   readonly updatedAt: number;
 
   // From here on: never shown to clients.
@@ -40,8 +43,42 @@ export interface TwinSource {
   get(owner: string, id: string): Promise<Twin | undefined>;
 }
 
-/** A source of twins that never change. Ids must be unique. */
-export function createTwinList(twins: readonly Twin[]): TwinSource {
+/** A twin as {@link createTwinList} takes it. What is left out is null or empty; the times are those of the call. */
+export type TwinInit = Pick<Twin, "id" | "name" | "engine"> & Partial<Twin>;
+
+const blank = {
+  description: null,
+  avatarUrl: null,
+  greeting: null,
+  tags: [],
+  model: null,
+  temperature: null,
+  access: null,
+  instructions: "",
+};
+
+/**
+ * A source of twins that never change.
+ *
+ * @example
+ * ```ts
+ * import { createTwinList } from "twin-service";
+ *
+ * const twins = createTwinList([
+ *   { id: "parrot", name: "Parrot", engine: "echo", greeting: "Hello. Hello?" },
+ *   { id: "ada", name: "Ada", engine: "knowledge", instructions: "You are Ada.", access: ["alice"] },
+ * ]);
+ * ```
+ *
+ * @throws {Error} if two twins have the same id.
+ */
+export function createTwinList(twins: readonly TwinInit[], clock: Clock = systemClock): TwinSource {
+  const now = clock.now();
+  return listTwins(twins.map((twin) => ({ ...blank, createdAt: now, updatedAt: now, ...twin })));
+}
+
+/** The same of whole twins, which stay the objects that they are: what is known of a twin is kept by object. */
+export function listTwins(twins: readonly Twin[]): TwinSource {
   const sorted = twins.toSorted((one, other) => compare(one.name, other.name) || compare(one.id, other.id));
   const byId = new Map(sorted.map((twin) => [twin.id, twin]));
   if (byId.size < sorted.length) throw new Error("Two twins have the same id.");

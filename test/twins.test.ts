@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinList, type TwinResource } from "../core/mod.ts";
+import { createManualClock } from "./clock.ts";
 import { dataOf, errorOf, newTwin, openFixture, transports } from "./harness.ts";
 
 for (const transport of transports) {
@@ -112,3 +113,14 @@ for (const transport of transports) {
     });
   });
 }
+
+test("a twin of a list needs an id, a name and an engine; the rest is blank, and it is as old as the list", async () => {
+  const twins = createTwinList(
+    [{ id: "ada", name: "Ada", engine: "echo", tags: ["maths"] }],
+    createManualClock(7),
+  );
+  assert.deepEqual(
+    await twins.get("anybody", "ada"),
+    newTwin({ id: "ada", name: "Ada", tags: ["maths"], createdAt: 7, updatedAt: 7, instructions: "" }),
+  );
+});
