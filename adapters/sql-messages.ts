@@ -15,10 +15,7 @@ type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">
 export function messageMethods(driver: SqlDriver): MessageMethods {
   return {
     async getMessage(owner, conversationId, id) {
-      const [row] = await driver.all(
-        `SELECT ${messageColumns} FROM messages WHERE owner = $1 AND id = $2 AND conversation_id = $3`,
-        [owner, id, conversationId],
-      );
+      const [row] = await driver.all(findMessage, [owner, id, conversationId]);
       return row && messageFromRow(row);
     },
 
@@ -52,6 +49,9 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
     },
   };
 }
+
+const findMessage = `SELECT ${messageColumns} FROM messages
+  WHERE owner = $1 AND id = $2 AND conversation_id = $3`;
 
 /** Nearly always all that a history needs, and read in a third of the time of {@link lastAnswered}. */
 const lastMessages = `SELECT role, content, status FROM messages

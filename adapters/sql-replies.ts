@@ -122,33 +122,21 @@ async function whyRefused(
 function endStatements(end: EndReply): SqlStatement[] {
   const { owner, conversationId, id, completedAt, leaseExpiredBefore } = end;
   const { status, finishReason, usage, error, content = null } = end;
-  const abandoned = leaseExpiredBefore === undefined ? "" : "AND lease_until < $10";
+  const how = [status, finishReason, toJson(usage), toJson(error), completedAt, content];
+  const message = { sql: endMessage, params: [owner, id, conversationId, ...how], expect: 1 };
   return [
-    {
-      sql: `UPDATE conversations SET reply_id = NULL, updated_at = $4
-        WHERE owner = $1 AND id = $2 AND reply_id = $3`,
-      params: [owner, conversationId, id, completedAt],
-      expect: 1,
-    },
-    {
-      sql: `UPDATE messages SET status = $4, finish_reason = $5, token_usage = $6, failure = $7,
-          completed_at = $8, content = COALESCE($9, content), lease_holder = NULL, lease_until = NULL
-        WHERE owner = $1 AND id = $2 AND conversation_id = $3 AND status = 'in_progress' ${abandoned}`,
-      params: [
-        ...[
-          owner,
-          id,
-          conversationId,
-          status,
-          finishReason,
-          toJson(usage),
-          toJson(error),
-          completedAt,
-          content,
-        ],
-        ...(leaseExpiredBefore === undefined ? [] : [leaseExpiredBefore]),
-      ],
-      expect: 1,
-    },
+    { sql: freeConversation, params: [owner, conversationId, id, completedAt], expect: 1 },
+    leaseExpiredBefore === undefined
+      ? message
+      : { ...message, sql: endAbandoned, params: [...message.params, leaseExpiredBefore] },
   ];
 }
+
+const freeConversation = `UPDATE conversations SET reply_id = NULL, updated_at = $4
+  WHERE owner = $1 AND id = $2 AND reply_id = $3`;
+
+const endMessage = `UPDATE messages SET status = $4, finish_reason = $5, token_usage = $6, failure = $7,
+    completed_at = $8, content = COALESCE($9, content), lease_holder = NULL, lease_until = NULL
+  WHERE owner = $1 AND id = $2 AND conversation_id = $3 AND status = 'in_progress'`;
+
+const endAbandoned = `${endMessage} AND lease_until < $10`;
