@@ -25,7 +25,16 @@ declare const Bun: {
   };
 };
 
-/** Starts a server. Rejects if it cannot listen. */
+/**
+ * Starts a server. Rejects if it cannot listen.
+ *
+ * @example
+ * ```ts
+ * import { serve } from "twin-service/bun";
+ *
+ * const server = await serve(service, { port: 8787 });
+ * ```
+ */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
   const server = Bun.serve({

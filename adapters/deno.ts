@@ -21,7 +21,16 @@ declare const Deno: {
   };
 };
 
-/** Starts a server. Rejects if it cannot listen. */
+/**
+ * Starts a server. Rejects if it cannot listen.
+ *
+ * @example
+ * ```ts
+ * import { serve } from "twin-service/deno";
+ *
+ * const server = await serve(service, { port: 8787 });
+ * ```
+ */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
   const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {

@@ -16,7 +16,16 @@ export interface JsonLogOptions {
   readonly now?: () => number;
 }
 
-/** Makes a log that writes each entry as one line of JSON. */
+/**
+ * Makes a log that writes each entry as one line of JSON.
+ *
+ * @example
+ * ```ts
+ * import { createJsonLog } from "twin-service/json-log";
+ *
+ * const log = createJsonLog({ level: "warn", write: (line) => process.stderr.write(line) });
+ * ```
+ */
 export function createJsonLog({ level = "info", write, now = Date.now }: JsonLogOptions): Log {
   const least = logLevels.indexOf(level);
   return (entryLevel, message, fields) => {

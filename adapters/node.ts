@@ -44,6 +44,14 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 /**
  * The service as a handler of a server that already exists. Mount it before anything that reads bodies. The
  * path is taken whole, so the service's `basePath` must name where it is mounted.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { toNodeHandler } from "twin-service/node";
+ *
+ * createServer(toNodeHandler(service)).listen(8787);
+ * ```
  */
 export function toNodeHandler(service: Service): NodeHandler {
   return (message, response) => respond(service, new NodeRequest(message, response), message, response);
@@ -64,7 +72,17 @@ function respond(
   writeAnswer(service.refuse(refusal), request, response);
 }
 
-/** Starts a server. Rejects if it cannot listen. */
+/**
+ * Starts a server. Rejects if it cannot listen.
+ *
+ * @example
+ * ```ts
+ * import { serve } from "twin-service/node";
+ *
+ * const server = await serve(service, { host: "0.0.0.0", port: 8787 });
+ * console.log(`listening on ${server.url}`);
+ * ```
+ */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
   const server = createServer({

@@ -15,7 +15,22 @@ import type { ModelResponse, ModelTransport } from "./openai-transport.ts";
  */
 const keptMs = 30_000;
 
-/** A {@link ModelTransport} for Node. Its unused connections don't keep the process alive. */
+/**
+ * A {@link ModelTransport} for Node. Its unused connections don't keep the process alive.
+ *
+ * @example
+ * ```ts
+ * import { createOpenAIEngine } from "twin-service/openai";
+ * import { createNodeTransport } from "twin-service/openai-node";
+ *
+ * const openai = createOpenAIEngine({
+ *   baseUrl: "https://api.openai.com/v1",
+ *   apiKey,
+ *   model: "gpt-4.1-mini",
+ *   transport: createNodeTransport(),
+ * });
+ * ```
+ */
 export function createNodeTransport(): ModelTransport {
   const http = new HttpAgent({ keepAlive: true, timeout: keptMs });
   const https = new HttpsAgent({ keepAlive: true, timeout: keptMs });

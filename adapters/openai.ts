@@ -74,6 +74,14 @@ type Attempt =
  * with a {@link ModelError}, or with the reason of the output's signal once that has aborted. No error message
  * carries the key, the address or anything of an answer's body.
  *
+ * @example
+ * ```ts
+ * import { createOpenAIEngine } from "twin-service/openai";
+ *
+ * const openai = createOpenAIEngine({ baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2" });
+ * const engines = { openai };
+ * ```
+ *
  * @throws {TypeError} if the address or the key can't be used
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {

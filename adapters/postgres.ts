@@ -38,6 +38,16 @@ export interface PostgresOptions {
 /**
  * Connects to a database and brings its tables up to date. Two processes may do so at once. Rejects with an
  * error of one line if the database cannot be reached or was made by a newer version.
+ *
+ * @example
+ * ```ts
+ * import { createFallbackLimiter } from "twin-service";
+ * import { openPostgres } from "twin-service/postgres";
+ *
+ * const postgres = await openPostgres("postgres://twins@127.0.0.1/twins");
+ * const { store } = postgres;
+ * const limiter = createFallbackLimiter({ shared: postgres.limiter });
+ * ```
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
   const { maxConnections = 10, log = noLog } = options;

@@ -27,6 +27,13 @@ export interface RedisOptions extends RedisLimiterOptions {
 /**
  * Connects to Redis. One that is down at the start is connected to when it comes up, and until then this
  * process limits alone. Rejects if the package `redis` is not installed or the address is none.
+ *
+ * @example
+ * ```ts
+ * import { openRedis } from "twin-service/redis";
+ *
+ * const { limiter, close } = await openRedis("redis://127.0.0.1:6379");
+ * ```
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
   const { log = noLog } = options;

@@ -63,6 +63,15 @@ const scriptSha = createHash("sha1").update(script).digest("hex");
  * Keeps buckets in Redis. Requests of this process that ask for the same bucket while it is being asked for are
  * decided together by the next call. Rejects when Redis does not answer in time: put `createFallbackLimiter`
  * around it.
+ *
+ * @example
+ * ```ts
+ * import { createFallbackLimiter } from "twin-service";
+ * import { createRedisLimiter } from "twin-service/redis";
+ *
+ * const shared = createRedisLimiter(redisClient, { prefix: "my-app:limit:" });
+ * const limiter = createFallbackLimiter({ shared });
+ * ```
  */
 export function createRedisLimiter(
   client: RedisScriptClient,

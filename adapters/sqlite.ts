@@ -31,6 +31,15 @@ const applicationId = 0x7477696e;
  *
  * Throws an error of one line if the file is in use, is not a database of this program, is damaged, was made
  * by a newer version, or cannot be written.
+ *
+ * @example
+ * ```ts
+ * import { createMemoryLimiter } from "twin-service";
+ * import { openSqlite } from "twin-service/sqlite";
+ *
+ * const { store, buckets, close } = await openSqlite("./data/twins.db");
+ * const limiter = createMemoryLimiter({ buckets });
+ * ```
  */
 export async function openSqlite(path: string): Promise<Sqlite> {
   const connection = await openSqliteFile(path, {

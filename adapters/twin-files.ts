@@ -76,6 +76,13 @@ const backgroundClock: Clock = {
  * Later changes take effect at once and all together: a new file adds a twin, a deleted one removes it. A file
  * that cannot be used any more keeps its last good version and is logged as an error.
  *
+ * @example
+ * ```ts
+ * import { openTwinFiles } from "twin-service/twin-files";
+ *
+ * const twins = await openTwinFiles("./twins", { defaultEngine: "knowledge" });
+ * ```
+ *
  * @throws {TwinFileError} if a file cannot be used, or two have the same id.
  * @throws if the folder cannot be read.
  */

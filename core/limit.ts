@@ -51,13 +51,30 @@ export function refillInterval(policy: RatePolicy): number {
 /**
  * What a bucket's debt is now. A clock that stepped back neither refills nor locks out: the debt stays, and
  * counts down again from the new time.
+ *
+ * @example
+ * ```ts
+ * import { debtAt } from "twin-service";
+ *
+ * debtAt({ debt: 18_000_000, at: 0 }, 10_000_000); // 8,000,000
+ * ```
  */
 export function debtAt(bucket: Bucket | undefined, now: number): number {
   if (!bucket) return 0;
   return Math.max(0, bucket.debt - Math.max(0, now - bucket.at));
 }
 
-/** Decides on a request: the one place that knows when a token is there. */
+/**
+ * Decides on a request: the one place that knows when a token is there.
+ *
+ * @example
+ * ```ts
+ * import { debtAt, takeToken } from "twin-service";
+ *
+ * const now = Date.now() * 1000;
+ * const { allowed, debt } = takeToken(debtAt(undefined, now), { capacity: 200 }); // true, 18,000,000
+ * ```
+ */
 export function takeToken(debt: number, policy: RatePolicy): RateDecision {
   const taken = debt + refillInterval(policy);
   const allowed = taken <= windowSeconds * 1_000_000;
@@ -114,6 +131,14 @@ export interface MemoryLimiterOptions {
 /**
  * A limiter for one process, which decides in memory. With a bucket store, a taken token is saved before
  * `take` resolves; `take` rejects if that fails, and the token stays taken.
+ *
+ * @example
+ * ```ts
+ * import { createMemoryLimiter } from "twin-service";
+ *
+ * const limiter = createMemoryLimiter();
+ * const { allowed } = await limiter.take("key_1", { capacity: 200 });
+ * ```
  */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLimiter {
   const { clock = systemClock, buckets, cached = 10_000 } = options;

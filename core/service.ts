@@ -87,7 +87,24 @@ export interface Service {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Puts the service together. Nothing runs before the first request, or {@link Service.ready}. */
+/**
+ * Puts the service together. Nothing runs before the first request, or {@link Service.ready}.
+ *
+ * @example
+ * ```ts
+ * import { createKnowledgeEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
+ *
+ * const service = createService({
+ *   store: createMemoryStore(),
+ *   twins: createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions: "You are Ada." }]),
+ *   engines: { knowledge: createKnowledgeEngine() },
+ *   limiter: createMemoryLimiter(),
+ *   verifyToken: ownerOf, // who may create API keys is yours to say
+ *   basePath: "/assistant",
+ * });
+ * const response = await service.fetch(request);
+ * ```
+ */
 export function createService(options: ServiceOptions): Service {
   const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
   const { clock = systemClock, random = systemRandom, log = noLog } = options;

@@ -27,7 +27,17 @@ interface Timer {
 // A few macrotasks, each of which lets every microtask before it run: enough for what awaits in a row.
 const settlingTurns = 4;
 
-/** Makes a clock that stands still at `startMs`. */
+/**
+ * Makes a clock that stands still at `startMs`.
+ *
+ * @example
+ * ```ts
+ * import { createManualClock } from "twin-service/testing";
+ *
+ * const clock = createManualClock();
+ * await clock.advance(18_000); // 18 seconds
+ * ```
+ */
 export function createManualClock(startMs = 1_750_000_000_000): ManualClock {
   const timers = new Set<Timer>();
   // Timers count elapsed time, which a step does not move.

@@ -47,7 +47,16 @@ async function takeMany(
   return allowed;
 }
 
-/** Runs the suite of the limiter port on a limiter that `open` makes. */
+/**
+ * Runs the suite of the limiter port on a limiter that `open` makes.
+ *
+ * @example
+ * ```ts
+ * import { limiterContract } from "twin-service/testing";
+ *
+ * limiterContract("my limiter", openMyLimiter);
+ * ```
+ */
 export function limiterContract(name: string, open: () => Promise<OpenLimiter>): void {
   describe(`${name}: limiter`, () => {
     let opened: OpenLimiter;

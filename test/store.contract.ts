@@ -35,7 +35,19 @@ export interface OpenStore {
   readonly dispose: () => Promise<void>;
 }
 
-/** Runs the suite of the store port on a store that `open` makes. */
+/**
+ * Runs the suite of the store port on a store that `open` makes.
+ *
+ * @example
+ * ```ts
+ * import { storeContract } from "twin-service/testing";
+ *
+ * storeContract("my store", async () => {
+ *   const store = await openMyStore();
+ *   return { store, reopen: () => openMyStore(), dispose: () => store.close() };
+ * });
+ * ```
+ */
 export function storeContract(name: string, open: () => Promise<OpenStore>): void {
   describe(`${name}: store`, () => {
     let opened: OpenStore;

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { exports: entries } = JSON.parse(await readFile(join(root, "jsr.json"), "utf8"));
+const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+
+/** What examples take from their reader. */
+const given = `
+declare const service: import("twin-service").Service;
+declare const request: Request;
+declare const token: string;
+declare const apiKey: string;
+declare const redisClient: import("twin-service/redis").RedisScriptClient;
+declare const postgresPool: import("pg").Pool;
+declare const router: {
+  get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
+};
+declare function ownerOf(token: string): Promise<string>;
+declare function myModel(...about: unknown[]): AsyncIterable<string>;
+declare function openMyStore(): Promise<import("twin-service").Store>;
+declare function openMyLimiter(): Promise<import("twin-service/testing").OpenLimiter>;
+`;
+
+describe("examples", () => {
+  test("those in doc comments and documents are sound TypeScript", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
+    t.after(() => rm(folder, { recursive: true }));
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    await writeFile(join(folder, "given.d.ts"), given);
+    for (const file of await filesWithExamples()) {
+      for (const [index, code] of examplesOf(file, await readFile(join(root, file), "utf8")).entries()) {
+        const place = `${file.replaceAll(/[/.]/g, "-")}-${index + 1}.mts`;
+        await writeFile(join(folder, place), `${code}\nexport {};\n`);
+      }
+    }
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(compilerSettings()));
+    assert.equal(compile(folder), "");
+  });
+
+  test("every function that an entry exports has one", async () => {
+    const documented = new Set<string>();
+    for (const file of await filesWithExamples()) {
+      for (const [, name = ""] of (await readFile(join(root, file), "utf8")).matchAll(functionWithExample)) {
+        documented.add(name);
+      }
+    }
+    for (const source of Object.values<string>(entries)) {
+      for (const [name, value] of Object.entries(await import(join(root, source)))) {
+        const isFunction = typeof value === "function" && !/^class\b/.test(String(value));
+        assert.ok(!isFunction || documented.has(name), `${name} of ${source} has no example`);
+      }
+    }
+  });
+});
+
+const functionWithExample = /@example(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?function (\w+)/g;
+
+async function filesWithExamples(): Promise<string[]> {
+  const files = ["README.md"];
+  for (const [folder, suffix] of [
+    ["docs", ".md"],
+    ["core", ".ts"],
+    ["adapters", ".ts"],
+    ["test", ".ts"],
+  ] as const) {
+    const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(suffix));
+    files.push(...names.map((name) => `${folder}/${name}`));
+  }
+  return files.filter((file) => file !== "test/doc-examples.test.ts");
+}
+
+/** The fenced blocks of TypeScript in a document, or in a source's doc comments. */
+function examplesOf(file: string, text: string): string[] {
+  const prose = file.endsWith(".md") ? text : docComments(text);
+  const blocks = [...prose.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
+  for (const [, language = ""] of blocks) {
+    assert.ok(
+      ["ts", "sh", "json", "markdown", "nginx", "yaml", ""].includes(language),
+      `${file}: ${language}`,
+    );
+  }
+  return blocks.filter(([, language]) => language === "ts").map(([, , code = ""]) => code);
+}
+
+function docComments(source: string): string {
+  const comments = source.match(/^ *\/\*\*[\s\S]*?\*\//gm) ?? [];
+  return comments.map((comment) => comment.replaceAll(/^ *\* ?/gm, "")).join("\n");
+}
+
+function compilerSettings(): object {
+  const paths = Object.entries<string>(entries).map(([entry, source]) => [
+    name + entry.slice(1),
+    [join(root, source)],
+  ]);
+  return {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: {
+      paths: Object.fromEntries(paths),
+      typeRoots: [join(root, "node_modules/@types")],
+      noUnusedLocals: false, // what an example makes is for its reader to use
+    },
+    include: ["*.mts", "given.d.ts"],
+    exclude: [],
+  };
+}
+
+/** What the compiler has to say. */
+function compile(folder: string): string {
+  try {
+    return execFileSync(process.execPath, [join(root, "node_modules/.bin/tsc"), "-p", folder], {
+      encoding: "utf8",
+    });
+  } catch (error) {
+    return String((error as { stdout?: string }).stdout);
+  }
+}
