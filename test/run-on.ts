@@ -31,7 +31,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "openai-connections.test.ts": "expects the words in which Node names a refused connection",
       "postgres.test.ts": "starts PostgreSQL and holds its connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
-      "server.test.ts": "needs exit codes; Deno's child_process has none for a process it sent a signal to",
       "slow-readers.test.ts": "Deno tells a stalled answer nothing; docs/runtimes.md says what it costs",
       "sqlite.test.ts": "expects Node's words, and starts processes with its flags; store.test.ts runs here",
       "sqlite-buckets.test.ts": "starts other processes with Node's flags; limit.test.ts runs here",

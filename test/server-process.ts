@@ -4,6 +4,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
 
@@ -60,22 +61,34 @@ export async function runServer(args: readonly string[], variables: Variables = 
   return closed;
 }
 
+/** Starts the server, and does not wait until it listens. */
+export function launchServer(
+  args: readonly string[],
+  variables: Variables = {},
+): Pick<ServerProcess, "signal" | "stop"> {
+  return control(launch(["--port", "0", ...args], variables));
+}
+
 /** Starts the server on a free port and waits until it listens. */
 export async function startServer(
   args: readonly string[],
   variables: Variables = {},
 ): Promise<ServerProcess> {
-  const { child, output, closed } = launch(["--port", "0", ...args], variables);
-  const listening = async (): Promise<string> => {
-    for (;;) {
-      await once(child.stdout, "data");
-      const [, url] = /^listening on (\S+)\n/.exec(output.stdout) ?? [];
-      if (url !== undefined) return url;
-    }
-  };
-  const failed = closed.then(({ code, stderr }) => {
-    throw new Error(`The server ended with ${code} before it listened: ${stderr}`);
+  const launched = launch(["--port", "0", ...args], variables);
+  const { child, output, closed } = launched;
+  const ended: Promise<never> = closed.then(({ code, stderr }) => {
+    throw new Error(`The server ended with ${code} before it said what was waited for: ${stderr}`);
   });
+  ended.catch(() => {}); // it ends sooner or later; only who waits for something is told
+
+  /** What is found in the output, as soon as it is there. */
+  async function heard<Found>(stream: Readable, find: () => Found | undefined): Promise<Found> {
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      await Promise.race([once(stream, "data"), ended]);
+    }
+  }
   const log = (): Record<string, unknown>[] => {
     const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);
     return whole
@@ -83,20 +96,20 @@ export async function startServer(
       .filter(Boolean)
       .map((line) => JSON.parse(line));
   };
-  const url = await Promise.race([listening(), failed]);
+  const url = await heard(child.stdout, () => /^listening on (\S+)\n/.exec(output.stdout)?.[1]);
+  return {
+    ...control(launched),
+    url,
+    logged: (message) => heard(child.stderr, () => log().find((logged) => logged.message === message)),
+  };
+}
+
+function control({ child, closed }: ReturnType<typeof launch>): Pick<ServerProcess, "signal" | "stop"> {
   // Deno's child.kill() would report the signal, whatever code the process ended with.
   const signal = (name: NodeJS.Signals): void => {
     if (child.pid !== undefined) process.kill(child.pid, name);
   };
   return {
-    url,
-    async logged(message) {
-      for (;;) {
-        const entry = log().find((logged) => logged.message === message);
-        if (entry) return entry;
-        await once(child.stderr, "data");
-      }
-    },
     signal,
     stop(name = "SIGTERM") {
       signal(name);
