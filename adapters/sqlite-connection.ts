@@ -16,6 +16,8 @@ export interface SqliteConnection {
   all(sql: string, params: readonly SqlValue[]): readonly SqlRow[];
   /** Runs one statement that returns no rows and tells how many it changed. */
   run(sql: string, params: readonly SqlValue[]): number;
+  /** Whether a statement returns rows, and so is one for `all`. */
+  returnsRows(sql: string): boolean;
   close(): void;
 }
 
@@ -35,29 +37,35 @@ interface Statement {
   raw?(): unknown;
 }
 
-/** A library, and how its statements want their parameters: one by one, or as an array. */
+/** A statement that is run again and again, whichever library it is of. */
+interface Prepared {
+  readonly returnsRows: boolean;
+  all(params: readonly SqlValue[]): readonly SqlRow[];
+  run(params: readonly SqlValue[]): { changes: number | bigint };
+}
+
 interface Library {
   readonly Database: new (path: string) => Database;
-  readonly bind: (values: SqlValue[]) => unknown[];
+  readonly prepare: (database: Database, sql: string) => Prepared;
 }
 
 /** Opens a connection to a file. Throws if the runtime has no SQLite, or the file cannot be opened. */
 export async function connect(path: string): Promise<SqliteConnection> {
-  const { Database, bind } = await importLibrary();
-  return wrap(new Database(path), bind);
+  const { Database, prepare } = await importLibrary();
+  return wrap(new Database(path), prepare);
 }
 
 async function importLibrary(): Promise<Library> {
   const failures: unknown[] = [];
   try {
     const { DatabaseSync } = await import("node:sqlite");
-    return { Database: DatabaseSync as unknown as Library["Database"], bind: (values) => values };
+    return { Database: DatabaseSync as unknown as Library["Database"], prepare: prepareBuiltIn };
   } catch (error) {
     failures.push(error);
   }
   try {
     const { default: Libsql } = await import("libsql");
-    return { Database: Libsql as unknown as Library["Database"], bind: (values) => [values] };
+    return { Database: Libsql as unknown as Library["Database"], prepare: prepareLibsql };
   } catch (error) {
     failures.push(error);
   }
@@ -66,49 +74,69 @@ async function importLibrary(): Promise<Library> {
   throw new Error(message, { cause: new AggregateError(failures) });
 }
 
-interface Prepared {
-  readonly statement: Statement;
-  /** The columns' names, where rows are arrays. */
-  readonly names: readonly string[] | undefined;
-  /** For each `?`, the index of its parameter. */
-  readonly order: readonly number[];
-}
-
-function wrap(database: Database, bind: Library["bind"]): SqliteConnection {
+function wrap(database: Database, prepare: Library["prepare"]): SqliteConnection {
   // By text. The store's texts are few and do not depend on data, so this does not grow.
-  const prepared = new Map<string, Prepared>();
+  const statements = new Map<string, Prepared>();
 
-  function prepare(sql: string): Prepared {
-    const known = prepared.get(sql);
+  function prepared(sql: string): Prepared {
+    const known = statements.get(sql);
     if (known) return known;
-    const order: number[] = [];
-    // Plain `?` is what both libraries bind alike. A parameter named twice is bound twice.
-    const positional = sql.replace(/\$(\d+)/g, (_, number) => {
-      order.push(Number(number) - 1);
-      return "?";
-    });
-    const statement = database.prepare(positional);
-    const fresh = { statement, names: rowsAsArrays(statement), order };
-    prepared.set(sql, fresh);
+    const fresh = prepare(database, sql);
+    statements.set(sql, fresh);
     return fresh;
   }
 
   return {
     exec: (sql) => void database.exec(sql),
-    all(sql, params) {
-      const { statement, names, order } = prepare(sql);
-      const rows = statement.all(...bind(order.map((index) => params[index] ?? null)));
-      return names ? (rows as SqlValue[][]).map((values) => toRow(names, values)) : (rows as SqlRow[]);
-    },
-    run(sql, params) {
-      const { statement, order } = prepare(sql);
-      return Number(statement.run(...bind(order.map((index) => params[index] ?? null))).changes);
-    },
+    all: (sql, params) => prepared(sql).all(params),
+    run: (sql, params) => Number(prepared(sql).run(params).changes),
+    returnsRows: (sql) => prepared(sql).returnsRows,
     close() {
-      prepared.clear();
+      statements.clear();
       database.close();
     },
   };
+}
+
+const parameter = /\$(\d+)/g;
+
+/** `node:sqlite` binds only plain `?` by position: a parameter that is named twice is bound twice. */
+function prepareBuiltIn(database: Database, sql: string): Prepared {
+  const order: number[] = [];
+  const statement = database.prepare(
+    sql.replace(parameter, (_, number) => {
+      order.push(Number(number) - 1);
+      return "?";
+    }),
+  );
+  const bind = (params: readonly SqlValue[]) => order.map((index) => params[index] ?? null);
+  return {
+    returnsRows: returnsRows(sql),
+    all: (params) => statement.all(...bind(params)) as SqlRow[],
+    run: (params) => statement.run(...bind(params)),
+  };
+}
+
+/** `libsql` takes parameters as an array, each bound once, and what an array lacks stays as it was bound last. */
+function prepareLibsql(database: Database, sql: string): Prepared {
+  const statement = database.prepare(sql.replace(parameter, "?$1"));
+  const names = rowsAsArrays(statement);
+  const count = Math.max(0, ...Array.from(sql.matchAll(parameter), ([, number]) => Number(number)));
+  const bind = (params: readonly SqlValue[]) =>
+    params.length === count ? params : Array.from({ length: count }, (_, index) => params[index] ?? null);
+  return {
+    returnsRows: returnsRows(sql),
+    all(params) {
+      const rows = statement.all(bind(params));
+      return names ? (rows as SqlValue[][]).map((values) => toRow(names, values)) : (rows as SqlRow[]);
+    },
+    run: (params) => statement.run(bind(params)),
+  };
+}
+
+/** By its text, because `node:sqlite` does not tell everywhere. */
+function returnsRows(sql: string): boolean {
+  return /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/.test(sql);
 }
 
 /**
@@ -123,7 +151,7 @@ function rowsAsArrays(statement: Statement): readonly string[] | undefined {
 
 function toRow(names: readonly string[], values: readonly SqlValue[]): SqlRow {
   const row: Record<string, SqlValue> = {};
-  for (const [index, name] of names.entries()) row[name] = values[index] ?? null;
+  for (let index = 0; index < names.length; index++) row[names[index] ?? ""] = values[index] ?? null;
   return row;
 }
 

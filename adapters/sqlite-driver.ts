@@ -124,7 +124,7 @@ function runStatements(
   const rows: (readonly SqlRow[])[] = [];
   try {
     for (const { sql, params, expect } of statements) {
-      const returned = returnsRows(sql) ? connection.all(sql, params) : undefined;
+      const returned = connection.returnsRows(sql) ? connection.all(sql, params) : undefined;
       const count = returned ? returned.length : connection.run(sql, params);
       const failed = rows.length;
       if (expect !== undefined && count !== expect) {
@@ -137,10 +137,6 @@ function runStatements(
     if (errorKind(error) !== "other") throw error;
     return { tell: () => reject(error), undo: rows.length > 0 }; // the failed statement itself is undone
   }
-}
-
-function returnsRows(sql: string): boolean {
-  return /^\s*SELECT\b|\bRETURNING\b/.test(sql);
 }
 
 /** Ends the transaction that an error broke, and returns what its batches are to be told. */

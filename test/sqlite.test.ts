@@ -13,6 +13,16 @@ before(async () => {
 });
 after(() => folder.remove());
 
+describe("a SQLite connection", () => {
+  test("parameters are bound by their numbers: twice, out of order, or as null where there is none", async () => {
+    const connection = await connect(folder.newPath());
+    const read = (...params: string[]) => connection.all("SELECT $2 AS a, $1 AS b, $2 AS c", params)[0];
+    assert.deepEqual({ ...read("1", "2") }, { a: "2", b: "1", c: "2" });
+    assert.deepEqual({ ...read("3") }, { a: null, b: "3", c: null }); // and not what was bound before
+    connection.close();
+  });
+});
+
 describe("a SQLite file", () => {
   test("it is made with its folder, and only its owner can read it", async () => {
     const path = join(folder.path, "some", "new folder", "twins.db");
