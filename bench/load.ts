@@ -4,10 +4,11 @@
  * @module
  */
 
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type AnswerKind, createCheck, eventData } from "./answers.ts";
 import { HttpConnection, requestText } from "./http-connection.ts";
 import { requestsPerKey } from "./measure.ts";
-import { microseconds, startModel } from "./model.ts";
+import { microseconds, type PacedModel, startModel } from "./model.ts";
 import type { Client } from "./servers/reply.ts";
 import { percentile } from "./spread.ts";
 
@@ -62,6 +63,8 @@ export interface WatchReport {
   readonly delayP99: number;
   /** Microseconds of CPU that the load generator itself used, the model that it plays included. */
   readonly cpu: number;
+  /** How late the load generator's own timers were: no delay below that can be told. */
+  readonly lagP99: number;
 }
 
 const question = JSON.stringify({ content: "Tell me of the sea, and of what lies beneath." });
@@ -196,15 +199,22 @@ const opened: HttpConnection[] = [];
 let watching: { tokens: number; readonly delays: number[] } | undefined;
 let failure: Error | undefined;
 
+/** How long opening may take, in milliseconds. */
+const openingMs = 120_000;
+
 /** Opens streams, some at a time, and keeps them open. Resolves once each has begun. */
 async function open(name: string, streams: number): Promise<void> {
   const { target, requests } = loaded(name);
   failure = undefined;
+  const startedAt = performance.now();
   const atOnce = 200;
   for (let started = 0; started < streams; started += atOnce) {
     const some = Math.min(atOnce, streams - started);
     await Promise.all(Array.from({ length: some }, () => openOne(target, requests)));
     const open = started + some;
+    if (performance.now() - startedAt > openingMs) {
+      throw new Error(`${name} has opened ${open} of ${streams} streams in ${openingMs / 1000} seconds.`);
+    }
     if (open % 1000 === 0) console.error(`    ${open} streams open`);
   }
 }
@@ -239,15 +249,22 @@ function countTokens(text: string): void {
   }
 }
 
+let model: PacedModel | undefined;
+const lagResolutionMs = 5;
+
 async function watch(seconds: number): Promise<WatchReport> {
   const startedAt = performance.now();
   const cpuBefore = ownCpu();
   const seen = { tokens: 0, delays: [] };
+  const lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
+  lag.enable();
+  model?.start();
   watching = seen;
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   watching = undefined;
   const cpu = ownCpu() - cpuBefore; // before the delays are sorted
   const elapsed = (performance.now() - startedAt) / 1000;
+  lag.disable();
   if (failure) throw failure;
   return {
     tokens: seen.tokens,
@@ -255,6 +272,7 @@ async function watch(seconds: number): Promise<WatchReport> {
     delayP50: percentile(seen.delays, 0.5),
     delayP99: percentile(seen.delays, 0.99),
     cpu,
+    lagP99: Math.max(0, lag.percentile(99) / 1e6 - lagResolutionMs),
   };
 }
 
@@ -266,7 +284,8 @@ function ownCpu(): number {
 async function obey(order: Order): Promise<unknown> {
   switch (order.order) {
     case "model":
-      return (await startModel(order.kind)).url;
+      model = await startModel(order.kind);
+      return model.url;
     case "target": {
       const { target } = order;
       targets.set(target.name, {
@@ -283,6 +302,7 @@ async function obey(order: Order): Promise<unknown> {
     case "watch":
       return watch(order.seconds);
     case "close":
+      model?.stop();
       for (const connection of opened.splice(0)) connection.close();
       return undefined;
   }

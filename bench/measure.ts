@@ -197,14 +197,24 @@ async function rowOf({ contender, server, rounds }: Standing, first: Standing, f
   return withGoal(row, contender.goal);
 }
 
-/** The share of a core at which the load generator may hold a contender back, in per cent. */
+/** The share of a core, in per cent, and the lateness of timers, from which on the load generator holds back. */
 const busy = 90;
+const late = 10;
 
 /** Says which figures the load generator may have held back. */
 export function loadNotes(rows: readonly Row[]): string[] {
-  const held = rows.filter(({ more }) => (more["load CPU %"] ?? 0) >= busy).map(({ name }) => name);
-  if (held.length === 0) return [];
-  return [
-    `The load generator had hardly any CPU left with ${held.join("; ")}: what is said of them may be its limit.`,
-  ];
+  const notes: string[] = [];
+  const named = (heading: string, most: number) =>
+    rows.filter(({ more }) => (more[heading] ?? 0) >= most).map(({ name }) => name);
+  const held = named("load CPU %", busy);
+  if (held.length > 0) {
+    notes.push(
+      `The load generator used up its core with: ${held.join("; ")}. Their figures may be its limit.`,
+    );
+  }
+  const lagging = named("load's own lag p99 ms", late);
+  if (lagging.length > 0) {
+    notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays hold that.`);
+  }
+  return notes;
 }

@@ -5,36 +5,32 @@
  * @module
  */
 
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createPacer } from "./servers/pace.ts";
 
 /** A model that gives each stream 20 tokens a second, or nothing. */
 export interface PacedModel {
   readonly url: string;
-  /** How many streams it serves now. */
-  readonly streams: () => number;
+  /** Lets a paced model's tokens come, until they are stopped. */
+  start(): void;
+  stop(): void;
 }
 
 /** Starts the model. A token is the time at which it was sent, in microseconds, and a blank. */
 export async function startModel(kind: "paced" | "silent"): Promise<PacedModel> {
   const pacer = createPacer(() => `${microseconds()} `);
-  const open = new Set<ServerResponse>();
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.flushHeaders();
-    open.add(response);
     const fed = { token: (text: string) => void response.write(chunk(text)), end: () => {} };
     if (kind === "paced") pacer.add(fed);
-    response.on("close", () => {
-      open.delete(response);
-      pacer.remove(fed);
-    });
+    response.on("close", () => pacer.remove(fed));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 4096, resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, streams: () => open.size };
+  return { url: `http://127.0.0.1:${port}/v1`, start: pacer.start, stop: pacer.stop };
 }
 
 /** Whole microseconds of this process's own clock. */

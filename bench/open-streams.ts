@@ -71,6 +71,7 @@ export async function compareTokens(
 
 async function watchRound(open: OpenStreams, arena: Arena, { seconds }: Effort): Promise<Watched> {
   const { server } = await openStreams(open, arena);
+  await server.usage("start");
   await arena.load.order({ order: "watch", seconds: 1 }); // until the compiler has seen it
   const before = await server.usage();
   const report = await arena.load.order<WatchReport>({ order: "watch", seconds });
@@ -94,6 +95,7 @@ function rowOf(open: OpenStreams, own: readonly Watched[], first: readonly Watch
       ...(delays["delay p99 ms"] > 0 && delays),
       "server CPU %": of(({ serverShare }) => serverShare),
       "load CPU %": of(({ report }) => report.cpu / report.seconds / 10_000),
+      "load's own lag p99 ms": of(({ report }) => report.lagP99),
     },
   };
   return withGoal(row, open.goal);

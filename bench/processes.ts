@@ -10,7 +10,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { built } from "./build.ts";
 import type { Order } from "./load.ts";
-import type { Client, ProcessUsage } from "./servers/reply.ts";
+import type { Client, ProcessUsage, Question } from "./servers/reply.ts";
 
 const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
@@ -76,8 +76,8 @@ function nextMessage<Message>(child: ChildProcess, name: string): Promise<Messag
 export interface ServerProcess {
   readonly port: number;
   readonly clients: readonly Client[];
-  /** What it has used; `collect` collects garbage before. */
-  usage(question?: "usage" | "collect"): Promise<ProcessUsage>;
+  /** What it has used; `collect` collects garbage before, `start` lets its paced streams begin. */
+  usage(question?: Question): Promise<ProcessUsage>;
   stop(): Promise<void>;
 }
 

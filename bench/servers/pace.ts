@@ -50,33 +50,45 @@ export function createStepper(length: number = tokens.length): Feeder {
 const tickMs = 5;
 const gapMs = 50;
 
+/** A feeder that waits for a word. */
+export interface Pacer extends Feeder {
+  /** Begins to feed, once all streams are there: else those that are would slow the opening of the others. */
+  start(): void;
+  stop(): void;
+}
+
 /**
  * 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. A token ends with a
  * blank, and holds no other, so that those that arrive together can be counted.
  */
-export function createPacer(nextToken: () => string = () => "token "): Feeder {
+export function createPacer(nextToken: () => string = () => "token "): Pacer {
   const slots = Array.from({ length: gapMs / tickMs }, () => new Set<Fed>());
   let added = 0;
   let ticks = 0;
-  let startedAt: number | undefined;
+  let startedAt = 0;
+  let timer: ReturnType<typeof setInterval> | undefined;
 
   function tick(): void {
-    const due = Math.floor((performance.now() - (startedAt ?? 0)) / tickMs);
+    const due = Math.floor((performance.now() - startedAt) / tickMs);
     for (; ticks < due; ticks++) {
       for (const fed of slots[ticks % slots.length] ?? []) fed.token(nextToken());
     }
   }
 
   return {
-    add(fed) {
-      if (startedAt === undefined) {
-        startedAt = performance.now();
-        setInterval(tick, tickMs);
-      }
-      slots[added++ % slots.length]?.add(fed);
-    },
+    add: (fed) => void slots[added++ % slots.length]?.add(fed),
     remove(fed) {
       for (const slot of slots) slot.delete(fed);
+    },
+    start() {
+      if (timer !== undefined) return;
+      startedAt = performance.now();
+      ticks = 0;
+      timer = setInterval(tick, tickMs);
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
     },
   };
 }

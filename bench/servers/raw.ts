@@ -40,12 +40,15 @@ const paths: Readonly<Record<string, (response: ServerResponse) => void>> = {
     response.writeHead(200, head);
     response.end(body);
   },
-  "/step": (response) => feed(response, stepper),
-  "/live": (response) => feed(response, pacer),
-  "/silent"(response) {
+  "/step"(response) {
     response.writeHead(200, head);
-    response.write(": open\n\n");
+    feed(response, stepper);
   },
+  "/live"(response) {
+    begin(response);
+    feed(response, pacer);
+  },
+  "/silent": begin,
   "/relay": relay,
   "/twins?limit=20"(response) {
     const json = JSON.stringify(pages.get("/twins?limit=20"));
@@ -57,8 +60,13 @@ const paths: Readonly<Record<string, (response: ServerResponse) => void>> = {
   },
 };
 
-function feed(response: ServerResponse, feeder: Feeder): void {
+/** Lets the client know that its stream stands, long before a token comes. */
+function begin(response: ServerResponse): void {
   response.writeHead(200, head);
+  response.write(": open\n\n");
+}
+
+function feed(response: ServerResponse, feeder: Feeder): void {
   const fed = {
     token: (text: string) => void response.write(deltaEvent(text)),
     end: () => void response.end(),
@@ -73,7 +81,7 @@ function relay(response: ServerResponse): void {
     `${process.env.MODEL}/chat/completions`,
     { method: "POST", agent },
     (answer) => {
-      response.writeHead(200, head);
+      begin(response);
       let rest = "";
       answer.setEncoding("utf8");
       answer.on("data", (text: string) => {
@@ -99,4 +107,6 @@ const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) =>
   if (answer) answer(response);
   else response.writeHead(404).end();
 });
-server.listen(0, "127.0.0.1", () => announce((server.address() as AddressInfo).port));
+server.listen(0, "127.0.0.1", () => {
+  announce((server.address() as AddressInfo).port, [], pacer.start);
+});

@@ -77,10 +77,17 @@ export interface ProcessUsage {
   readonly heap: number;
 }
 
-/** Tells the benchmark that the server listens, answers its questions, and ends with it. */
-export function announce(port: number, clients: readonly Client[] = []): void {
+/** What the benchmark may ask of a contender's process: to begin its paced streams, to collect garbage. */
+export type Question = "usage" | "collect" | "start";
+
+/**
+ * Tells the benchmark that the server listens, answers its questions, and ends with it. `start` is called back when
+ * paced streams are to begin.
+ */
+export function announce(port: number, clients: readonly Client[] = [], start: () => void = () => {}): void {
   process.on("message", (question) => {
     if (question === "collect") globalThis.gc?.();
+    if (question === "start") start();
     process.send?.(processUsage());
   });
   process.on("disconnect", () => process.exit(0));

@@ -32,6 +32,9 @@ const done: EngineResult = { finishReason: "stop", usage: null };
 const { KEYS = "100", CONVERSATIONS = "0", MESSAGES = "0", SHARED, LENGTH = tokens.length } = process.env;
 const { TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
 
+const stepper = createStepper(Number(LENGTH));
+const pacer = createPacer();
+
 const engines: Record<string, TwinEngine> = {
   /** All tokens are there at once; each is one write. */
   burst: {
@@ -40,22 +43,11 @@ const engines: Record<string, TwinEngine> = {
       return done;
     },
   },
-  step: { reply: (_, output) => feed(output, createStepperOnce()) },
-  live: { reply: (_, output) => feed(output, createPacerOnce()) },
+  step: { reply: (_, output) => feed(output, stepper) },
+  live: { reply: (_, output) => feed(output, pacer) },
   silent: { reply: (_, output) => untilAborted(output.signal) },
   relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport(), idleMs: 300_000 }),
 };
-
-const createStepperOnce = once(() => createStepper(Number(LENGTH)));
-const createPacerOnce = once(() => createPacer());
-
-function once<Value>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
-}
 
 function feed(output: ReplyOutput, feeder: Feeder): Promise<EngineResult> {
   return new Promise((resolve) => {
@@ -133,4 +125,4 @@ async function importAdapter() {
 
 const { serve } = await importAdapter();
 const { url } = await serve(service, { port: 0 });
-announce(Number(new URL(url).port), clients);
+announce(Number(new URL(url).port), clients, pacer.start);
