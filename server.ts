@@ -10,6 +10,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { firstSteps } from "./adapters/first-steps.ts";
 import { createJsonLog } from "./adapters/json-log.ts";
+import type { RunningServer } from "./adapters/node.ts";
 import { createOpenAIEngine } from "./adapters/openai.ts";
 import { createNodeTransport } from "./adapters/openai-node.ts";
 import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
@@ -20,10 +21,11 @@ import { readPublicKey } from "./core/jwk.ts";
 import { createJwtVerifier, signToken } from "./core/jwt.ts";
 import { createKnowledgeEngine } from "./core/knowledge.ts";
 import type { Log } from "./core/log.ts";
-import { createService } from "./core/service.ts";
+import { createService, type Service } from "./core/service.ts";
 import { ConfigError, type Database, type Settings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
 import packageInfo from "./package.json" with { type: "json" };
+import { createParts } from "./server-parts.ts";
 import { openStorage } from "./server-storage.ts";
 
 type Runtime = "node" | "deno" | "bun";
@@ -81,15 +83,17 @@ function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
 async function run(settings: Settings): Promise<void> {
   const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
   exitOnStrayErrors(log);
+  const parts = createParts();
+  stopOnSignals(log, parts.close); // before anything is open: a signal may come meanwhile
 
-  const { store, limiter, close } = await openStorage(settings, log);
+  const storage = await parts.open(openStorage(settings, log), ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
-  const twins = await openTwins(settings, log);
+  const twins = await parts.open(openTwins(settings, log), ({ close }) => close());
   const service = createService({
-    store,
+    store: storage.store,
     twins,
     engines: createEngines(settings),
-    limiter,
+    limiter: storage.limiter,
     verifyToken,
     log,
     basePath: settings.basePath,
@@ -99,18 +103,10 @@ async function run(settings: Settings): Promise<void> {
     leaseMs: settings.leaseMs,
     onDisconnect: settings.onDisconnect,
   });
-  await service.ready();
-  const { host, port, shutdownGraceMs: graceMs } = settings;
-  const serve = await importServe();
-  const server = await serve(service, { host, port }).catch((error: unknown) => {
-    throw cannotListen(host, port, error);
-  });
+  const { shutdownGraceMs: graceMs } = settings;
+  await parts.open(service.ready(), () => service.close({ graceMs }));
+  const server = await parts.open(listen(service, settings), ({ close }) => close({ graceMs }));
 
-  stopOnSignals(log, async () => {
-    await server.close({ graceMs });
-    await twins.close();
-    await close();
-  });
   process.stdout.write(`listening on ${server.url}\n`);
   if (isSecretFleeting(settings)) {
     log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
@@ -163,6 +159,13 @@ function shownProgram(): string {
 
 function quoteForShell(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function listen(service: Service, { host, port }: Settings): Promise<RunningServer> {
+  const serve = await importServe();
+  return serve(service, { host, port }).catch((error: unknown) => {
+    throw cannotListen(host, port, error);
+  });
 }
 
 async function importServe() {
@@ -232,13 +235,19 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-function createEngines({ modelBaseUrl, modelApiKey, modelName }: Settings): Record<string, TwinEngine> {
+/** The shortest silence within a model's answer that is taken for its end, in milliseconds. */
+const leastIdleMs = 60_000;
+
+function createEngines(settings: Settings): Record<string, TwinEngine> {
+  const { modelBaseUrl, modelApiKey, modelName, modelTimeoutMs } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) return offline;
   const openai = createOpenAIEngine({
     baseUrl: modelBaseUrl,
     apiKey: modelApiKey,
     model: modelName,
+    headersMs: modelTimeoutMs,
+    idleMs: Math.max(leastIdleMs, modelTimeoutMs), // some servers send the header first, and then load the model
     ...(runtime === "node" && { transport: createNodeTransport() }),
   });
   return { ...offline, openai };

@@ -156,6 +156,12 @@ export const settings = {
     accepts: "text",
     read: readText,
   }),
+  modelTimeoutMs: setting({
+    variable: "MODEL_TIMEOUT_MS",
+    fallback: "30000",
+    about: "longest wait for a model to begin its answer, in milliseconds; a cold local model may need more",
+    ...wholeNumber(1, 86_400_000),
+  }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",
     fallback: "",

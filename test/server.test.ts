@@ -264,6 +264,19 @@ describe("what the server logs", () => {
   });
 });
 
+test("a model that does not begin its answer within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
+  const model = await startModelServer();
+  model.script(() => {}); // never
+  const { flags } = await scratch({ "talker.md": "---\nname: Talker\n---\nYou talk.\n" });
+  const server = await startServer(flags, { MODEL_BASE_URL: model.baseUrl, MODEL_TIMEOUT_MS: "50" });
+  const key = await createKey(server, await mint(flags));
+  const response = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello" });
+  assert.equal(response.status, 504);
+  assert.equal((await response.json()).error.code, "model_timeout");
+  await server.stop();
+  await model.close();
+});
+
 describe("a server that is told to stop while a reply runs", () => {
   async function streaming(variables: Record<string, string>) {
     const model = await startModelServer();
