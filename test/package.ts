@@ -50,6 +50,7 @@ try {
   checkTypes();
   useLibrary();
   useSourcesOnDeno();
+  checkDocs();
   await useCommand(packed.version);
   await useBundle();
   await checkSizes(packed);
@@ -124,6 +125,26 @@ function useSourcesOnDeno(): void {
   assert.equal(run(project, deno, "run", "--allow-all", "--no-check", "main.ts").trim(), "200 []");
   run(sources, deno, "publish", "--dry-run", "--allow-dirty", "--allow-slow-types", "--quiet");
   ok("the sources on Deno, and as what JSR would be given");
+}
+
+/** Every export of an entry says what it is, in a doc comment of its own. */
+function checkDocs(): void {
+  const { exports } = JSON.parse(readFileSync("jsr.json", "utf8"));
+  const { nodes } = JSON.parse(run(sources, deno, "doc", "--json", ...Object.values<string>(exports)));
+  const symbols = Object.values<{ symbols: readonly DocumentedSymbol[] }>(nodes).flatMap(
+    (node) => node.symbols,
+  );
+  const silent = symbols.filter(({ declarations }) =>
+    declarations.some(({ kind, jsDoc }) => kind !== "reference" && !jsDoc?.doc),
+  );
+  assert.ok(symbols.length > 100);
+  assert.deepEqual(silent, []);
+  ok(`doc comments of ${symbols.length} exports`);
+}
+
+interface DocumentedSymbol {
+  readonly name: string;
+  readonly declarations: readonly { readonly kind: string; readonly jsDoc?: { readonly doc?: string } }[];
 }
 
 async function useCommand(version: string): Promise<void> {
