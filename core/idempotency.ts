@@ -17,7 +17,7 @@ const claimMs = 24 * 3600 * 1000;
 const header = "idempotency-key";
 
 // A header that was sent twice is one value, joined with a comma and a space: so no key may hold these two.
-const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
+export const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
 /** Refuses a key where none is taken, and one that is none. Before the body: it does not depend on that. */
 export function requireIdempotencyKey(

@@ -5,6 +5,8 @@
  */
 
 import { type ErrorCode, errorCodes, errorStatus } from "./errors.ts";
+import { keyPattern } from "./idempotency.ts";
+import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 import type { Route } from "./route.ts";
 import {
   apiKeySchema,
@@ -12,7 +14,6 @@ import {
   createApiKeySchema,
   createConversationSchema,
   createdApiKeySchema,
-  healthSchema,
   messageSchema,
   paginationSchema,
   type Schema,
@@ -29,7 +30,6 @@ const components: Readonly<Record<string, Schema>> = {
   ApiKey: apiKeySchema,
   CreatedApiKey: createdApiKeySchema,
   Usage: usageSchema,
-  Health: healthSchema,
   Pagination: paginationSchema,
   CreateConversation: createConversationSchema,
   UpdateConversation: updateConversationSchema,
@@ -39,6 +39,24 @@ const components: Readonly<Record<string, Schema>> = {
 
 const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
 
+const errorDetails = {
+  type: "object",
+  description: "Facts for programs; which ones depends on the code.",
+  properties: {
+    fields: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { path: { type: "string" }, message: { type: "string" } },
+        required: ["path", "message"],
+      },
+    },
+    messageId: { type: "string" },
+    retryAfterSeconds: { type: "integer", minimum: 1 },
+    limit: { type: "integer" },
+  },
+};
+
 const errorSchema = {
   type: "object",
   properties: {
@@ -47,7 +65,7 @@ const errorSchema = {
       properties: {
         code: { type: "string", enum: errorCodes },
         message: { type: "string" },
-        details: { type: "object" },
+        details: errorDetails,
         requestId: { type: "string" },
       },
       required: ["code", "message", "requestId"],
@@ -89,20 +107,6 @@ function event(type: string, properties: Readonly<Record<string, unknown>>): unk
     required: ["type", ...Object.keys(properties)],
   };
 }
-
-const responseHeaders = {
-  "X-Request-Id": { description: "Names this answer in the service's log.", schema: { type: "string" } },
-  RateLimit: {
-    description: "Tokens left (`r`), and seconds until the next one is added (`t`).",
-    schema: { type: "string" },
-  },
-  "RateLimit-Policy": {
-    description: "The bucket's size (`q`) and the seconds in which an empty one is refilled (`w`).",
-    schema: { type: "string" },
-  },
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
-  Location: { description: "Where the new object is.", schema: { type: "string" } },
-};
 
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "An API key. Keep it on your servers." },
@@ -176,7 +180,7 @@ function headerParameters(route: Route): unknown[] {
   const headers: unknown[] = [];
   if (route.idempotency === "supported") {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
-    headers.push(header("Idempotency-Key", description, { type: "string", minLength: 1, maxLength: 255 }));
+    headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
   for (const [parameter, name] of Object.entries(route.queryHeaders ?? {})) {
     const { description, ...schema } = route.query?.properties?.[parameter] ?? {};
@@ -195,8 +199,8 @@ function reference(schema: Schema): unknown {
 }
 
 function success(route: Route): unknown {
-  const { description, status, schema, list, events, location } = route.success;
-  const headers = headersOf(route, location ? ["Location"] : []);
+  const { description, status, schema, list, events } = route.success;
+  const headers = successHeaders(route);
   if (status === 204) return { description, headers };
   if (events) return { description, headers, content: { "text/event-stream": { schema: streamSchema } } };
   const body = schema ? envelope(schema, list) : { type: "object" };
@@ -207,15 +211,6 @@ const streamSchema = {
   type: "string",
   description: "Server-Sent Events of an `id` and a `data` line each, whose data is a StreamEvent.",
 };
-
-function headersOf(
-  { credential }: Route,
-  more: readonly (keyof typeof responseHeaders)[],
-): Record<string, unknown> {
-  const budget = credential === "api_key" ? ["RateLimit", "RateLimit-Policy"] : [];
-  const names = ["X-Request-Id", ...budget, ...more];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
 
 function envelope(schema: Schema, list: true | undefined): unknown {
   const item = reference(schema);
@@ -229,25 +224,17 @@ function envelope(schema: Schema, list: true | undefined): unknown {
 
 /** All the errors that an endpoint can answer with, by status. */
 function errorResponses(route: Route): Record<string, unknown> {
-  const codes = errorsOf(route);
+  const all = errorsOf(route);
   const byStatus: Record<string, unknown> = {};
-  for (const status of new Set(codes.map(errorStatus))) {
+  for (const status of new Set(all.map(errorStatus))) {
+    const codes = all.filter((code) => errorStatus(code) === status);
     byStatus[status] = {
-      description: codes.filter((code) => errorStatus(code) === status).join(", "),
-      headers: errorHeaders(route, status),
+      description: codes.join(", "),
+      headers: errorHeaders(route, status, codes),
       content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
     };
   }
   return byStatus;
-}
-
-/** Errors before the key is known tell nothing of its budget; of those after it, 429 is the one to wait for. */
-function errorHeaders(route: Route, status: number): Record<string, unknown> {
-  const requestId = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
-  if (status === 429) return headersOf(route, ["Retry-After"]);
-  return status === 409 || status === 503
-    ? { ...requestId, "Retry-After": { $ref: "#/components/headers/Retry-After" } }
-    : requestId;
 }
 
 function errorsOf(route: Route): ErrorCode[] {

@@ -53,6 +53,7 @@ export async function assertConforms(
   const { pathname } = new URL(`http://twins.test${target}`);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : "";
   const operation = operationAt(method, path);
+  if (operation && method !== "HEAD") assertAnnounced(response, operation);
   const text = isEventStream(response) ? undefined : await response.clone().text();
   if (method === "HEAD" || response.status === 204) {
     assert.equal(text, "", "an answer without a body has none");
@@ -117,6 +118,19 @@ function assertBody(
   assertMatches(documented.content?.["application/json"]?.schema, body, `${operation.operationId} ${status}`);
 }
 
+/** Header fields of all answers, and those that a server adds by itself. */
+const general =
+  /^(access-control-.*|cache-control|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
+
+/** Fails if an answer has a header field that its status does not announce. */
+function assertAnnounced({ headers, status }: Response, { operationId, responses }: Operation): void {
+  const announced = Object.keys(responses[status]?.headers ?? {}).map((name) => name.toLowerCase());
+  for (const name of headers.keys()) {
+    const known = general.test(name) || announced.includes(name);
+    assert.ok(known, `${operationId} ${status} announces ${name}`);
+  }
+}
+
 /** Fails unless the announced header fields are there. Some of a status' errors tell more than others. */
 function assertHeaders(
   { headers: announced = {} }: DocumentedResponse,
@@ -124,9 +138,11 @@ function assertHeaders(
   status: number,
   { operationId }: Operation,
 ): void {
-  if (status === 409 || status === 503) return;
-  for (const name of Object.keys(announced))
-    assert.ok(headers.has(name), `${operationId} ${status}: ${name}`);
+  if ([400, 409, 500, 503].includes(status)) return;
+  for (const name of Object.keys(announced)) {
+    const optional = name === "Idempotency-Replayed";
+    assert.ok(optional || headers.has(name), `${operationId} ${status}: ${name}`);
+  }
 }
 
 /** Fails unless a body is an error in the one shape of all errors. */

@@ -117,6 +117,14 @@ for (const transport of transports) {
       assert.deepEqual(parametersIn(stream, "header"), ["Last-Event-ID"]);
     });
 
+    test("a key for idempotency is described as it is accepted", async () => {
+      const { paths } = await read();
+      const [parameter] = paths["/api/v1/conversations"]?.post?.parameters ?? [];
+      const fits = new Ajv2020().compile((parameter as { schema?: object } | undefined)?.schema ?? {});
+      for (const key of ["a", "a".repeat(255), "a,b"]) assert.ok(fits(key), key);
+      for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
+    });
+
     test("no error code is left out", async () => {
       const text = JSON.stringify((await read()).paths);
       const general = new Set(["not_found", "method_not_allowed"]); // of no endpoint
