@@ -14,11 +14,14 @@ export function either<Value>([one, other]: readonly [Value, Value]): Value {
   return (turn++ * 7919) % 5 < 2 ? one : other;
 }
 
+/** Where a server, or a proxy in front of it, is asked. */
+export type Address = Pick<ServerProcess, "url">;
+
 export type Servers = [ServerProcess, ServerProcess];
 
 /** Sends a request to one server. */
 export function call(
-  server: ServerProcess,
+  server: Address,
   method: string,
   path: string,
   credential: string,
@@ -37,7 +40,7 @@ export function call(
 }
 
 export async function newKey(
-  server: ServerProcess,
+  server: Address,
   owner: string,
   scope = "full_access",
 ): Promise<{ id: string; key: string }> {
@@ -48,7 +51,7 @@ export async function newKey(
   return dataOf(response);
 }
 
-export async function newConversation(server: ServerProcess, key: string, twinId: string): Promise<string> {
+export async function newConversation(server: Address, key: string, twinId: string): Promise<string> {
   const response = await call(server, "POST", "/conversations", key, { twinId });
   return `/conversations/${(await dataOf<{ id: string }>(response)).id}`;
 }
@@ -76,7 +79,7 @@ export function read(response: Response, noted: (text: string) => void = () => {
 }
 
 /** Begins a reply of so many words on a server, and waits for the first. */
-export async function beginReply(server: ServerProcess, key: string, path: string, words: number) {
+export async function beginReply(server: Address, key: string, path: string, words: number) {
   const reading = read(
     await call(server, "POST", `${path}/messages/stream`, key, { content: String(words) }),
   );
@@ -85,15 +88,11 @@ export async function beginReply(server: ServerProcess, key: string, path: strin
   return { reading, replyPath: `${path}/messages/${messageId}` };
 }
 
-export async function historyOf(
-  server: ServerProcess,
-  key: string,
-  path: string,
-): Promise<MessageResource[]> {
+export async function historyOf(server: Address, key: string, path: string): Promise<MessageResource[]> {
   return dataOf(await call(server, "GET", `${path}/messages?limit=100`, key));
 }
 
-export async function ready(server: ServerProcess): Promise<boolean> {
+export async function ready(server: Address): Promise<boolean> {
   return (await fetch(`${server.url}/readyz`)).status === 200;
 }
 

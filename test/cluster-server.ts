@@ -28,7 +28,8 @@ export interface ServerProcess {
 
 /** What the servers of a cluster share. */
 export interface Cluster {
-  start(): Promise<ServerProcess>;
+  /** Starts a server, on a port of its own unless one is given. */
+  start(port?: number): Promise<ServerProcess>;
   dispose(): Promise<void>;
 }
 
@@ -43,13 +44,13 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
     "---\nname: Slow\nengine: openai\nmodel: slow\n---\nTake your time.",
   );
   const running = new Set<ChildProcess>();
-  const env = { JWT_SECRET: secret, TWINS_DIR: folder, LOG_LEVEL: "warn", PORT: "0", ...settings };
+  const env = { JWT_SECRET: secret, TWINS_DIR: folder, LOG_LEVEL: "warn", ...settings };
 
-  async function start(): Promise<ServerProcess> {
+  async function start(port = 0): Promise<ServerProcess> {
     const flags = ["--import", "tsx", "server.ts"];
     const child = spawn(process.execPath, flags, {
       cwd: project,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, PORT: String(port) },
       stdio: "pipe",
     });
     running.add(child);

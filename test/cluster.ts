@@ -27,6 +27,7 @@ import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import "./cluster-limits.ts";
 import "./cluster-outages.ts";
+import "./cluster-proxies.ts";
 
 const standardRedis = "redis://127.0.0.1:6379/9";
 

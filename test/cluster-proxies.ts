@@ -1,0 +1,162 @@
+/**
+ * Two server processes behind each of the reverse proxies of `deploy/`: streams, and restarts that nobody
+ * notices. Part of `cluster.ts`.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { MessageResource } from "../core/mod.ts";
+import { beginReply, call, historyOf, newConversation, newKey, read } from "./cluster-clients.ts";
+import { proxies, type RunningProxy } from "./cluster-proxy.ts";
+import { freePort, until } from "./cluster-redis.ts";
+import {
+  type Cluster,
+  createCluster,
+  createSlowModel,
+  type ServerProcess,
+  type SlowModel,
+} from "./cluster-server.ts";
+import { dataOf } from "./harness.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+
+const noPostgres = await skipWithoutPostgres();
+
+for (const program of proxies) {
+  const skip = noPostgres || program.skip;
+  if (skip) console.log(`# ${program.name} is not tested: ${skip}.`);
+
+  describe(`two servers behind ${program.name}`, { skip }, () => {
+    let model: SlowModel;
+    let database: Awaited<ReturnType<typeof createDatabase>>;
+    let cluster: Cluster;
+    let ports: [number, number];
+    let servers: ServerProcess[];
+    let proxy: RunningProxy;
+
+    before(async () => {
+      model = await createSlowModel();
+      database = await createDatabase();
+      cluster = await createCluster({
+        DATABASE_URL: database.url,
+        MODEL_BASE_URL: model.url,
+        MODEL_NAME: "slow",
+      });
+      ports = [await freePort(), await freePort()];
+      servers = await Promise.all(ports.map((port) => cluster.start(port)));
+      proxy = await program.start(ports);
+      await until(
+        "the proxy sees both",
+        5000,
+        async () => (await fetch(`${proxy.url}/readyz`)).status === 200,
+      );
+    });
+    after(async () => {
+      await proxy.stop();
+      await cluster.dispose();
+      await database.drop();
+      model.close();
+    });
+
+    test("events arrive as they are made, and are not compressed", async (t) => {
+      const { key } = await newKey(proxy, "alice");
+      const path = await newConversation(proxy, key, "slow");
+      const lags: number[] = [];
+      const response = await call(
+        proxy,
+        "POST",
+        `${path}/messages/stream`,
+        key,
+        { content: "30" },
+        { "Accept-Encoding": "gzip" },
+      );
+      assert.equal(response.headers.get("Content-Encoding"), null);
+      await read(response, (text) => lags.push(Date.now() - Number(text.trimEnd().split(" ").at(-1)))).done;
+      lags.sort((one, other) => one - other);
+      const median = lags[Math.floor(lags.length / 2)] ?? 0;
+      t.diagnostic(`text was here after ${median} ms in the median`);
+      assert.ok(median < 300 && lags.length > 15, `${median} ms, ${lags.length} pieces`);
+    });
+
+    test("an error of the service's is passed on as it is", async () => {
+      const { key } = await newKey(proxy, "bob");
+      const response = await call(proxy, "POST", "/conversations", key, { twinId: "x".repeat(300_000) });
+      assert.equal(response.status, 413);
+      assert.match(await response.text(), /"code":"payload_too_large"/);
+    });
+
+    test("servers that are restarted one after the other lose no request and no reply", async (t) => {
+      const { key } = await newKey(proxy, "carol");
+      const streams = await Promise.all(
+        Array.from({ length: 4 }, async () =>
+          beginReply(proxy, key, await newConversation(proxy, key, "slow"), 50),
+        ),
+      );
+      const traffic = await Promise.all(
+        Array.from({ length: 4 }, (_, n) => startTraffic(proxy, `dave ${n}`)),
+      );
+      for (const [index, server] of servers.entries()) {
+        assert.equal(await server.kill("SIGTERM"), 0);
+        const started = await cluster.start(ports[index]);
+        servers[index] = started;
+        await until(
+          "it is ready again",
+          5000,
+          async () => (await fetch(`${started.url}/readyz`)).status === 200,
+        );
+      }
+      for (const { reading, replyPath } of streams) {
+        await reading.done;
+        const reply = await dataOf<MessageResource>(await call(proxy, "GET", replyPath, key));
+        assert.deepEqual([reply.status, reply.content], ["completed", reading.text()]);
+      }
+      const counts = await Promise.all(traffic.map((each) => each.stop()));
+      const sum = (of: "sent" | "repeated" | "read") => counts.reduce((total, count) => total + count[of], 0);
+      t.diagnostic(`${sum("sent")} sends, of which ${sum("repeated")} were repeated; ${sum("read")} reads`);
+      assert.ok(sum("sent") > 20);
+    });
+  });
+}
+
+/** Reads and sends until told to stop, and repeats a send whose door was just closing, with its `Idempotency-Key`. */
+async function startTraffic(proxy: RunningProxy, owner: string) {
+  const { key } = await newKey(proxy, owner);
+  const path = await newConversation(proxy, key, "echo");
+  const count = { sent: 0, repeated: 0, read: 0 };
+  let going = true;
+
+  async function send(content: string): Promise<MessageResource> {
+    const headers = { "Idempotency-Key": content };
+    for (let attempt = 0; attempt < 50; attempt++) {
+      const response = await call(proxy, "POST", `${path}/messages`, key, { content }, headers);
+      if (response.status === 200) return dataOf(response);
+      assert.ok([502, 503].includes(response.status), `${response.status} ${await response.text()}`);
+      count.repeated++;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw new Error("A send was refused again and again.");
+  }
+
+  const done = (async () => {
+    while (going) {
+      const content = `${count.sent}`;
+      assert.equal((await send(content)).content, content);
+      count.sent++;
+      const response = await call(proxy, "GET", path, key);
+      assert.equal(response.status, 200, await response.clone().text());
+      await response.arrayBuffer();
+      count.read++;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    const conversation = await dataOf<{ messageCount: number }>(await call(proxy, "GET", path, key));
+    assert.equal(conversation.messageCount, 2 * count.sent);
+    assert.equal((await historyOf(proxy, key, path)).at(-1)?.role, "assistant");
+  })();
+  done.catch(() => {}); // told of by `stop`
+  return {
+    async stop() {
+      going = false;
+      await done;
+      return count;
+    },
+  };
+}

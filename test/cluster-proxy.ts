@@ -1,0 +1,108 @@
+/**
+ * The reverse proxies of `deploy/`, with their files there, on ports of this machine.
+ */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { freePort, untilListening } from "./cluster-redis.ts";
+
+/** A proxy that runs in front of two servers. */
+export interface RunningProxy {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A kind of proxy. */
+export interface ProxyProgram {
+  readonly name: string;
+  /** Why it cannot be tried here, or false. */
+  readonly skip: string | false;
+  start(servers: readonly [number, number]): Promise<RunningProxy>;
+}
+
+function skipWithout(program: string, ...flags: string[]): string | false {
+  return spawnSync(program, flags).status === 0 ? false : `there is no ${program} on this machine`;
+}
+
+/** The file of `deploy/` for this machine: its text with the ports of two servers, and whatever else is told. */
+async function deployed(
+  file: string,
+  [one, other]: readonly [number, number],
+  replaced: Readonly<Record<string, string>>,
+): Promise<string> {
+  let text = await readFile(new URL(`../deploy/${file}`, import.meta.url), "utf8");
+  const all = { "127.0.0.1:8787": `127.0.0.1:${one}`, "127.0.0.1:8788": `127.0.0.1:${other}`, ...replaced };
+  for (const [from, to] of Object.entries(all)) {
+    if (!text.includes(from)) throw new Error(`deploy/${file} has no "${from}" any more.`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
+
+async function run(
+  folder: string,
+  port: number,
+  program: string,
+  flags: readonly string[],
+): Promise<RunningProxy> {
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const stdio = process.env.CLUSTER_LOG ? "inherit" : "ignore";
+  const child: ChildProcess = spawn(program, flags, { stdio, env });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  await untilListening(port);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+const nginx: ProxyProgram = {
+  name: "nginx",
+  skip: skipWithout("nginx", "-v"),
+  async start(servers) {
+    const port = await freePort();
+    const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
+    const site = await deployed("nginx.conf", servers, { "listen 80;": `listen 127.0.0.1:${port};` });
+    const main = `
+      daemon off;
+      ${process.getuid?.() === 0 ? "user root;" : ""}
+      pid ${folder}/pid;
+      error_log ${process.env.CLUSTER_LOG ? "stderr" : `${folder}/log`};
+      events { worker_connections 1024; }
+      http {
+        access_log off;
+        gzip on; # as many have it
+        ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((of) => `${of}_temp_path ${folder}/${of};`).join(" ")}
+        ${site}
+      }`;
+    await writeFile(join(folder, "nginx.conf"), main);
+    return run(folder, port, "nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"]);
+  },
+};
+
+const caddy: ProxyProgram = {
+  name: "Caddy",
+  skip: skipWithout("caddy", "version"),
+  async start(servers) {
+    const port = await freePort();
+    const folder = await mkdtemp(join(tmpdir(), "twins-caddy-"));
+    const site = await deployed("Caddyfile", servers, { "twins.example.com": `http://127.0.0.1:${port}` });
+    await writeFile(join(folder, "Caddyfile"), `{\n\tadmin off\n}\n${site}`);
+    return run(folder, port, "caddy", [
+      "run",
+      "--adapter",
+      "caddyfile",
+      "--config",
+      join(folder, "Caddyfile"),
+    ]);
+  },
+};
+
+export const proxies: readonly ProxyProgram[] = [nginx, caddy];
