@@ -17,7 +17,6 @@ declare const request: Request;
 declare const token: string;
 declare const apiKey: string;
 declare const redisClient: import("twin-service/redis").RedisScriptClient;
-declare const postgresPool: import("pg").Pool;
 declare const router: {
   get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
 };
