@@ -30,7 +30,7 @@ export interface Conversation {
 /** How many exchanges share a transaction. */
 const perTurn = 500;
 
-/** Gives a conversation exchanges of a question and a reply; every fifth reply has failed. */
+/** Gives an empty conversation exchanges of a question and a reply; every fifth reply has failed. */
 export async function converse(store: Store, conversation: Conversation, exchanges: number): Promise<void> {
   for (let first = 0; first < exchanges; first += perTurn) {
     const some = Math.min(perTurn, exchanges - first);
@@ -52,7 +52,13 @@ async function exchange(store: Store, { owner, id }: Conversation, index: number
   const status = index % 5 === 0 ? "failed" : "completed";
   const end = { status, finishReason: "stop", usage: null, error: null, content: text } as const;
   const [begun, ended] = await Promise.all([
-    store.beginReply({ owner, question, reply, lease: { holder: "bench", until: start } }),
+    store.beginReply({
+      owner,
+      question,
+      reply,
+      lease: { holder: "bench", until: start },
+      position: 2 * index,
+    }),
     store.endReply({ owner, conversationId: id, id: reply.id, completedAt: start, ...end }),
   ]);
   if (begun.outcome !== "begun" || !ended)

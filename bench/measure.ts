@@ -35,7 +35,7 @@ export interface Contender {
 /** A contender in a result's table. */
 export interface Row extends Spread {
   readonly name: string;
-  /** The first contender's figure as a multiple of this one's: the median of the rounds' own. */
+  /** Usually the first contender's figure as a multiple of this one's: the median of the rounds' own. */
   readonly ratio?: number;
   readonly goal?: string;
   readonly met?: boolean;
@@ -49,6 +49,8 @@ export interface Result {
   readonly title: string;
   readonly unit: string;
   readonly rows: readonly Row[];
+  /** What the rows' ratio is. Default: the first row's figure as a multiple of this one's. */
+  readonly ratioName?: string;
   /** What the figures do not say by themselves. */
   readonly notes?: readonly string[];
 }

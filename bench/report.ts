@@ -32,14 +32,14 @@ One write of 4 KB that waits for the disk (fdatasync) takes ${disk.p50.toFixed(2
 }
 
 /** One result as a Markdown table. */
-export function toTable({ title, unit, rows, notes = [] }: Result): string {
+export function toTable({ title, unit, rows, ratioName = "first row ÷ this", notes = [] }: Result): string {
   const remarks = notes.map((note) => `\n${note}\n`).join("");
   if (rows.length === 0) return `## ${title}\n${remarks}`;
   const hasRatios = rows.some(({ ratio }) => ratio !== undefined);
   const hasGoals = rows.some(({ goal }) => goal !== undefined);
   const more = [...new Set(rows.flatMap((row) => Object.keys(row.more)))];
   const headings = ["", unit, "lowest – highest"];
-  if (hasRatios) headings.push("first row ÷ this");
+  if (hasRatios) headings.push(ratioName);
   if (hasGoals) headings.push("goal");
   const cells = (row: Row) => {
     const line = [row.name, figure(row.median), `${figure(row.low)} – ${figure(row.high)}`];
