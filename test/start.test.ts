@@ -1,13 +1,15 @@
 /**
- * What keeps the reference server from starting, on every runtime: one line that says what was wrong.
+ * What keeps the reference server from starting, on every runtime: one line that says what was wrong, or a signal.
  */
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { runServer } from "./server-process.ts";
+import { launchServer, runServer } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));
 after(() => rm(root, { recursive: true, force: true }));
@@ -53,3 +55,27 @@ describe("a SQLite file that cannot be", () => {
     assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
   });
 });
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`${signal} during the start closes what is open, and ends with 0`, async () => {
+    // A Redis that is reached and never answers: the start waits for it when the database is open already.
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const folder = join(root, signal);
+    const database = ["--database", `sqlite:${join(folder, "twins.db")}`];
+    const starting = launchServer([...database, ...twins], { REDIS_URL: `redis://127.0.0.1:${port}` });
+    const [socket] = (await once(silent, "connection")) as [Socket];
+    socket.on("error", () => {}); // the client's end may be a reset
+    const { code, stdout, stderr } = await starting.stop(signal);
+    silent.close();
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, "");
+    const messages = stderr.trim().split("\n");
+    assert.deepEqual(
+      messages.map((line) => JSON.parse(line).message).filter((message) => message.startsWith("stop")),
+      ["stopping", "stopped"],
+    );
+    assert.deepEqual((await readdir(folder)).sort(), ["twins.db", "twins.db-limits"]);
+  });
+}
