@@ -41,11 +41,12 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
     async readHistory(owner, conversationId, exchanges) {
       const limit = 2 * (exchanges + 1); // one of them may be in progress
       const last = await driver.all(lastMessages, [owner, conversationId, limit]);
-      const history = answered(last).slice(0, 2 * exchanges);
-      if (last.length < limit || history.length === 2 * exchanges)
-        return history.reverse().map(historyFromRow);
-      const rows = await driver.all(lastAnswered, [owner, conversationId, exchanges]);
-      return rows.map(historyFromRow);
+      const enough = last.length < limit || answered(last).length >= 2 * exchanges;
+      const rows = enough ? last : await driver.all(lastAnswered, [owner, conversationId, exchanges + 1]);
+      return answered(rows)
+        .slice(0, 2 * exchanges)
+        .reverse()
+        .map(historyFromRow);
     },
   };
 }
@@ -58,16 +59,17 @@ const lastMessages = `SELECT role, content, status FROM messages
   WHERE owner = $1 AND conversation_id = $2 ORDER BY seq DESC LIMIT $3`;
 
 /**
- * For a history that failed exchanges lie in, however many they are. A CROSS JOIN, because SQLite keeps its order:
- * it would walk the whole conversation otherwise.
+ * For a history that failed exchanges lie in, however many they are: those are told by two indexes. Replies have odd
+ * places. A CROSS JOIN, because SQLite keeps its order: it would walk the whole conversation otherwise.
  */
 const lastAnswered = `WITH replies AS (
-    SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2
-      AND role = 'assistant' AND status IN ('completed', 'cancelled')
+    SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2 AND seq % 2 = 1
+      AND seq NOT IN (SELECT seq FROM messages
+        WHERE owner = $1 AND conversation_id = $2 AND status = 'failed')
     ORDER BY seq DESC LIMIT $3)
-  SELECT role, content FROM replies CROSS JOIN messages
+  SELECT role, content, status FROM replies CROSS JOIN messages
     WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
-    ORDER BY seq`;
+    ORDER BY seq DESC`;
 
 /** Of messages, newest first, the replies that a model gets to see, each with its question behind it. */
 function answered(rows: readonly SqlRow[]): SqlRow[] {

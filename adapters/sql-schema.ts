@@ -92,9 +92,9 @@ function createTables({ text }: SqlDialect): readonly string[] {
       PRIMARY KEY (owner, id)
     )`,
     "CREATE UNIQUE INDEX messages_in_order ON messages (owner, conversation_id, seq)",
-    // What a model gets to see, found without a walk over exchanges that failed.
-    `CREATE INDEX messages_answered ON messages (owner, conversation_id, seq)
-      WHERE role = 'assistant' AND status IN ('completed', 'cancelled')`,
+    // What a model does not get to see, so that a history is found without reading it. Of failures, because every
+    // index that a reply's ending changes is a page more to write.
+    `CREATE INDEX messages_failed ON messages (owner, conversation_id, seq) WHERE status = 'failed'`,
     "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
 
     // How long the lists are whose length nobody should count: see `listName` in sql.ts.
