@@ -18,12 +18,19 @@ declare const Bun: {
     readonly idleTimeout: number;
     readonly development: boolean;
     fetch(request: Request): Promise<Response>;
-  }): {
-    readonly port: number;
-    readonly hostname: string;
-    stop(closeConnections?: boolean): Promise<void>;
-  };
+  }): BunServer;
 };
+
+interface BunServer {
+  readonly port: number;
+  readonly hostname: string;
+  /** Sets how long the request's connection may be silent from now on. 0: as long as it likes. */
+  timeout(request: Request, seconds: number): void;
+  stop(closeConnections?: boolean): Promise<void>;
+}
+
+/** How long a connection may be silent while nothing is streamed on it, in seconds: as on Node. */
+const idleSeconds = 65;
 
 /**
  * Starts a server. Rejects if it cannot listen.
@@ -40,10 +47,15 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const server = Bun.serve({
     hostname: host,
     port,
-    idleTimeout: 0, // Bun would cut a stream that is silent for ten seconds
+    idleTimeout: idleSeconds,
     development: false,
     async fetch(request) {
-      return refuseHeaders(service, request.headers) ?? (await service.fetch(request));
+      const refusal = refuseHeaders(service, request.headers);
+      if (refusal) return refusal;
+      server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
+      const response = await service.fetch(request);
+      if (!isEventStream(response)) server.timeout(request, idleSeconds);
+      return response;
     },
   });
 
@@ -56,4 +68,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       await server.stop(true); // connections that never sent a request
     },
   };
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
