@@ -3,7 +3,7 @@
  *
  * - `/each` writes each token as it gets it.
  * - `/joined` joins the tokens of a turn of the event loop into one write.
- * - `/ready` answers a body that was made before, with one `end`: the floor.
+ * - `/ready` answers bytes that were made before, with one `end`: the floor.
  * - `/step` and `/live` write each token that the batching, or the paced, model gives.
  * - `/silent` answers a comment and then nothing.
  * - `/relay` asks the model at `MODEL` and passes on each token.
@@ -16,7 +16,8 @@ import { createPacer, createStepper, type Feeder } from "./pace.ts";
 import { announce, deltaEvent, tokens, twinsPage } from "./reply.ts";
 
 const head = { "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
-const body = tokens.map(deltaEvent).join("");
+const body = Buffer.from(tokens.map(deltaEvent).join(""));
+const bodyHead = { ...head, "Content-Length": body.length };
 const pages = new Map([["/twins?limit=20", twinsPage(20)]]);
 const agent = new Agent({ keepAlive: true });
 const stepper = createStepper();
@@ -37,7 +38,7 @@ const paths: Readonly<Record<string, (response: ServerResponse) => void>> = {
     }
   },
   "/ready"(response) {
-    response.writeHead(200, head);
+    response.writeHead(200, bodyHead);
     response.end(body);
   },
   "/step"(response) {
