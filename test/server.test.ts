@@ -10,6 +10,7 @@ import { SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { delta, hangAfter, startModelServer } from "./model-server.ts";
+import { runtime } from "./runtime.ts";
 import { type Ended, runServer, type ServerProcess, startServer } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
@@ -203,6 +204,20 @@ describe("the server", () => {
     await server.stop();
     assertRefusal(await runServer(["token", "--sub", "alice"], { JWT_PUBLIC_KEY: pem }), /private key/);
     assert.ok(!(await readdir(join(folder, "data"))).includes("jwt-secret"));
+  });
+
+  test("it runs where code may not be generated at run time", {
+    skip: runtime === "bun" && "Bun has no such switch",
+  }, async () => {
+    const { flags } = await scratch();
+    const forbidden = "--disallow-code-generation-from-strings";
+    const variables = { NODE_OPTIONS: forbidden, DENO_V8_FLAGS: forbidden };
+    const server = await startServer(flags, variables);
+    const key = await createKey(server, await mint(flags, variables));
+    const messages = await converse(server, key, "echo");
+    const stream = await call(`${messages}/stream`, "POST", key, { content: "Hello there" });
+    assert.match(await stream.text(), /"type":"complete"[^\n]*"content":"Hello there"/);
+    assert.equal((await server.stop()).code, 0);
   });
 
   test("a base path moves everything", async () => {
