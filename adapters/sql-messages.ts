@@ -9,13 +9,18 @@ import type { MessageSlice, Store } from "../core/store.ts";
 import type { SqlDriver, SqlRow } from "./sql-driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./sql-rows.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
+type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
 
 /** The store's methods that read messages. */
 export function messageMethods(driver: SqlDriver): MessageMethods {
   return {
     async getMessage(owner, conversationId, id) {
       const [row] = await driver.all(findMessage, [owner, id, conversationId]);
+      return row && messageFromRow(row);
+    },
+
+    async readOn(owner, conversationId, id, skip) {
+      const [row] = await driver.all(findRestOfMessage, [owner, id, conversationId, skip + 1]);
       return row && messageFromRow(row);
     },
 
@@ -53,6 +58,9 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
 
 const findMessage = `SELECT ${messageColumns} FROM messages
   WHERE owner = $1 AND id = $2 AND conversation_id = $3`;
+
+/** Both databases count characters, from 1. */
+const findRestOfMessage = findMessage.replace("content", "substr(content, $4) AS content");
 
 /** Nearly always all that a history needs, and read in a third of the time of {@link lastAnswered}. */
 const lastMessages = `SELECT role, content, status FROM messages

@@ -192,6 +192,12 @@ export function createMemoryStore(): Store {
       return record?.conversationId === conversationId ? record : undefined;
     },
 
+    async readOn(owner, conversationId, id, skip) {
+      const record = owners.get(owner)?.messages.get(id)?.record;
+      if (record?.conversationId !== conversationId) return undefined;
+      return { ...record, content: Array.from(record.content).slice(skip).join("") };
+    },
+
     async listMessages(owner, conversationId, slice) {
       const entry = findConversation(owner, conversationId);
       if (!entry) return undefined;

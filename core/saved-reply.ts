@@ -11,6 +11,7 @@ import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
 import { announceMs } from "./producer.ts";
 import { type Repetition, repeat } from "./repeat.ts";
+import { ReplyText } from "./reply-text.ts";
 import type { MessageRecord, Store } from "./store.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
@@ -34,7 +35,12 @@ export class SavedReply implements ReplyFeed {
   readonly #context: WatchContext;
   readonly #owner: string;
   readonly #followers = new Set<() => void>();
+  /** As it was read last: its content is what was new then. */
   #message: MessageRecord;
+  readonly #text = new ReplyText();
+  /** The text's length as stores count it, as long as there may be more. */
+  #characters = 0;
+  #ended: MessageRecord | undefined;
   /** Set while somebody follows and there is something to wait for. */
   #looking: Repetition | undefined;
   #stopListening: () => void = () => {};
@@ -45,20 +51,21 @@ export class SavedReply implements ReplyFeed {
     this.#context = context;
     this.#owner = owner;
     this.#message = message;
+    this.#see(message);
     this.id = message.id;
     this.questionId = message.inReplyTo ?? "";
   }
 
   get length(): number {
-    return this.#message.content.length;
+    return this.#text.length;
   }
 
   get ended(): MessageRecord | undefined {
-    return this.#message.status === "in_progress" ? undefined : this.#message;
+    return this.#ended;
   }
 
   slice(from: number, to: number): string {
-    return this.#message.content.slice(from, to);
+    return this.#text.slice(from, to);
   }
 
   subscribe(changed: () => void): void {
@@ -106,14 +113,24 @@ export class SavedReply implements ReplyFeed {
     store.signals?.notify("follow", this.id);
   }
 
+  /** Takes in what the store has: text behind the text that is known. */
+  #see(message: MessageRecord): void {
+    this.#message = message;
+    this.#text.append(message.content);
+    if (message.status !== "in_progress") this.#ended = { ...message, content: this.#text.toString() };
+    else for (const _ of message.content) this.#characters++;
+  }
+
+  /** Reads what is new. Text that was saved does not change any more, it only grows. */
   async #look(): Promise<void> {
     const { store, clock, log } = this.#context;
     const { id, conversationId } = this.#message;
     this.#looks++;
     try {
-      const message = await store.getMessage(this.#owner, conversationId, id);
+      const message = await store.readOn(this.#owner, conversationId, id, this.#characters);
       // A reply that is gone was deleted with its conversation, which cancels it.
-      this.#message = message ?? { ...this.#message, ...cancelled, completedAt: clock.now() };
+      const gone = { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };
+      this.#see(message ?? gone);
     } catch (error) {
       log("warn", "a reply could not be looked up; it will be tried again", { messageId: id, error });
     }

@@ -233,6 +233,11 @@ export interface Store {
   deleteConversation(owner: string, id: string): Promise<ConversationRecord | undefined>;
 
   getMessage(owner: string, conversationId: string, id: string): Promise<MessageRecord | undefined>;
+  /**
+   * As {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of its content,
+   * none if there are no more: for one who follows a reply and has those already.
+   */
+  readOn(owner: string, conversationId: string, id: string, skip: number): Promise<MessageRecord | undefined>;
   /** A conversation's messages. Undefined if the conversation, or the message to start behind, is missing. */
   listMessages(
     owner: string,

@@ -30,7 +30,18 @@ function createSignals() {
 async function openTwo() {
   const clock = createManualClock(startOfTests);
   const { signals, sent, state, listeners } = createSignals();
-  const store: Store = { ...createMemoryStore(), exclusive: false, signals };
+  const memory = createMemoryStore();
+  const textRead: number[] = [];
+  const store: Store = {
+    ...memory,
+    exclusive: false,
+    signals,
+    async readOn(...which) {
+      const message = await memory.readOn(...which);
+      textRead.push(message?.content.length ?? 0);
+      return message;
+    },
+  };
   const engine = createScriptedEngine();
   const limiter = createMemoryLimiter({ clock });
   const options = { store, limiter, engines: { echo: engine } };
@@ -40,7 +51,7 @@ async function openTwo() {
   const conversationId = await here.conversation(key);
   const path = `/conversations/${conversationId}`;
   return {
-    ...{ clock, sent, state, listeners, here, there, key, path, engine },
+    ...{ textRead, clock, sent, state, listeners, here, there, key, path, engine },
     async send() {
       const sending = here.call("POST", `${path}/messages`, key, { content: "Hello" });
       const run = await engine.next();
@@ -184,4 +195,23 @@ test("a service that was closed listens no more", async () => {
   assert.ok(two.listeners.size > 0);
   await two.close();
   assert.equal(two.listeners.size, 0);
+});
+
+test("a follower on another process reads only the text that it does not have", async () => {
+  const two = await openTwo();
+  const { run, sending, replyPath } = await two.send();
+  const follower = await followThere(two, replyPath);
+  run.write("x".repeat(10_000));
+  await two.clock.advance(500);
+  two.textRead.length = 0;
+  run.write("🙂 and one more");
+  await two.clock.advance(500);
+  run.finish();
+  await Promise.all([sending, two.clock.advance(500), follower.done]);
+  assert.equal(follower.content().length, 10_015);
+  assert.equal(
+    two.textRead.reduce((sum, length) => sum + length, 0),
+    "🙂 and one more".length,
+  );
+  await two.close();
 });

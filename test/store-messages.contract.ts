@@ -47,6 +47,31 @@ export function messagesContract(open: () => Store): void {
       assert.equal(await store.getMessage(owner, id, "msg_none"), undefined);
     });
 
+    test("the rest of a message is read behind so many characters, however many code units they take", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const { reply, lease } = await begin(store, owner, id);
+      await store.saveReply({ owner, id: reply.id, lease, content: "a\u{1F600}\u00E9z" });
+      for (const [skip, content] of [
+        [0, "a\u{1F600}\u00E9z"],
+        [1, "\u{1F600}\u00E9z"],
+        [2, "\u00E9z"],
+        [4, ""],
+        [9, ""],
+      ] as const) {
+        assert.deepEqual(await store.readOn(owner, id, reply.id, skip), { ...reply, content });
+      }
+    });
+
+    test("the rest of a message is found only by its owner and in its conversation", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const { question } = await begin(store, owner, id);
+      assert.equal(await store.readOn(newOwner(), id, question.id, 0), undefined);
+      assert.equal(await store.readOn(owner, "conv_none", question.id, 0), undefined);
+      assert.equal(await store.readOn(owner, id, "msg_none", 0), undefined);
+    });
+
     test("messages are listed oldest first, or turned round", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
