@@ -30,9 +30,12 @@ const streamHeaders = {
 export function toAnswer({ status }: Success, result: Result): Answer {
   if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
   if (status === 204) return { status, headers: { ...result.headers }, body: null };
-  const { data, pagination } = result;
-  const body = result.document ?? JSON.stringify(pagination ? { data, pagination } : { data });
+  const body = result.document ?? envelope(result);
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
+}
+
+function envelope({ data, json = JSON.stringify(data), pagination }: Result): string {
+  return pagination ? `{"data":${json},"pagination":${JSON.stringify(pagination)}}` : `{"data":${json}}`;
 }
 
 /** An error as an answer. */

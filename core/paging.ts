@@ -5,6 +5,7 @@
  */
 
 import type { Result } from "./route.ts";
+import type { Pagination } from "./schema.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** Which page, counted from 1, and how many items it has. */
@@ -23,10 +24,18 @@ export function pageOf<Item>(
   list: Listing<Item>,
   resource: (item: Item) => unknown,
 ): Result {
-  const { page, limit } = query;
-  const { items, total } = list;
-  return {
-    data: items.map(resource),
-    pagination: { page, limit, total, totalPages: Math.ceil(total / limit), hasMore: page * limit < total },
-  };
+  return { data: list.items.map(resource), pagination: placeOf(query, list.total) };
+}
+
+/** As {@link pageOf}, of items that are at hand as JSON. */
+export function pageOfJson<Item>(
+  query: PageQuery,
+  list: Listing<Item>,
+  json: (item: Item) => string,
+): Result {
+  return { json: `[${list.items.map(json).join()}]`, pagination: placeOf(query, list.total) };
+}
+
+function placeOf({ page, limit }: PageQuery, total: number): Pagination {
+  return { page, limit, total, totalPages: Math.ceil(total / limit), hasMore: page * limit < total };
 }

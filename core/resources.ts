@@ -8,13 +8,20 @@ import type { ApiKeyResource, ConversationResource, MessageResource, TwinResourc
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
-// Twins are listed often and change seldom; a changed twin is another object.
-const twinResources = new WeakMap<Twin, TwinResource>();
+// Twins are read often and change seldom; a changed twin is another object.
+const twinTexts = new WeakMap<Twin, string>();
 
-export function twinResource(twin: Twin): TwinResource {
-  const known = twinResources.get(twin);
-  if (known) return known;
-  const resource = {
+/** A twin as JSON. */
+export function twinJson(twin: Twin): string {
+  const known = twinTexts.get(twin);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(twinResource(twin));
+  twinTexts.set(twin, text);
+  return text;
+}
+
+function twinResource(twin: Twin): TwinResource {
+  return {
     id: twin.id,
     name: twin.name,
     description: twin.description,
@@ -24,8 +31,6 @@ export function twinResource(twin: Twin): TwinResource {
     createdAt: isoTime(twin.createdAt),
     updatedAt: isoTime(twin.updatedAt),
   };
-  twinResources.set(twin, resource);
-  return resource;
 }
 
 export function conversationResource(conversation: ConversationRecord): ConversationResource {

@@ -62,6 +62,8 @@ export interface Call<Query = unknown, Body = unknown> {
 export interface Result {
   /** The payload; sent as `{ "data": … }`. */
   readonly data?: unknown;
+  /** The payload as JSON, where that is at hand. */
+  readonly json?: string;
   readonly pagination?: Pagination;
   /** An event stream instead of a payload. */
   readonly events?: EventStream;

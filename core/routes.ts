@@ -7,8 +7,8 @@
 import { policyOf } from "./budget.ts";
 import { remainingTokens } from "./limit.ts";
 import { requireTwin } from "./lookup.ts";
-import { pageOf, sliceOf } from "./paging.ts";
-import { isoTime, twinResource } from "./resources.ts";
+import { pageOfJson, sliceOf } from "./paging.ts";
+import { isoTime, twinJson } from "./resources.ts";
 import { type Route, route } from "./route.ts";
 import { apiKeyRoutes } from "./routes-api-keys.ts";
 import { conversationRoutes } from "./routes-conversations.ts";
@@ -26,7 +26,7 @@ const twinRoutes = [
     query: pageQuerySchema,
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
     async handle({ owner, query }, { twins }) {
-      return pageOf(query, await twins.list(owner, sliceOf(query)), twinResource);
+      return pageOfJson(query, await twins.list(owner, sliceOf(query)), twinJson);
     },
   }),
 
@@ -40,7 +40,7 @@ const twinRoutes = [
     success: { status: 200, description: "The twin.", schema: twinSchema },
     errors: ["twin_not_found"],
     async handle({ owner, params }, { twins }) {
-      return { data: twinResource(await requireTwin(twins, owner, params.id)) };
+      return { json: twinJson(await requireTwin(twins, owner, params.id)) };
     },
   }),
 ];

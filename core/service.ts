@@ -167,6 +167,7 @@ export function createService(options: ServiceOptions): Service {
     readonly request: IncomingRequest;
     readonly requestId: string;
     readonly startedAt: number;
+    /** The header fields of its answer, whatever that will be. */
     readonly headers: Record<string, string>;
     route?: Route;
     owner?: string;
@@ -175,8 +176,8 @@ export function createService(options: ServiceOptions): Service {
 
   /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
   async function visit(request: IncomingRequest, walk: (visit: Visit) => Promise<Answer>): Promise<Answer> {
-    const startedAt = clock.now();
-    const current: Visit = { request, requestId: newId("req"), startedAt, headers: {} };
+    const requestId = newId("req");
+    const current: Visit = { request, requestId, startedAt: clock.now(), headers: commonHeaders(requestId) };
     try {
       return finish(current, await walk(current));
     } catch (error) {
@@ -284,12 +285,7 @@ export function createService(options: ServiceOptions): Service {
   function finish(current: Visit, answer: Answer): Answer {
     const { request, requestId, startedAt, route, owner, keyId } = current;
     const { status } = answer;
-    const headers = {
-      ...commonHeaders(requestId),
-      ...current.headers,
-      ...corsHeaders(request.headers, corsOrigins),
-      ...answer.headers,
-    };
+    const headers = Object.assign(current.headers, corsHeaders(request.headers, corsOrigins), answer.headers);
     const durationMs = clock.now() - startedAt;
     // The path itself may hold what somebody put there by mistake; its pattern cannot.
     log("info", "request", {
