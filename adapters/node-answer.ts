@@ -5,6 +5,7 @@
  */
 
 import { ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import type { EventStream } from "../core/sse.ts";
@@ -45,6 +46,15 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   }
 }
 
+/** Writers with something to write in this turn of the event loop. One callback for all costs less than one for each. */
+let due: EventWriter[] = [];
+
+function flushDue(): void {
+  const writers = due;
+  due = [];
+  for (const writer of writers) writer.flush();
+}
+
 /**
  * Writes an event stream: what there is once a turn of the event loop, and no more than the socket takes. So
  * the head leaves together with the first events, and the last event with the body's end.
@@ -64,7 +74,7 @@ class EventWriter {
   readonly ready = (): void => {
     if (this.#scheduled || this.#blocked) return;
     this.#scheduled = true;
-    setImmediate(this.flush);
+    if (due.push(this) === 1) setImmediate(flushDue);
   };
 
   readonly drained = (): void => {
@@ -86,10 +96,9 @@ class EventWriter {
   };
 
   #write(text: string): void {
-    const { socket } = this.#response;
-    if (this.#begun && socket && writesPlainChunks(this.#response)) {
-      // One piece for the socket where `response.write` makes three: a third of what a token costs.
-      this.#blocked = !socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+    const socket = this.#plainSocket();
+    if (socket) {
+      this.#blocked = !socket.write(chunk(text));
       if (this.#blocked) socket.once("drain", this.drained);
     } else {
       this.#begun = true; // and the head is out
@@ -99,14 +108,32 @@ class EventWriter {
 
   #end(lastText: string): void {
     if (this.#response.writableEnded) return;
-    this.#response.end(lastText);
+    const socket = this.#plainSocket();
+    if (socket && lastText !== "") {
+      socket.cork(); // `end` uncorks it: the last events leave together with the body's end
+      socket.write(chunk(lastText));
+      this.#response.end();
+    } else {
+      this.#response.end(lastText);
+    }
     this.#response.socket?.setTimeout(stallMs);
+  }
+
+  /**
+   * The socket, where what `response.write` does can be done in one piece: it makes three, which is a third of
+   * what a token costs. The head must be out, the body in HTTP/1.1's own chunks, and no middleware in their way.
+   */
+  #plainSocket(): Socket | null {
+    const response = this.#response;
+    const plain =
+      this.#begun && response.chunkedEncoding && response.write === ServerResponse.prototype.write;
+    return plain ? response.socket : null;
   }
 }
 
-/** Whether a body goes out in HTTP/1.1's own chunks, and no middleware has put itself in their way. */
-function writesPlainChunks(response: ServerResponse): boolean {
-  return response.chunkedEncoding && response.write === ServerResponse.prototype.write;
+/** A piece of a body in HTTP/1.1's chunked coding (RFC 9112, section 7.1). */
+function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Store } from "./store.ts";
 const historyExchanges = 25;
 
 /** How much is remembered, in UTF-16 code units of text. */
-const maxRemembered = 8_000_000;
+const maxRemembered = 32_000_000;
 
 /** What a conversation counts for beside its history's text. */
 const entrySize = 500;

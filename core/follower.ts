@@ -161,7 +161,7 @@ class ReplyFollower implements EventStream {
   #delta(): string {
     const { length } = this.#feed;
     let end = Math.min(length, this.#offset + deltaLength);
-    if (splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
+    if (end < length && splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
     // A reader that named its offset before the text was there may have named one inside a pair.
     const content = this.#feed.slice(this.#offset, end).toWellFormed();
     this.#offset = end;
