@@ -34,6 +34,18 @@ interface Seen {
   readonly gaps: number[];
   replies: number;
   characters: number;
+  /** Whether the key's budget was used up before the time was. */
+  outOfBudget: boolean;
+}
+
+/** An answer that tells of an error. */
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(what: string, status: number, body: string) {
+    super(`${what} answered ${status}, ${told(body)}`);
+    this.status = status;
+  }
 }
 
 /** Visits a server and returns the figures as text. `progress` is told of them in between. */
@@ -46,57 +58,93 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
   let budget = remaining - requestsLeftAlone - 2 * streams;
   if (budget < 1) throw new Error(`The key has ${remaining} requests left: too few. Wait, or take another.`);
 
-  const conversations = await Promise.all(
-    Array.from({ length: streams }, () => call<{ id: string }>("POST", "/conversations", { twinId })),
-  );
-  const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0 };
+  const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, outOfBudget: false };
+  const conversations: string[] = [];
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
-  const timer = setInterval(() => progress(`${elapsed().toFixed(0)} s: ${seen.replies} replies`), 500);
+  const tell = () => {
+    const first = seen.replies > 0 ? `, first token p50 ${median(seen.firstTokens).toFixed(1)} ms` : "";
+    progress(`${elapsed().toFixed(0)} s: ${seen.replies} replies${first}`);
+  };
+  const timer = setInterval(tell, 500);
   try {
     await Promise.all(
-      conversations.map(async ({ id }) => {
-        while (elapsed() < seconds && budget-- > 0) await readReply(options, id, content, seen);
+      Array.from({ length: streams }, async () => {
+        const { id } = await call<{ id: string }>("POST", "/conversations", { twinId });
+        conversations.push(id);
+        while (elapsed() < seconds && !seen.outOfBudget) {
+          if (budget-- > 0) await readReply(options, id, content, seen).catch(endsAtLimit);
+          else seen.outOfBudget = true;
+        }
       }),
     );
     return report(seen, elapsed(), twinId, options);
   } finally {
     clearInterval(timer);
-    await Promise.all(conversations.map(({ id }) => call("DELETE", `/conversations/${id}`)));
+    // What went wrong before is what there is to tell.
+    await Promise.allSettled(conversations.map((id) => call("DELETE", `/conversations/${id}`)));
+  }
+
+  function endsAtLimit(error: unknown): void {
+    if (!(error instanceof Refused) || error.status !== 429) throw error;
+    seen.outOfBudget = true;
   }
 }
 
-function createCaller({ url, key }: VisitOptions) {
-  return async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
-    const response = await fetch(`${url.replace(/\/$/, "")}/api/v1${path}`, {
+/** Asks the server. Throws with its address where it cannot be reached. */
+async function ask({ url, key }: VisitOptions, method: string, path: string, body?: unknown) {
+  const root = url.replace(/\/+$/, "").replace(/\/api\/v1$/, "");
+  if (!URL.canParse(root))
+    throw new Error(`--url must be an address such as http://127.0.0.1:8787, not ${url}.`);
+  try {
+    return await fetch(`${root}/api/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      signal: AbortSignal.timeout(replyMs),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+  } catch (error) {
+    throw new Error(`There is no answer from ${root}: ${reasonOf(error)}`);
+  }
+}
+
+/** fetch hides the reason in a cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause = error } = error;
+  return cause instanceof Error && cause.message !== "" ? cause.message.trim() : JSON.stringify(cause);
+}
+
+/** An error answer's code and message, or its beginning if it is none of ours. */
+function told(body: string): string {
+  try {
+    const { code, message } = JSON.parse(body).error;
+    return `${code}: ${message}`;
+  } catch {
+    return body.slice(0, 300);
+  }
+}
+
+function createCaller(options: VisitOptions) {
+  return async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
+    const response = await ask(options, method, path, body);
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 300)}`);
+    if (!response.ok) throw new Refused(`${method} ${path}`, response.status, text);
     return text === "" ? (undefined as Data) : JSON.parse(text).data;
   };
 }
 
-async function readReply({ url, key }: VisitOptions, id: string, content: string, seen: Seen): Promise<void> {
+async function readReply(options: VisitOptions, id: string, content: string, seen: Seen): Promise<void> {
   const sentAt = performance.now();
-  const response = await fetch(`${url.replace(/\/$/, "")}/api/v1/conversations/${id}/messages/stream`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-    body: JSON.stringify({ content }),
-    signal: AbortSignal.timeout(replyMs),
-  });
-  if (!response.ok || !response.body) {
-    throw new Error(`A send answered ${response.status}: ${(await response.text()).slice(0, 300)}`);
-  }
+  const response = await ask(options, "POST", `/conversations/${id}/messages/stream`, { content });
+  if (!response.ok || !response.body) throw new Refused("A send", response.status, await response.text());
   let lastAt: number | undefined;
   let text = "";
   let stored: string | undefined;
   const parser = createParser({
     onEvent({ data }) {
       const event = JSON.parse(data);
-      if (event.type === "error") throw new Error(`A reply failed: ${event.error?.code}`);
+      if (event.type === "error") throw new Error(`A reply failed: ${told(data)}`);
       if (event.type === "complete") stored = event.message.content;
       if (event.type !== "delta") return;
       const now = performance.now();
@@ -106,7 +154,12 @@ async function readReply({ url, key }: VisitOptions, id: string, content: string
       text += event.content;
     },
   });
-  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) parser.feed(piece);
+  const decoder = new TextDecoder();
+  try {
+    for await (const piece of response.body) parser.feed(decoder.decode(piece, { stream: true }));
+  } catch (error) {
+    throw new Error(`A stream broke off after ${seen.replies} whole replies: ${reasonOf(error)}`);
+  }
   if (text !== stored) throw new Error("A reply's deltas, joined, are not its final message.");
   seen.replies++;
   seen.characters += text.length;
@@ -121,6 +174,8 @@ function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOpt
     ["time to first token, p50 / p99", `${quantiles(seen.firstTokens)} ms`],
     ["gap between deltas, p50 / p99", `${quantiles(seen.gaps)} ms`],
   ];
+  if (seen.outOfBudget)
+    rows.push(["ended early", `after ${seconds.toFixed(0)} s the key's hourly budget was used up`]);
   return rows.map(([name, value]) => `${name.padEnd(32)} ${value}`).join("\n");
 }
 
