@@ -215,7 +215,8 @@ async function openTwins({ modelBaseUrl, ...settings }: Settings, log: Log) {
   }).catch((error: unknown) => {
     if (codeOf(error) === undefined) throw error; // a twin file's own line
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
-    throw new ConfigError(`TWINS_DIR (--twins): ${problem}.`, { cause: error });
+    const accepted = "name a folder of Markdown files that this process may read";
+    throw new ConfigError(`TWINS_DIR (--twins): ${problem}; ${accepted}.`, { cause: error });
   });
 }
 
@@ -253,18 +254,16 @@ function createEngines(settings: Settings): Record<string, TwinEngine> {
   return { ...offline, openai };
 }
 
-function cannotListen(host: string, port: number, error: unknown): Error {
+function cannotListen(host: string, port: number, cause: unknown): Error {
   // Deno tells errors apart by name, the others by code.
-  const kind = codeOf(error) ?? (error instanceof Error ? error.name : undefined);
+  const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
-    return new ConfigError(`PORT (--port): port ${port} of ${host} is in use.`, { cause: error });
+    const free = "take another, or 0 for one that is free";
+    return new ConfigError(`PORT (--port): port ${port} of ${host} is in use; ${free}.`, { cause });
   }
-  return new ConfigError(
-    `HOST (--host), PORT (--port): cannot listen on port ${port} of ${host} (${kind}).`,
-    {
-      cause: error,
-    },
-  );
+  const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
+  const problem = `cannot listen on port ${port} of ${host} (${kind}); ${accepted}`;
+  return new ConfigError(`HOST (--host), PORT (--port): ${problem}.`, { cause });
 }
 
 function codeOf(error: unknown): string | undefined {

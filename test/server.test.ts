@@ -133,7 +133,7 @@ describe("the server", () => {
     const { port } = taken.address() as AddressInfo;
     assertRefusal(
       await runServer(["--port", String(port), ...flags]),
-      new RegExp(`port ${port} of 127.* in use`),
+      new RegExp(`port ${port} of 127.* in use; take another, or 0 `),
     );
     taken.close();
   });
@@ -153,10 +153,19 @@ describe("the server", () => {
         { JWT_PUBLIC_KEY: "{}" },
         /JWT_PUBLIC_KEY .* cannot be used: the key must be RSA/,
       ],
-      [["--twins", join(folder, "nowhere"), "--database", "memory:"], {}, /TWINS_DIR .*nowhere.*ENOENT/],
+      [
+        ["--twins", join(folder, "nowhere"), "--database", "memory:"],
+        {},
+        /TWINS_DIR .*nowhere.*ENOENT.*a folder of/,
+      ],
+      [
+        [...twins, "memory:", "--host", "192.0.2.1"],
+        {},
+        /cannot listen on .*; HOST must be an address of this/,
+      ],
       [broken.flags, {}, /"broken\.md".*acess/],
       [[...twins, `sqlite:${join(folder, "no-database")}`], {}, /no-database/],
-      [[...twins, "postgres://nobody@127.0.0.1:1/none"], {}, /PostgreSQL/],
+      [[...twins, "postgres://nobody@127.0.0.1:1/none"], {}, /DATABASE_URL .*PostgreSQL.*ECONNREFUSED/],
     ];
     await Promise.all(
       cases.map(async ([args, variables, pattern]) =>
