@@ -89,6 +89,8 @@ export class Producer implements ReplyFeed {
   #savedAt = 0;
   #mustSave = false;
   #followedElsewhereUntil = 0;
+  /** The last follower here has gone, which ends the reply unless there are others elsewhere. */
+  #leftHere = false;
   #saving: Repetition | undefined;
   #abandoned = false;
   #resolveEnding: (ending: Ending) => void = () => {};
@@ -114,11 +116,19 @@ export class Producer implements ReplyFeed {
 
   subscribe(changed: () => void): void {
     this.#followers.add(changed);
+    this.#leftHere = false;
   }
 
   unsubscribe(changed: () => void): void {
     const left = this.#followers.delete(changed);
-    if (left && this.#followers.size === 0 && this.#context.cancelOnDisconnect) this.stop(cancelled);
+    if (!left || this.#followers.size > 0 || !this.#context.cancelOnDisconnect) return;
+    this.#leftHere = true;
+    this.#stopIfDeserted();
+  }
+
+  /** Cancels the reply if whoever followed it has gone, here and elsewhere. */
+  #stopIfDeserted(): void {
+    if (this.#leftHere && !this.#isFollowedElsewhere()) this.stop(cancelled);
   }
 
   /** Ends the reply this way, unless it has an ending already. The engine is told to let go at once. */
@@ -234,7 +244,8 @@ export class Producer implements ReplyFeed {
       clock,
       () => (this.#isFollowedElsewhere() ? Math.min(followedSaveMs, pause) : pause),
       async () => {
-        if (isDue()) await this.#save();
+        this.#stopIfDeserted();
+        if (!this.#over && isDue()) await this.#save();
       },
     );
   }

@@ -27,7 +27,7 @@ function createSignals() {
 }
 
 /** Two services on one store, and a conversation whose reply the first one produces. */
-async function openTwo() {
+async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = {}) {
   const clock = createManualClock(startOfTests);
   const { signals, sent, state, listeners } = createSignals();
   const memory = createMemoryStore();
@@ -44,7 +44,7 @@ async function openTwo() {
   };
   const engine = createScriptedEngine();
   const limiter = createMemoryLimiter({ clock });
-  const options = { store, limiter, engines: { echo: engine } };
+  const options = { store, limiter, engines: { echo: engine }, onDisconnect };
   const here = await openFixture(inProcess, options, clock);
   const there = await openFixture(inProcess, options, clock);
   const key = await here.key();
@@ -213,5 +213,21 @@ test("a follower on another process reads only the text that it does not have", 
     two.textRead.reduce((sum, length) => sum + length, 0),
     "🙂 and one more".length,
   );
+  await two.close();
+});
+
+test("with onDisconnect cancel, a follower on another process counts, and its going is noticed", async () => {
+  const two = await openTwo({ onDisconnect: "cancel" });
+  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
+  const run = await two.engine.next();
+  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
+  const following = await two.there.call("GET", `${two.path}/messages/${list[1]?.id}/stream`, two.key);
+  await two.clock.advance(500);
+  await streaming.body?.cancel();
+  await two.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false);
+  await following.body?.cancel();
+  await two.clock.advance(6000);
+  assert.equal(run.signal.aborted, true);
   await two.close();
 });
