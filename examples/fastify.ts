@@ -2,23 +2,26 @@
 
 import fastify, { type FastifyInstance } from "fastify";
 import { toNodeHandler } from "../adapters/node.ts";
-import type { TwinEngine } from "../core/mod.ts";
+import { createMemoryStore, type Store } from "../core/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 
-/** An engine of the host's own. */
-const shouting: TwinEngine = {
-  async reply(turn, output) {
-    for (const word of turn.content.split(/(?<= )/)) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      if (output.signal.aborted) break;
-      output.write(word.toUpperCase());
-    }
-    return { finishReason: "stop", usage: null };
-  },
-};
+/** A store of the host's own, around the one in memory: it counts conversations, as a host might for its pages. */
+function createCountingStore(counts: Map<string, number>): Store {
+  const store = createMemoryStore();
+  return {
+    ...store,
+    async createConversation(conversation, claim) {
+      const repeated = await store.createConversation(conversation, claim);
+      if (!repeated) counts.set(conversation.owner, (counts.get(conversation.owner) ?? 0) + 1);
+      return repeated;
+    },
+  };
+}
+
+const counts = new Map<string, number>();
 
 async function twins(app: FastifyInstance): Promise<void> {
-  const handle = toNodeHandler(createTwins({ engines: { parrot: shouting } }));
+  const handle = toNodeHandler(createTwins({ store: createCountingStore(counts) }));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null)); // the service reads bodies by itself
   app.all("/*", (request, reply) => {
@@ -28,7 +31,7 @@ async function twins(app: FastifyInstance): Promise<void> {
 }
 
 const app = fastify();
-app.get("/", async () => "The host's own page.");
+app.get("/", async () => `Conversations: ${counts.get("alice") ?? 0}`);
 await app.register(twins, { prefix: basePath });
 console.log(
   `listening on ${await app.listen({ port: Number(process.env.PORT ?? 3000), host: "127.0.0.1" })}`,

@@ -1,7 +1,11 @@
-/** In a Hono app, with a rate limiter of the host's own in front of the usual one. */
+/**
+ * In a Hono app whose users have logged in: their session makes their API keys. With a rate limiter of the host's
+ * own in front of the usual one.
+ */
 
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
+import { getCookie } from "hono/cookie";
 import { createMemoryLimiter, type RateLimiter } from "../core/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 
@@ -23,6 +27,13 @@ const twins = createTwins({ limiter: createCountingLimiter(counts) });
 
 const app = new Hono();
 app.get("/", (context) => context.text("The host's own page."));
+app.all(`${basePath}/api/v1/auth/*`, (context) => {
+  // The service reads no cookies. The host does, and passes on what its `verifyToken` knows a user by.
+  const headers = new Headers(context.req.raw.headers);
+  const session = getCookie(context, "session");
+  if (session !== undefined) headers.set("Authorization", `Bearer ${session}`);
+  return twins.fetch(new Request(context.req.raw, { headers }));
+});
 app.all(`${basePath}/*`, (context) => twins.fetch(context.req.raw));
 
 serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: "127.0.0.1" }, ({ port }) => {

@@ -5,7 +5,6 @@
 
 import {
   ApiError,
-  createEchoEngine,
   createMemoryLimiter,
   createMemoryStore,
   createService,
@@ -13,6 +12,7 @@ import {
   type Service,
   type ServiceOptions,
   type Twin,
+  type TwinEngine,
 } from "../core/mod.ts";
 
 export const basePath = "/twins-api";
@@ -33,7 +33,19 @@ const parrot: Twin = {
   instructions: "Repeat what the user says.",
 };
 
-/** Stands for the sessions that a host keeps: who may create API keys is the host's to say. */
+/** An engine of the host's own: it says a word at a time. */
+const sayAgain: TwinEngine = {
+  async reply({ content }, output) {
+    for (const word of content.split(/(?<= )/)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (output.signal.aborted) break; // the reply was cancelled, or its last reader has gone
+      output.write(word);
+    }
+    return { finishReason: "stop", usage: null };
+  },
+};
+
+/** Stands for the sessions that a host keeps: who may create API keys, and whose they are, is the host's to say. */
 const sessions = new Map([["session-of-alice", "alice"]]);
 
 async function verifyToken(token: string): Promise<string> {
@@ -47,7 +59,7 @@ export function createTwins(options: Partial<ServiceOptions> = {}): Service {
   return createService({
     store: createMemoryStore(),
     twins: createTwinList([parrot]),
-    engines: { parrot: createEchoEngine({ pauseMs: 20 }) },
+    engines: { parrot: sayAgain },
     limiter: createMemoryLimiter(),
     verifyToken,
     basePath,

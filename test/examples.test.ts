@@ -15,6 +15,8 @@ import { runtime } from "./runtime.ts";
 interface Example {
   /** Sends a request below the base path. */
   send(path: string, init?: RequestInit): Promise<Response>;
+  /** The host's own page. */
+  page(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ async function start(name: string): Promise<Example> {
   const url = String(line).replace(/^listening on /, "");
   return {
     send: (path, init) => fetch(`${url}/twins-api${path}`, init),
+    page: async () => (await fetch(url)).text(),
     async close() {
       child.kill();
       await exited;
@@ -78,6 +81,31 @@ for (const name of names) {
       });
     });
 
+    if (name === "fastify") {
+      test("the host's own store has been used", async () => {
+        await use(name, async ({ page }) => assert.equal(await page(), "Conversations: 1"));
+      });
+    }
+
+    if (name === "hono") {
+      test("a user's session with the host makes a key of that user", async () => {
+        await use(name, async ({ send, json }) => {
+          const headers = { "Content-Type": "application/json" };
+          const body = JSON.stringify({ name: "by session" });
+          const create = (more: Record<string, string>) =>
+            send("/api/v1/auth/api-keys", { method: "POST", headers: { ...headers, ...more }, body });
+          assert.equal((await create({})).status, 401);
+          assert.equal((await create({ Cookie: "session=somebody-elses" })).status, 401);
+          const made = await create({ Cookie: "session=session-of-alice" });
+          const { key } = await dataOf<{ key: string }>(made);
+          const withHers = { headers: { "X-API-Key": key } };
+          const [hers] = await dataOf<{ id: string }[]>(await send("/api/v1/conversations", withHers));
+          const [same] = await dataOf<{ id: string }[]>(await send("/api/v1/conversations", json()));
+          assert.ok(hers && hers.id === same?.id, "she sees her conversation with it");
+        });
+      });
+    }
+
     test("a reader that leaves ends its reply", async () => {
       await use(name, async ({ send, root, json }) => {
         const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
@@ -94,6 +122,7 @@ for (const name of names) {
 
 interface Use {
   readonly send: Example["send"];
+  readonly page: Example["page"];
   /** The path of a new conversation. */
   readonly root: string;
   /** A request with a key, and with a body if one is given. */
@@ -103,7 +132,7 @@ interface Use {
 async function use(name: string, body: (use: Use) => Promise<void>): Promise<void> {
   const example = await start(name);
   try {
-    const { send } = example;
+    const { send, page } = example;
     const request = (credential: string, content?: unknown): RequestInit => ({
       method: content === undefined ? "GET" : "POST",
       headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
@@ -114,7 +143,7 @@ async function use(name: string, body: (use: Use) => Promise<void>): Promise<voi
     const json = (content?: unknown) => request(key, content);
     const conversation = await send("/api/v1/conversations", json({ twinId: "parrot" }));
     const { id } = await dataOf<{ id: string }>(conversation);
-    await body({ send, root: `/api/v1/conversations/${id}`, json });
+    await body({ send, page, root: `/api/v1/conversations/${id}`, json });
   } finally {
     await example.close();
   }
