@@ -5,28 +5,11 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { type AnswerKind, createCheck, eventData } from "./answers.ts";
-import { HttpConnection, requestText } from "./http-connection.ts";
-import { requestsPerKey } from "./measure.ts";
+import { createCheck, eventData } from "./answers.ts";
+import { HttpConnection } from "./http-connection.ts";
 import { microseconds, type PacedModel, startModel } from "./model.ts";
-import type { Client } from "./servers/reply.ts";
+import { createRequests, type Requests, type Target } from "./requests.ts";
 import { percentile } from "./spread.ts";
-
-/** A server to load, and what to ask it for. */
-export interface Target {
-  readonly name: string;
-  readonly port: number;
-  readonly kind: AnswerKind;
-  readonly method: "GET" | "POST";
-  /** The path; `{id}` stands for a conversation. */
-  readonly path: string;
-  /** Empty: the server asks for no credentials. */
-  readonly clients: readonly Client[];
-  /** How many messages a conversation gets. */
-  readonly turns: number;
-  /** How many tokens a reply has. */
-  readonly length: number;
-}
 
 /** What the load generator is told to do. */
 export type Order =
@@ -65,56 +48,6 @@ export interface WatchReport {
   readonly cpu: number;
   /** How late the load generator's own timers were: no delay below that can be told. */
   readonly lagP99: number;
-}
-
-const question = JSON.stringify({ content: "Tell me of the sea, and of what lies beneath." });
-
-/** Hands out requests, each with a key whose budget allows it. */
-interface Requests {
-  next(): string;
-}
-
-function createRequests(target: Target): Requests {
-  const { name, method, path, clients } = target;
-  const body = method === "POST" ? question : undefined;
-  if (clients.length === 0) {
-    const request = requestText(method, path, "", body);
-    return { next: () => request };
-  }
-  const texts = requestTexts(target, body);
-  return {
-    next() {
-      const { value } = texts.next();
-      if (value === undefined) throw new Error(`${name} has no keys left with a budget: give it more.`);
-      return value;
-    },
-  };
-}
-
-/** How many of each client's conversations take turns: so many that none is asked while it is still busy. */
-const conversationsAtOnce = 20;
-
-function* requestTexts(
-  { method, path, clients, turns }: Target,
-  body: string | undefined,
-): Generator<string, undefined> {
-  if (!path.includes("{id}")) {
-    for (let request = 0; request < requestsPerKey; request++) {
-      for (const { key } of clients) yield requestText(method, path, key, body);
-    }
-    return undefined;
-  }
-  const perClient = Math.min(clients[0]?.conversations.length ?? 0, Math.floor(requestsPerKey / turns));
-  for (let start = 0; start < perClient; start += conversationsAtOnce) {
-    for (let turn = 0; turn < turns; turn++) {
-      for (let index = start; index < Math.min(start + conversationsAtOnce, perClient); index++) {
-        for (const { key, conversations } of clients) {
-          yield requestText(method, path.replace("{id}", conversations[index] ?? ""), key, body);
-        }
-      }
-    }
-  }
-  return undefined;
 }
 
 interface Loaded {

@@ -9,6 +9,7 @@ import type { AnswerKind } from "./answers.ts";
 import { type Goal, withGoal } from "./goals.ts";
 import type { RepeatReport } from "./load.ts";
 import type { LoadProcess, ServerProcess, startServer } from "./processes.ts";
+import { requestsPerKey } from "./requests.ts";
 import { tokens } from "./servers/reply.ts";
 import { median, type Spread, spread } from "./spread.ts";
 
@@ -92,9 +93,6 @@ export interface Load {
 
 /** How long each contender is loaded before anything counts: until the compiler has seen all of its paths. */
 const warmUpSeconds = 2;
-
-/** A key's hourly budget is 500 requests; a few are left for probing. */
-export const requestsPerKey = 490;
 
 type Round = Readonly<Record<Figure, number>>;
 

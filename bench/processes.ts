@@ -72,6 +72,13 @@ function nextMessage<Message>(child: ChildProcess, name: string): Promise<Messag
   });
 }
 
+/** Asks a process, and waits for its next message. */
+async function ask<Answer>(child: ChildProcess, name: string, question: Question | Order): Promise<Answer> {
+  if (!child.connected) throw new Error(`${name} has ended.`);
+  child.send(question);
+  return nextMessage(child, name);
+}
+
 /** A contender's process. */
 export interface ServerProcess {
   readonly port: number;
@@ -101,10 +108,7 @@ export async function startServer(file: string, { env, ...how }: ServerOptions =
   return {
     port,
     clients,
-    usage(question = "usage") {
-      child.send(question);
-      return nextMessage(child, file);
-    },
+    usage: (question = "usage") => ask(child, file, question),
     async stop() {
       await stop(child);
       for (const name of readdirSync(databases)) {
@@ -133,8 +137,7 @@ export function startLoad(): LoadProcess {
   const child = start({ core: 1, file: "load.ts" });
   return {
     async order<Report>(order: Order): Promise<Report> {
-      child.send(order);
-      const answer = await nextMessage<{ report: Report; error?: string }>(child, "The load generator");
+      const answer = await ask<{ report: Report; error?: string }>(child, "The load generator", order);
       if (answer.error !== undefined) throw new Error(answer.error);
       return answer.report;
     },
@@ -144,7 +147,7 @@ export function startLoad(): LoadProcess {
 
 function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    if (child.exitCode !== null) return resolve();
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.once("exit", () => resolve());
     if (child.connected) child.disconnect();
   });

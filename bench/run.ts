@@ -13,10 +13,10 @@ import { parseArgs } from "node:util";
 import { buildAll } from "./build.ts";
 import { toSvg } from "./chart.ts";
 import { measureDisk } from "./disk.ts";
-import type { Result } from "./measure.ts";
-import { databases, pinned, startLoad, startServer } from "./processes.ts";
+import type { Arena, Result } from "./measure.ts";
+import { databases, pinned, type ServerProcess, startLoad, startServer } from "./processes.ts";
 import { type Machine, toHead, toMarkdown, toTable } from "./report.ts";
-import { type ScenarioEffort, scenarios } from "./scenarios.ts";
+import { type Part, type Scenario, type ScenarioEffort, scenarios } from "./scenarios.ts";
 import { visit } from "./visit.ts";
 
 const nodeMajor = process.versions.node.split(".")[0];
@@ -105,20 +105,41 @@ function installPeers(): void {
   if (npm.status !== 0) throw new Error("They could not be installed.");
 }
 
+/** Runs one scenario after the other. One that fails says so in its place, and the others go on. */
 async function runScenarios(names: readonly string[], effort: ScenarioEffort): Promise<Result[]> {
   const results: Result[] = [];
   for (const name of names) {
     const scenario = scenarios[name];
     if (!scenario) continue;
     effort.progress(`${name}: ${scenario.title}`);
-    const load = startLoad();
-    const parts = await scenario.run({ load, startServer }, effort);
-    await load.stop();
+    const parts = await runScenario(scenario, effort);
     const found = parts.map((part) => ({ scenario: name, title: scenario.title, ...part }));
     for (const result of found) console.log(`\n${toTable(result)}`);
     results.push(...found);
   }
   return results;
+}
+
+async function runScenario(scenario: Scenario, effort: ScenarioEffort): Promise<readonly Part[]> {
+  const load = startLoad();
+  const servers: ServerProcess[] = [];
+  const arena: Arena = {
+    load,
+    async startServer(...given) {
+      const server = await startServer(...given);
+      servers.push(server);
+      return server;
+    },
+  };
+  try {
+    return await scenario.run(arena, effort);
+  } catch (error) {
+    process.exitCode = 1;
+    return [{ unit: "", rows: [], notes: [`It failed: ${messageOf(error)}`] }];
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+    await load.stop();
+  }
 }
 
 function describeMachine({ seconds, rounds }: ScenarioEffort): Machine {
@@ -148,7 +169,7 @@ function save(file: string, machine: Machine, results: readonly Result[]): void 
   console.log(`Written to ${file}, and as Markdown beside it.`);
 }
 
-/** A scenario that failed leaves its databases behind. */
+/** What was interrupted leaves its databases behind. */
 function removeDatabases(): void {
   if (!existsSync(databases)) return;
   for (const name of readdirSync(databases)) {
@@ -156,11 +177,17 @@ function removeDatabases(): void {
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+process.on("exit", removeDatabases);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 try {
   await main();
-  process.exit(0); // children of a failed scenario end with us
+  process.exit(); // with 1 if a scenario failed
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  removeDatabases();
+  console.error(messageOf(error));
   process.exit(1);
 }
