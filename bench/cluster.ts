@@ -13,7 +13,7 @@ import process from "node:process";
 import pg from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
-import { createCluster, type ServerProcess, token } from "../test/cluster-server.ts";
+import { createCluster, createSlowModel, type ServerProcess, token } from "../test/cluster-server.ts";
 import { newTwin } from "../test/harness.ts";
 import { createDatabase } from "../test/postgres-database.ts";
 
@@ -44,7 +44,7 @@ function cpuOfDatabase(name: string): number {
   return used;
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 2 * clients });
+const agent = new Agent({ keepAlive: true, maxSockets: 500 });
 
 /** Sends a request and reads its answer to the end. */
 function send(url: string, method: string, credential: string, body?: object): Promise<string> {
@@ -101,7 +101,12 @@ async function measure(act: (client: number) => Promise<unknown>): Promise<Measu
 async function benchmark(processes: number): Promise<void> {
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
-  const cluster = await createCluster({ DATABASE_URL: database.url });
+  const model = await createSlowModel();
+  const cluster = await createCluster({
+    DATABASE_URL: database.url,
+    MODEL_BASE_URL: model.url,
+    MODEL_NAME: "slow",
+  });
   const servers: ServerProcess[] = [];
   for (let n = 0; n < processes; n++) servers.push(await cluster.start());
   const rootOf = (client: number) => `${servers[client % processes]?.url}/api/v1`;
@@ -137,6 +142,32 @@ async function benchmark(processes: number): Promise<void> {
     console.log(line.join(" "));
   }
 
+  /** What replies cost while a model makes them, 20 words a second: words to their readers, saves to PostgreSQL. */
+  async function reportStreaming(streams: number): Promise<void> {
+    const reading: Promise<string>[] = [];
+    for (let n = 0; n < streams; n++) {
+      const body = { name: "bench", scope: "full_access" };
+      const owner = `streams-${processes}-${n}`;
+      const made = JSON.parse(await send(`${rootOf(n)}/auth/api-keys`, "POST", await token(owner), body));
+      const { key } = made.data;
+      const conversation = await send(`${rootOf(n)}/conversations`, "POST", key, { twinId: "slow" });
+      const url = `${rootOf(n)}/conversations/${JSON.parse(conversation).data.id}/messages/stream`;
+      reading.push(send(url, "POST", key, { content: String((seconds + 10) * 20) }));
+    }
+    const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
+    const [serverBefore, databaseBefore] = used();
+    const open = model.streaming;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    const [serverAfter, databaseAfter] = used();
+    const streamed = open * seconds;
+    console.log(
+      `${open} open streams, 20 words a second, saved each second: CPU for a second of one: ` +
+        `server ${((serverAfter - serverBefore) / streamed).toFixed(2)} ms, ` +
+        `PostgreSQL ${((databaseAfter - databaseBefore) / streamed).toFixed(2)} ms`,
+    );
+    await Promise.all(reading);
+  }
+
   const reply = async (client: number) => {
     const key = await keyOf(client);
     return send(`${conversations[client]}/messages/stream`, "POST", key, { content });
@@ -149,9 +180,11 @@ async function benchmark(processes: number): Promise<void> {
     await Promise.all(Array.from({ length: clients }, (_, client) => reply(client)));
   await report("streamed replies", reply);
   await report("reading a conversation", read);
+  if (processes === 1) await reportStreaming(200);
 
   for (const server of servers) await server.kill("SIGTERM");
   await cluster.dispose();
+  model.close();
   await database.drop();
 }
 
