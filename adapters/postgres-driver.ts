@@ -118,6 +118,14 @@ function isOver({ code }: ServerError): boolean {
   return code.startsWith("57P") || code.startsWith("08") || code === "25P03";
 }
 
+/** Whether a connection was lost while it was used. Another one may be had at once. */
+export function brokeConnection(error: unknown): boolean {
+  if (isServerError(error)) return isOver(error);
+  if (!(error instanceof Error)) return false;
+  const code = "code" in error ? error.code : undefined;
+  return code === "ECONNRESET" || code === "EPIPE" || error.message === "Connection terminated unexpectedly";
+}
+
 /** Serialization failure, deadlock. */
 function lostAgainstAnother(error: unknown): boolean {
   return isServerError(error) && ["40001", "40P01"].includes(error.code);

@@ -15,7 +15,8 @@ import {
   windowSeconds,
 } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { prepared, toStoreError } from "./postgres-driver.ts";
+import { brokeConnection, prepared, toStoreError } from "./postgres-driver.ts";
+import type { SqlRow } from "./sql-driver.ts";
 
 /** The table of the buckets. */
 export const createBuckets = `CREATE TABLE IF NOT EXISTS rate_buckets (
@@ -73,10 +74,15 @@ interface Take {
 export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter {
   let takesToSweep = 0; // the first take sweeps what filled up while nobody ran
 
-  async function query(text: string, params: Parameters<typeof prepared>[1]) {
+  /**
+   * A statement whose connection broke is sent once more. It may have counted, then a token is lost; for its
+   * failure this process would limit alone for a while, with buckets that are full.
+   */
+  async function query(text: string, params: Parameters<typeof prepared>[1], retries = 1): Promise<SqlRow[]> {
     try {
-      return (await pool.query(prepared(text, params))).rows;
+      return (await pool.query<SqlRow>(prepared(text, params))).rows;
     } catch (error) {
+      if (retries > 0 && brokeConnection(error)) return query(text, params, retries - 1);
       throw toStoreError(error);
     }
   }
@@ -90,7 +96,8 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     ]);
     sweepNowAndThen(takes.length);
     const grants = new Map<unknown, Grant>();
-    for (const { id, admitted, debt } of rows) grants.set(id, { admitted, debt: Number(debt) });
+    for (const { id, admitted, debt } of rows)
+      grants.set(id, { admitted: Number(admitted), debt: Number(debt) });
     return takes.map(({ id, policy }, index) =>
       decisionAt(places[index] ?? 0, grants.get(id) ?? nothing, policy),
     );
