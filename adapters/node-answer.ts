@@ -28,8 +28,8 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
 }
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
-  if (body === null) response.writeHead(status, headers).end();
-  else response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
+  if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
+  response.writeHead(status, headers).end(body);
   response.socket?.setTimeout(stallMs);
 }
 

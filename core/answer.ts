@@ -30,7 +30,8 @@ export interface IncomingRequest {
 /** A response before it is one. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  /** The answer's own object: an adapter may add to it. */
+  readonly headers: Record<string, string>;
   readonly body: string | EventStream | null;
 }
 

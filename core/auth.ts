@@ -180,8 +180,8 @@ export function createKeyring(options: KeyringOptions): Keyring {
 
   function touch(record: ApiKeyRecord, now: number): void {
     // The record's own time is what other processes noted; ours also covers a store that failed to note it.
-    const lastTimes = [record.lastUsedAt, touches.get(record.hash)];
-    if (lastTimes.some((last) => typeof last === "number" && isWithin(touchIntervalMs, last, now))) return;
+    if (isWithin(touchIntervalMs, record.lastUsedAt ?? -Infinity, now)) return;
+    if (isWithin(touchIntervalMs, touches.get(record.hash) ?? -Infinity, now)) return;
     touches.set(record.hash, now);
     store.touchKey(record.owner, record.id, now).catch((error: unknown) => {
       log("warn", "noting the use of an API key failed", { keyId: record.id, error });

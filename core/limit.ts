@@ -218,7 +218,7 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
       entry.users--;
       if (entry.users === 0 && entry.saved === entry.changes) {
         busy.delete(id);
-        if (!entry.loading) resting.set(id, entry);
+        if (!entry.loading && !resting.has(id)) resting.set(id, entry);
       }
     }
   }
