@@ -220,7 +220,7 @@ async function countStatements(): Promise<void> {
       }),
     );
     const text = await response.text();
-    const limits = statements.filter((statement) => statement.includes("buckets")).length;
+    const limits = statements.filter((statement) => statement.includes("INTO rate_buckets")).length;
     console.log(`${what}: ${statements.length} statements, ${limits} of them for the limit`);
     return text;
   }
