@@ -262,7 +262,7 @@ const alone: Readonly<Record<string, Scenario>> = {
     title: "Writing one delta event",
     async run(_, { rounds, seconds }) {
       const rows = await runAlone<Row[]>("encode.ts", { ROUNDS: String(rounds), SECONDS: String(seconds) });
-      return [{ unit: "ns", rows }];
+      return [{ unit: "CPU ns", rows }];
     },
   },
   listing: {
