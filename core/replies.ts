@@ -49,7 +49,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Begins, follows and ends replies. */
 export interface Replies {
-  /** Ends orphans of an earlier process, then looks for abandoned replies now and then. Call it once. */
+  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it once. */
   start(): Promise<void>;
   /** Begins a reply, which then runs to its end whatever happens to the client. */
   send(send: Send): Promise<Sent>;
@@ -90,6 +90,7 @@ export function createReplies(options: RepliesOptions): Replies {
   const underway = new Set<Promise<unknown>>();
   let closing = false;
   let graceOver = false;
+  let storeWasThere = true;
   let stopSweeping = () => {};
   const stopListening = [
     store.signals?.listen("follow", (id) => running.get(id)?.followedElsewhere()),
@@ -154,11 +155,17 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
+  /**
+   * When the store was away, leases ran out whose holders live: they renew them about once a second, so they are
+   * given the time up to the next look.
+   */
   async function sweep(): Promise<void> {
     try {
-      await endAbandoned(clock.now());
+      if (storeWasThere) await endAbandoned(clock.now());
       await store.sweepClaims(clock.now());
+      storeWasThere = true;
     } catch (error) {
+      storeWasThere = false;
       log("warn", "the store could not be swept; it will be tried again", { error });
     }
   }
@@ -192,7 +199,8 @@ export function createReplies(options: RepliesOptions): Replies {
 
     async start() {
       // A lease of another process on a store that only this one uses is an earlier life's.
-      await endAbandoned(store.exclusive ? Number.MAX_SAFE_INTEGER : clock.now());
+      if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
+      else await store.ping();
       if (!closing) scheduleSweep();
     },
 

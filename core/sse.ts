@@ -28,12 +28,12 @@ export function encodeEvent(id: number, json: string): string {
 }
 
 const lineBreaks = /[\u0085\u2028\u2029]/g;
-const lineBreak = /[\u0085\u2028\u2029]/;
 
 /** JSON without the characters that some clients take for line ends, though SSE does not. */
 export function encodeJson(value: unknown): string {
   const json = JSON.stringify(value);
-  if (!lineBreak.test(json)) return json;
+  // Three searches for one character each are many times as fast as one for a class, which is why they come first.
+  if (!json.includes("\u2028") && !json.includes("\u2029") && !json.includes("\u0085")) return json;
   return json.replace(
     lineBreaks,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -4,7 +4,14 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, ModelError, type Store, StoreUnavailable, type TwinEngine } from "../core/mod.ts";
+import {
+  createMemoryStore,
+  type MessageResource,
+  ModelError,
+  type Store,
+  StoreUnavailable,
+  type TwinEngine,
+} from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { createManualClock, settle } from "./clock.ts";
 import {
@@ -580,4 +587,25 @@ test("U+2028, U+2029 and U+0085 are escaped", async () => {
   assert.ok(!/[\u2028\u2029\u0085]/.test(text));
   assert.equal(textOf(await eventsOf(new Response(text))), content);
   assert.ok(text.includes("\\u2028b\\u2029c\\u0085"));
+});
+
+test("a store that was away for longer than a lease costs no running reply: its producer comes first", async () => {
+  let down = false;
+  const store = failing({ ...createMemoryStore(), exclusive: false }, () => down);
+  await using other = await openChat(inProcess, { store });
+  await other.service.ready();
+  await using chat = await other.another();
+  await chat.clock.advance(500); // from here on, the producer saves half a second behind each look
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  run.write("before, ");
+  await chat.clock.advance(1000);
+  down = true;
+  await chat.clock.advance(44_400);
+  down = false;
+  await chat.clock.advance(10_000);
+  run.write("after");
+  run.finish();
+  const reply = await dataOf<MessageResource>(await sending);
+  assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
 });
