@@ -25,8 +25,8 @@ export function fetchRuntimes(): Runtime[] {
     const found = spawnSync("npx", ["--yes", "-p", binary, "--", "sh", "-c", `command -v ${program}`]);
     const path = found.stdout?.toString().trim();
     if (found.status === 0 && path) return { name, command: [path, ...parameters] };
-    const reason =
-      (found.error?.message ?? found.stderr.toString().trim().split("\n").at(-1)) || "npx failed";
+    const code = /npm error code (\S+)/.exec(found.stderr?.toString() ?? "")?.[1];
+    const reason = found.error?.message ?? code ?? `npx ended with ${found.status}`;
     return { name, reason };
   });
 }
