@@ -212,7 +212,8 @@ export function loadNotes(rows: readonly Row[]): string[] {
       `The load generator used up its core with: ${held.join("; ")}. Their figures may be its limit.`,
     );
   }
-  const lagging = named("load's own lag p99 ms", late);
+  const delayed = named("delay p99 ms", 0.001);
+  const lagging = named("load's own lag p99 ms", late).filter((name) => delayed.includes(name));
   if (lagging.length > 0) {
     notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays hold that.`);
   }

@@ -21,6 +21,9 @@ export interface OpenStreams {
 
 const conversationsPerKey = 50;
 
+/** How long streams are live before anything counts: each round has a new process, whose code is not compiled yet. */
+const warmUpSeconds = 3;
+
 /** Starts a contender with as many open streams, after some that were opened and left. */
 async function openStreams({ contender, streams }: OpenStreams, { load, startServer }: Arena, left = 0) {
   const { name, file, env, method, path, kind } = contender;
@@ -77,7 +80,7 @@ export async function compareTokens(
 async function watchRound(open: OpenStreams, arena: Arena, { seconds }: Effort): Promise<Watched> {
   const { server } = await openStreams(open, arena);
   await server.usage("start");
-  await arena.load.order({ order: "watch", seconds: 1 }); // until the compiler has seen it
+  await arena.load.order({ order: "watch", seconds: warmUpSeconds });
   const before = await server.usage();
   const report = await arena.load.order<WatchReport>({ order: "watch", seconds });
   const cpu = (await server.usage()).cpu - before.cpu;
