@@ -213,9 +213,14 @@ export function loadNotes(rows: readonly Row[]): string[] {
     );
   }
   const delayed = named("delay p99 ms", 0.001);
-  const lagging = named("load's own lag p99 ms", late).filter((name) => delayed.includes(name));
+  const among = (names: readonly string[]) => names.filter((name) => delayed.includes(name));
+  const lagging = among(named("load's own lag p99 ms", late));
   if (lagging.length > 0) {
     notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays hold that.`);
+  }
+  const full = among(named("server CPU %", busy));
+  if (full.length > 0) {
+    notes.push(`The server used up its core with: ${full.join("; ")}. Their delays are a queue's.`);
   }
   return notes;
 }
