@@ -6,7 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
-import { maxBodyBytes } from "../core/input.ts";
+import { maxBodyBytes } from "../core/body.ts";
 
 export class NodeRequest implements IncomingRequest, RequestHeaders {
   readonly #message: IncomingMessage;

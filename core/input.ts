@@ -5,20 +5,15 @@
  */
 
 import type { IncomingRequest, RequestHeaders } from "./answer.ts";
+import { readBytes } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
 import type { Route } from "./route.ts";
 import type { Schema } from "./schema.ts";
 import { accepted, validate } from "./validate.ts";
 
-/** The longest body, in bytes. */
-export const maxBodyBytes = 256 * 1024;
-
 /** The deepest nesting of arrays and objects in a body. */
 const maxDepth = 64;
-
-/** How long a body may take to arrive, in milliseconds. Not every runtime has a time limit of its own. */
-const bodyTimeoutMs = 30_000;
 
 // ASCII codes.
 const quote = 34;
@@ -96,7 +91,6 @@ export async function readBody(
   clock: Clock,
 ): Promise<Record<string, unknown>> {
   requireJson(request.headers.get("content-type"), request.headers.get("content-encoding"));
-  requireLength(request.headers.get("content-length"));
   const value = parseJson(await readText(request, clock));
   const errors = validate(schema, value);
   if (errors.length > 0) throw validationError(errors);
@@ -113,14 +107,6 @@ function requireJson(contentType: string | null, contentEncoding: string | null)
   }
 }
 
-function requireLength(contentLength: string | null): void {
-  if (Number(contentLength) > maxBodyBytes) throw payloadTooLarge();
-}
-
-function payloadTooLarge(): ApiError {
-  return new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
-}
-
 // A byte order mark is kept, and refused by the parser as any other stray character.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -131,57 +117,6 @@ async function readText(request: IncomingRequest, clock: Clock): Promise<string>
   } catch {
     throw new ApiError("invalid_json", "The body is not valid UTF-8.");
   }
-}
-
-/** The body's bytes; reading stops at the limit and at the deadline. */
-async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
-  const { body } = request;
-  if (!body) return new Uint8Array();
-  if (!(Symbol.asyncIterator in body)) return concatenateShort(body);
-  const chunks = body[Symbol.asyncIterator]();
-  const received: Uint8Array[] = [];
-  let length = 0;
-  let cancelTimer = () => {};
-  const late = new Promise<"late">((resolve) => {
-    cancelTimer = clock.after(bodyTimeoutMs, () => resolve("late"));
-  });
-  try {
-    for (;;) {
-      const next = await Promise.race([chunks.next(), late]);
-      if (next === "late")
-        throw new ApiError("invalid_request", "The body did not arrive within 30 seconds.");
-      if (next.done) return concatenate(received, length);
-      received.push(next.value);
-      length += next.value.byteLength;
-      if (length > maxBodyBytes) throw payloadTooLarge();
-    }
-  } catch (error) {
-    // Not awaited: it would wait behind a read that is still pending. What it rejects with is `error` again.
-    void chunks.return?.().catch(() => {});
-    if (error instanceof ApiError) throw error;
-    throw new ApiError("invalid_request", "The body did not arrive whole.", { cause: error });
-  } finally {
-    cancelTimer();
-  }
-}
-
-/** A body that has arrived already, if it is not too long. */
-function concatenateShort(chunks: readonly Uint8Array[]): Uint8Array {
-  const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-  if (length > maxBodyBytes) throw payloadTooLarge();
-  return concatenate(chunks, length);
-}
-
-function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (first && chunks.length === 1) return first;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
 }
 
 function parseJson(text: string): unknown {

@@ -1,0 +1,106 @@
+/**
+ * Reading a request's body, up to a length and up to a deadline.
+ *
+ * @module
+ */
+
+import type { IncomingRequest } from "./answer.ts";
+import type { Clock } from "./clock.ts";
+import { ApiError } from "./errors.ts";
+
+/** The longest body, in bytes. */
+export const maxBodyBytes = 256 * 1024;
+
+/** How long a body may take to arrive, in milliseconds. Not every runtime has a time limit of its own. */
+const bodyTimeoutMs = 30_000;
+
+/**
+ * A request's body.
+ *
+ * @throws {ApiError} `payload_too_large`; `invalid_request` if it breaks off, or takes longer than 30 seconds.
+ */
+export async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
+  const length = request.headers.get("content-length");
+  requireShort(Number(length));
+  // Runtimes read a body at once several times as fast as piece by piece; of a known length, that is no risk.
+  if (length !== null && request.arrayBuffer) {
+    return readAtOnce(request.arrayBuffer(), startDeadline(clock));
+  }
+  const { body } = request;
+  if (!body) return new Uint8Array();
+  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), startDeadline(clock));
+  requireShort(body.reduce((sum, chunk) => sum + chunk.byteLength, 0));
+  return concatenate(body);
+}
+
+function requireShort(length: number): void {
+  if (length > maxBodyBytes) {
+    throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
+  }
+}
+
+async function readAtOnce(arriving: Promise<ArrayBuffer>, deadline: Deadline): Promise<Uint8Array> {
+  try {
+    const bytes = new Uint8Array(await deadline.race(arriving));
+    requireShort(bytes.byteLength);
+    return bytes;
+  } catch (error) {
+    throw asApiError(error);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+async function readPieces(pieces: AsyncIterator<Uint8Array>, deadline: Deadline): Promise<Uint8Array> {
+  const received: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for (;;) {
+      const next = await deadline.race(pieces.next());
+      if (next.done) return concatenate(received);
+      received.push(next.value);
+      length += next.value.byteLength;
+      requireShort(length);
+    }
+  } catch (error) {
+    // Not awaited: it would wait behind a read that is still pending. What it rejects with is `error` again.
+    void pieces.return?.().catch(() => {});
+    throw asApiError(error);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** What arrives before the time is over. */
+interface Deadline {
+  /** As `work`; rejects with an {@link ApiError} once the time is over. */
+  race<Result>(work: Promise<Result>): Promise<Result>;
+  cancel(): void;
+}
+
+function startDeadline(clock: Clock): Deadline {
+  let cancel = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(bodyTimeoutMs, () =>
+      reject(new ApiError("invalid_request", "The body did not arrive within 30 seconds.")),
+    );
+  });
+  return { race: (work) => Promise.race([work, late]), cancel: () => cancel() };
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError("invalid_request", "The body did not arrive whole.", { cause: error });
+}
+
+function concatenate(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  if (first && pieces.length === 1) return first;
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}
