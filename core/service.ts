@@ -5,9 +5,9 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { createAdmission, type Visitor } from "./admission.ts";
 import { type Answer, type IncomingRequest, toResponse } from "./answer.ts";
-import { createKeyring, insufficientScope, readToken, scopePermits } from "./auth.ts";
-import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
+import { createKeyring } from "./auth.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
@@ -25,14 +25,14 @@ import { ApiError } from "./errors.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import { createIds, type RandomBytes, systemRandom } from "./ids.ts";
 import { readBody, readQuery } from "./input.ts";
-import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
+import type { RateLimiter } from "./limit.ts";
 import { type Log, noLog } from "./log.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, paramsOf } from "./router.ts";
 import { type OperationId, routes } from "./routes.ts";
-import type { ApiKeyRecord, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 import { readTarget, requireHost } from "./target.ts";
 import type { TwinSource } from "./twins.ts";
 
@@ -112,6 +112,7 @@ export function createService(options: ServiceOptions): Service {
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
+  const admit = createAdmission({ keyring, limiter, verifyToken, clock });
   const memory = createConversationMemory(store);
   const replies = createReplies({
     store,
@@ -163,15 +164,10 @@ export function createService(options: ServiceOptions): Service {
   }
 
   /** What one request has gathered on its way: needed to answer it, whether it went well or not. */
-  interface Visit {
-    readonly request: IncomingRequest;
+  interface Visit extends Visitor {
     readonly requestId: string;
     readonly startedAt: number;
-    /** The header fields of its answer, whatever that will be. */
-    readonly headers: Record<string, string>;
     route?: Route;
-    owner?: string;
-    keyId?: string;
   }
 
   /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
@@ -227,42 +223,6 @@ export function createService(options: ServiceOptions): Service {
     const query = readQuery(route, search, request.headers);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
-  }
-
-  /** Credentials, then the rate limit, then the scope. */
-  async function admit(current: Visit, route: Route): Promise<Pick<Call, "owner" | "key" | "rate">> {
-    switch (route.credential) {
-      case "none":
-        return { owner: "", key: undefined, rate: undefined };
-      case "token": {
-        const owner = await verifyToken(readToken(current.request.headers));
-        current.owner = owner;
-        if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
-        return { owner, key: undefined, rate: undefined };
-      }
-      case "api_key": {
-        const key = await keyring.authenticate(current.request.headers);
-        current.owner = key.owner;
-        current.keyId = key.id;
-        const rate = await spend(current, key, route);
-        if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
-        return { owner: key.owner, key, rate };
-      }
-    }
-  }
-
-  /** Takes a token of the key's budget, and tells the client what is left of it. */
-  async function spend(current: Visit, key: ApiKeyRecord, route: Route): Promise<RateDecision> {
-    const policy = policyOf(key.scope);
-    const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
-    Object.assign(current.headers, rateHeaders(rate, policy, clock.now()));
-    if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
-    return rate;
-  }
-
-  async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
-    const rate = await limiter.take(id, policy);
-    if (!rate.allowed) throw rateLimited(rate, policy);
   }
 
   function options204(current: Visit, allow: string): Answer {

@@ -1,0 +1,74 @@
+/**
+ * Who may go on, and what it costs: the credential that a route asks for, then the rate limit, then the scope.
+ *
+ * @module
+ */
+
+import type { IncomingRequest } from "./answer.ts";
+import { insufficientScope, type Keyring, readToken, scopePermits } from "./auth.ts";
+import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
+import type { Clock } from "./clock.ts";
+import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
+import type { Call, Route } from "./route.ts";
+import type { ApiKeyRecord } from "./store.ts";
+
+/** What requests are admitted by. */
+export interface AdmissionOptions {
+  readonly keyring: Keyring;
+  readonly limiter: RateLimiter;
+  /** The owner that a JWT speaks for. */
+  readonly verifyToken: (token: string) => Promise<string>;
+  readonly clock: Clock;
+}
+
+/** A request at the door. What is found out about it is noted here: a refusal needs it, too. */
+export interface Visitor {
+  readonly request: IncomingRequest;
+  /** The header fields of its answer, whatever that will be: the budget is added to them. */
+  readonly headers: Record<string, string>;
+  owner?: string;
+  keyId?: string;
+}
+
+/** Whom a request comes from. */
+export type Admitted = Pick<Call, "owner" | "key" | "rate">;
+
+/** Admits a request to a route, or rejects with the error that refuses it. */
+export type Admit = (visitor: Visitor, route: Route) => Promise<Admitted>;
+
+export function createAdmission({ keyring, limiter, verifyToken, clock }: AdmissionOptions): Admit {
+  /** Takes a token of the key's budget, and tells the client what is left of it. */
+  async function spend(visitor: Visitor, key: ApiKeyRecord, route: Route): Promise<RateDecision> {
+    const policy = policyOf(key.scope);
+    const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
+    Object.assign(visitor.headers, rateHeaders(rate, policy, clock.now()));
+    if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
+    return rate;
+  }
+
+  async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
+    const rate = await limiter.take(id, policy);
+    if (!rate.allowed) throw rateLimited(rate, policy);
+  }
+
+  return async (visitor, route) => {
+    switch (route.credential) {
+      case "none":
+        return { owner: "", key: undefined, rate: undefined };
+      case "token": {
+        const owner = await verifyToken(readToken(visitor.request.headers));
+        visitor.owner = owner;
+        if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
+        return { owner, key: undefined, rate: undefined };
+      }
+      case "api_key": {
+        const key = await keyring.authenticate(visitor.request.headers);
+        visitor.owner = key.owner;
+        visitor.keyId = key.id;
+        const rate = await spend(visitor, key, route);
+        if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
+        return { owner: key.owner, key, rate };
+      }
+    }
+  };
+}
