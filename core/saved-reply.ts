@@ -9,8 +9,8 @@ import type { Clock } from "./clock.ts";
 import { cancelled } from "./ending.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { Log } from "./log.ts";
-import { announceMs } from "./producer.ts";
 import { type Repetition, repeat } from "./repeat.ts";
+import { announceMs } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
 import type { MessageRecord, Store } from "./store.ts";
 

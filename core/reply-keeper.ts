@@ -1,0 +1,210 @@
+/**
+ * Keeping one running reply in the store: saves its text while it grows, renews its lease, and stores its end.
+ * That is all that other processes see of it.
+ *
+ * @module
+ */
+
+import { type Clock, sleep } from "./clock.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
+import { cancelled, type Ending, failed } from "./ending.ts";
+import type { HistoryMessage } from "./engine.ts";
+import type { Log } from "./log.ts";
+import { type Repetition, repeat } from "./repeat.ts";
+import type { ReplyText } from "./reply-text.ts";
+import type { Lease, MessageRecord, Store } from "./store.ts";
+
+/** What the keepers of one service share. */
+export interface KeeperContext {
+  readonly store: Store;
+  readonly memory: ConversationMemory;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** This service instance, as leases name it. */
+  readonly holder: string;
+  readonly leaseMs: number;
+}
+
+/** A question and its reply, as they were begun. */
+export interface Exchange {
+  readonly owner: string;
+  readonly question: MessageRecord;
+  readonly reply: MessageRecord;
+  /** How many messages the conversation had before. */
+  readonly position: number;
+}
+
+/** Whoever produces the reply. */
+export interface KeptProducer {
+  /** Called when the store says that the reply is to end, or that it is not ours any more. */
+  stop(ending: Ending): void;
+  /** Called before each save: a reply that nobody waits for need not be saved. */
+  stopIfDeserted(): void;
+}
+
+/** How often a follower on another process says that it is there, in milliseconds. */
+export const announceMs = 2000;
+
+/** How long it is taken to be there since it said so, in milliseconds. */
+const followedMs = 5000;
+
+/** Pause between two saves of a running reply, in milliseconds; less where the lease is short. */
+const saveMs = 1000;
+
+/** That pause while somebody on another process follows, in milliseconds. */
+const followedSaveMs = 150;
+
+/** Pause before an ending that could not be stored is tried again, in milliseconds. */
+const retryMs = 500;
+
+/** A lease that starts, or is renewed, now. */
+export function newLease({ clock, holder, leaseMs }: KeeperContext): Lease {
+  return { holder, until: clock.now() + leaseMs };
+}
+
+/** Keeps one reply that this process produces. */
+export class ReplyKeeper {
+  readonly #context: KeeperContext;
+  readonly #exchange: Exchange;
+  readonly #text: ReplyText;
+  readonly #producer: KeptProducer;
+  readonly #pauseMs: number;
+  #savedLength = 0;
+  #savedAt = 0;
+  #mustSave = false;
+  #followedElsewhereUntil = 0;
+  #saving: Repetition | undefined;
+  #stopped = false;
+  #abandoned = false;
+
+  /** `text` is what the reply says, read at each save. */
+  constructor(context: KeeperContext, exchange: Exchange, text: ReplyText, producer: KeptProducer) {
+    this.#context = context;
+    this.#exchange = exchange;
+    this.#text = text;
+    this.#producer = producer;
+    this.#pauseMs = Math.min(saveMs, Math.ceil(context.leaseMs / 3));
+  }
+
+  /** Saves the text and renews the lease about once a second, the text more often while it is read elsewhere. */
+  start(): void {
+    const pause = this.#pauseMs;
+    this.#saving = repeat(
+      this.#context.clock,
+      () => (this.isFollowedElsewhere ? Math.min(followedSaveMs, pause) : pause),
+      async () => {
+        this.#producer.stopIfDeserted();
+        if (!this.#stopped && this.#isDue()) await this.#save();
+      },
+    );
+  }
+
+  /** Saves no more: the reply has an ending, which is still to be stored. */
+  stop(): void {
+    this.#stopped = true;
+    this.#saving?.stop();
+  }
+
+  /** Whether somebody follows on another process. */
+  get isFollowedElsewhere(): boolean {
+    return this.#context.clock.now() < this.#followedElsewhereUntil;
+  }
+
+  /** Somebody follows on another process, where only saved text can be seen: for a while it is saved often. */
+  followedElsewhere(): void {
+    const known = this.isFollowedElsewhere;
+    this.#followedElsewhereUntil = this.#context.clock.now() + followedMs;
+    if (!known) this.#saving?.hurry();
+  }
+
+  /** Wakes those who follow on other processes. */
+  tellElsewhere(): void {
+    if (this.isFollowedElsewhere) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
+  }
+
+  /** Asks the store at once whether the reply was cancelled or deleted. */
+  checkStopped(): void {
+    this.#mustSave = true;
+    this.#saving?.hurry();
+  }
+
+  #isDue(): boolean {
+    return (
+      this.#mustSave ||
+      this.#text.length !== this.#savedLength ||
+      !this.isFollowedElsewhere ||
+      Math.abs(this.#context.clock.now() - this.#savedAt) >= this.#pauseMs
+    );
+  }
+
+  async #save(): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const { owner, reply } = this.#exchange;
+    const { id } = reply;
+    this.#mustSave = false;
+    try {
+      const length = this.#text.length;
+      const content = length === this.#savedLength ? {} : { content: this.#text.toString() };
+      const outcome = await store.saveReply({ owner, id, lease: newLease(this.#context), ...content });
+      if (outcome === "lost") return this.#producer.stop("lost");
+      this.#savedAt = clock.now();
+      if (length !== this.#savedLength) this.tellElsewhere();
+      this.#savedLength = length;
+      if (outcome === "cancel_requested") this.#producer.stop(cancelled);
+    } catch (error) {
+      log("warn", "a running reply could not be saved; it will be tried again", { messageId: id, error });
+    }
+  }
+
+  /** Stores the ending, however long the store takes to come back, and returns the reply as it is then. */
+  async end(ending: Ending): Promise<MessageRecord> {
+    const { clock, log } = this.#context;
+    this.stop();
+    for (;;) {
+      try {
+        return await this.#store(ending);
+      } catch (error) {
+        log("error", "a reply's end could not be stored", { messageId: this.#exchange.reply.id, error });
+        // Whoever finds the lease run out ends it just so.
+        if (this.#abandoned) return this.#record(failed("interrupted"));
+        await sleep(clock, retryMs);
+      }
+    }
+  }
+
+  /** Gives up storing an ending that the store does not take, so that a shutdown can finish. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
+  async #store(ending: Ending): Promise<MessageRecord> {
+    const { store, memory, clock } = this.#context;
+    const { owner, reply } = this.#exchange;
+    const { id, conversationId } = reply;
+    if (ending !== "lost") {
+      const record = this.#record(ending);
+      const { content } = record;
+      const completedAt = record.completedAt ?? clock.now();
+      if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) {
+        this.#remember(record);
+        return record;
+      }
+    }
+    memory.forget(conversationId);
+    // Somebody else ended it, or deleted the conversation and the reply with it.
+    return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
+  }
+
+  #record(ending: Exclude<Ending, "lost">): MessageRecord {
+    const completedAt = this.#context.clock.now();
+    return { ...this.#exchange.reply, ...ending, content: this.#text.toString(), completedAt };
+  }
+
+  /** The next question of the conversation need not read what came of this one. */
+  #remember({ status, content }: MessageRecord): void {
+    const { question, position } = this.#exchange;
+    const asked: HistoryMessage = { role: "user", content: question.content };
+    const exchange: HistoryMessage[] = status === "failed" ? [] : [asked, { role: "assistant", content }];
+    this.#context.memory.add(question.conversationId, position, exchange);
+  }
+}
