@@ -1,5 +1,5 @@
 /**
- * API keys: making them, and telling one from any other text.
+ * API keys: making them, telling one from any other text, and a live one from a dead one.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type RandomBytes, systemRandom } from "./ids.ts";
+import type { ApiKeyRecord } from "./store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const marker = "twin_";
@@ -40,6 +41,11 @@ export function hashApiKey(key: string): string {
 /** Whether a text can be an API key at all: its length, characters and checksum. */
 export function isWellFormedApiKey(text: string): boolean {
   return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
+}
+
+/** Whether a key can be used at a moment: it is neither revoked nor expired. */
+export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > at);
 }
 
 function randomText(random: RandomBytes, length: number): string {

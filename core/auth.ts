@@ -5,7 +5,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { hashApiKey, isWellFormedApiKey } from "./api-keys.ts";
+import { hashApiKey, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
@@ -194,7 +194,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
       if (!isWellFormedApiKey(key)) throw invalidApiKey();
       const record = await find(hashApiKey(key));
       const now = clock.now();
-      if (!record || !isLive(record, now)) throw invalidApiKey();
+      if (!record || !isLiveKey(record, now)) throw invalidApiKey();
       touch(record, now);
       return record;
     },
@@ -208,8 +208,4 @@ export function createKeyring(options: KeyringOptions): Keyring {
 /** Whether less than `milliseconds` have passed. After a step back of the clock nobody knows: no. */
 function isWithin(milliseconds: number, since: number, now: number): boolean {
   return now >= since && now - since < milliseconds;
-}
-
-function isLive(record: ApiKeyRecord, now: number): boolean {
-  return record.revokedAt === null && (record.expiresAt === null || now < record.expiresAt);
 }

@@ -1,0 +1,70 @@
+/**
+ * Reading messages in memory.
+ *
+ * @module
+ */
+
+import {
+  findConversation,
+  findMessage,
+  type MemoryRecords,
+  type MessageEntry,
+} from "./memory-store-records.ts";
+import { newestFirst } from "./newest-first.ts";
+import type { Listing, MessageRecord, MessageSlice, Store } from "./store.ts";
+
+type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
+
+/** The store's methods that read messages. */
+export function messageMethods(records: MemoryRecords): MessageMethods {
+  return {
+    async getMessage(owner, conversationId, id) {
+      const record = findMessage(records, owner, id)?.record;
+      return record?.conversationId === conversationId ? record : undefined;
+    },
+
+    async readOn(owner, conversationId, id, skip) {
+      const record = findMessage(records, owner, id)?.record;
+      if (record?.conversationId !== conversationId) return undefined;
+      return { ...record, content: Array.from(record.content).slice(skip).join("") };
+    },
+
+    async listMessages(owner, conversationId, slice) {
+      const entry = findConversation(records, owner, conversationId);
+      if (!entry) return undefined;
+      if (slice.after === undefined) return listMessages(entry.messages, slice, undefined);
+      const after = findMessage(records, owner, slice.after);
+      return after?.conversation === entry ? listMessages(entry.messages, slice, after.seq) : undefined;
+    },
+
+    async readHistory(owner, conversationId, exchanges) {
+      return readHistory(findConversation(records, owner, conversationId)?.messages ?? [], exchanges);
+    },
+  };
+}
+
+/** A page by arithmetic on `seq`: nothing in front of it is walked. `after` is a place in `messages`. */
+function listMessages(
+  messages: readonly MessageEntry[],
+  { offset, limit, order }: MessageSlice,
+  after: number | undefined,
+): Listing<MessageRecord> {
+  if (order === "asc") {
+    const from = (after ?? -1) + 1;
+    const page = messages.slice(from + offset, from + offset + limit);
+    return { items: page.map(({ record }) => record), total: messages.length - from };
+  }
+  const total = after ?? messages.length;
+  const { items } = newestFirst(messages, { offset: messages.length - total + offset, limit });
+  return { items, total };
+}
+
+function readHistory(messages: readonly MessageEntry[], exchanges: number) {
+  const history: Pick<MessageRecord, "role" | "content">[] = [];
+  for (let index = messages.length - 1; index > 0 && history.length < 2 * exchanges; index -= 2) {
+    const [question, reply] = [messages[index - 1]?.record, messages[index]?.record];
+    if (!question || (reply?.status !== "completed" && reply?.status !== "cancelled")) continue;
+    history.push(reply, question);
+  }
+  return history.reverse().map(({ role, content }) => ({ role, content }));
+}

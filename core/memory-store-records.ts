@@ -1,0 +1,93 @@
+/**
+ * What the memory store keeps, and how it is found.
+ *
+ * @module
+ */
+
+import type { ApiKeyRecord, ConversationRecord, Lease, MadeClaim, MessageRecord } from "./store.ts";
+
+/** An API key. */
+export interface KeyEntry {
+  record: ApiKeyRecord;
+}
+
+/** A conversation. */
+export interface ConversationEntry {
+  record: ConversationRecord;
+  /** Question, reply, question, reply … in the order they were stored. */
+  readonly messages: MessageEntry[];
+}
+
+/** A message of a conversation. */
+export interface MessageEntry {
+  record: MessageRecord;
+  readonly conversation: ConversationEntry;
+  /** Its place in the conversation's messages. */
+  readonly seq: number;
+  /** Undefined unless it is a reply in progress. */
+  lease: Lease | undefined;
+  cancelRequested: boolean;
+}
+
+/** An idempotency claim. */
+export interface ClaimEntry extends MadeClaim {
+  readonly expiresAt: number;
+}
+
+/** What one owner has. Looking in here first is what hides everybody else's records. */
+export interface Possessions {
+  readonly keys: Map<string, KeyEntry>;
+  readonly conversations: Map<string, ConversationEntry>;
+  readonly messages: Map<string, MessageEntry>;
+  /** The same entries in the order that lists have them, oldest first, so that a page is an array's slice. */
+  readonly keysByAge: KeyEntry[];
+  readonly conversationsByAge: ConversationEntry[];
+  readonly conversationsByTwin: Map<string, ConversationEntry[]>;
+}
+
+/** All that a memory store keeps. */
+export interface MemoryRecords {
+  readonly owners: Map<string, Possessions>;
+  readonly keysByHash: Map<string, KeyEntry>;
+  /** The replies in progress, each with its owner. */
+  readonly running: Map<MessageEntry, string>;
+  /** By owner, path and key. */
+  readonly claims: Map<string, ClaimEntry>;
+}
+
+/** Nothing is kept yet. */
+export function newRecords(): MemoryRecords {
+  return { owners: new Map(), keysByHash: new Map(), running: new Map(), claims: new Map() };
+}
+
+/** What an owner has, to add to. */
+export function ownedBy({ owners }: MemoryRecords, owner: string): Possessions {
+  const possessions = owners.get(owner) ?? newPossessions();
+  owners.set(owner, possessions);
+  return possessions;
+}
+
+/** An owner's conversation. */
+export function findConversation(
+  { owners }: MemoryRecords,
+  owner: string,
+  id: string,
+): ConversationEntry | undefined {
+  return owners.get(owner)?.conversations.get(id);
+}
+
+/** An owner's message, of whichever conversation. */
+export function findMessage({ owners }: MemoryRecords, owner: string, id: string): MessageEntry | undefined {
+  return owners.get(owner)?.messages.get(id);
+}
+
+function newPossessions(): Possessions {
+  return {
+    keys: new Map(),
+    conversations: new Map(),
+    messages: new Map(),
+    keysByAge: [],
+    conversationsByAge: [],
+    conversationsByTwin: new Map(),
+  };
+}

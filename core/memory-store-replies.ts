@@ -1,0 +1,108 @@
+/**
+ * A reply's life in memory.
+ *
+ * @module
+ */
+
+import { keepClaim, madeBefore } from "./memory-store-claims.ts";
+import {
+  type ConversationEntry,
+  findConversation,
+  findMessage,
+  type MemoryRecords,
+  type MessageEntry,
+  ownedBy,
+  type Possessions,
+} from "./memory-store-records.ts";
+import type { AbandonedReply, BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "./store.ts";
+
+type ReplyMethods = Pick<
+  Store,
+  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies"
+>;
+
+/** The store's methods about replies in progress. */
+export function replyMethods(records: MemoryRecords): ReplyMethods {
+  const { running } = records;
+
+  function findRunning(owner: string, id: string): MessageEntry | undefined {
+    const entry = findMessage(records, owner, id);
+    return entry?.record.status === "in_progress" ? entry : undefined;
+  }
+
+  return {
+    async beginReply(begin): Promise<BeginOutcome> {
+      const { owner, question, reply, claim } = begin;
+      const made = madeBefore(records, claim);
+      if (made) return { outcome: "claimed", claim: made };
+      const conversation = findConversation(records, owner, question.conversationId);
+      if (!conversation) return { outcome: "not_found" };
+      if (conversation.record.replyId !== null) {
+        return { outcome: "busy", replyId: conversation.record.replyId };
+      }
+      keepClaim(records, claim, reply.id);
+      const position = conversation.messages.length;
+      running.set(storeExchange(ownedBy(records, owner), conversation, begin), owner);
+      return { outcome: "begun", position };
+    },
+
+    async saveReply({ owner, id, content, lease }): Promise<SaveOutcome> {
+      const entry = findRunning(owner, id);
+      if (entry?.lease?.holder !== lease.holder) return "lost";
+      entry.lease = lease;
+      if (content !== undefined) entry.record = { ...entry.record, content };
+      return entry.cancelRequested ? "cancel_requested" : "saved";
+    },
+
+    async endReply(end) {
+      const entry = findRunning(end.owner, end.id);
+      if (!entry || entry.record.conversationId !== end.conversationId) return false;
+      const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
+      if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
+      endEntry(entry, end);
+      running.delete(entry);
+      return true;
+    },
+
+    async requestCancel(owner, id) {
+      const entry = findRunning(owner, id);
+      if (entry) entry.cancelRequested = true;
+    },
+
+    async findAbandonedReplies(expiredBefore) {
+      const abandoned: AbandonedReply[] = [];
+      for (const [{ record, lease }, owner] of running) {
+        if (!lease || lease.until >= expiredBefore) continue;
+        abandoned.push({ owner, conversationId: record.conversationId, id: record.id });
+      }
+      return abandoned;
+    },
+  };
+}
+
+/** Stores a question and its reply, takes the conversation for it, and returns the reply's entry. */
+function storeExchange(owned: Possessions, conversation: ConversationEntry, begin: BeginReply): MessageEntry {
+  const { question, reply, lease } = begin;
+  const seq = conversation.messages.length;
+  const asked = { record: question, conversation, seq, lease: undefined, cancelRequested: false };
+  const answer = { record: reply, conversation, seq: seq + 1, lease, cancelRequested: false };
+  conversation.messages.push(asked, answer);
+  owned.messages.set(question.id, asked);
+  owned.messages.set(reply.id, answer);
+  conversation.record = {
+    ...conversation.record,
+    replyId: reply.id,
+    messageCount: conversation.messages.length,
+    lastMessageAt: reply.createdAt,
+    updatedAt: reply.createdAt,
+  };
+  return answer;
+}
+
+function endEntry(entry: MessageEntry, end: EndReply): void {
+  const { status, finishReason, usage, error, completedAt, content = entry.record.content } = end;
+  entry.record = { ...entry.record, status, finishReason, usage, error, completedAt, content };
+  entry.lease = undefined;
+  const { conversation } = entry;
+  conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };
+}
