@@ -5,28 +5,27 @@
  */
 
 import { access } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { codeOf } from "./adapters/error-code.ts";
 import { firstSteps } from "./adapters/first-steps.ts";
 import { createJsonLog } from "./adapters/json-log.ts";
 import type { RunningServer } from "./adapters/node.ts";
 import { createOpenAIEngine } from "./adapters/openai.ts";
 import { createNodeTransport } from "./adapters/openai-node.ts";
-import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
 import { openTwinFiles } from "./adapters/twin-files.ts";
 import { readConfig, usage } from "./core/config.ts";
 import { createEchoEngine, type TwinEngine } from "./core/engine.ts";
-import { readPublicKey } from "./core/jwk.ts";
-import { createJwtVerifier, signToken } from "./core/jwt.ts";
 import { createKnowledgeEngine } from "./core/knowledge.ts";
 import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
-import { ConfigError, type Database, type Settings } from "./core/settings.ts";
+import { ConfigError, type Settings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { createParts } from "./server-parts.ts";
 import { openStorage } from "./server-storage.ts";
+import { isSecretFleeting, makeToken, openTokens } from "./server-tokens.ts";
 
 type Runtime = "node" | "deno" | "bun";
 
@@ -47,36 +46,6 @@ async function main(): Promise<void> {
     case "serve":
       return run(config.settings);
   }
-}
-
-async function makeToken(
-  settings: Settings,
-  { sub, expiresInSeconds }: { readonly sub: string; readonly expiresInSeconds: number },
-): Promise<string> {
-  return signToken({ ...claimsOf(settings), secret: await signingSecret(settings), sub, expiresInSeconds });
-}
-
-function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
-  return { issuer, audience };
-}
-
-async function signingSecret(settings: Settings): Promise<string> {
-  const { jwtSecret, jwtJwksUrl, jwtPublicKey, database } = settings;
-  if (jwtSecret !== undefined) return jwtSecret;
-  if (jwtJwksUrl !== undefined || jwtPublicKey !== undefined) {
-    throw new ConfigError("token signs with a secret: here JWTs come from whoever has the private key.");
-  }
-  if (database.kind === "memory") {
-    throw new ConfigError(
-      "token needs JWT_SECRET: with DATABASE_URL=memory: a server keeps its secret to itself.",
-    );
-  }
-  return readOrCreateSecret(secretPath(database));
-}
-
-/** Beside the SQLite file; in `./data` for a database elsewhere. */
-function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
-  return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
 }
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
@@ -135,7 +104,7 @@ async function tokenForShell(settings: Settings, secret: string | undefined): Pr
   const { database, jwtSecret } = settings;
   if (secret === undefined) return "'<a JWT of your identity provider>'";
   if (jwtSecret !== undefined || database.kind === "memory") {
-    return signToken({ ...claimsOf(settings), secret, sub: firstOwner, expiresInSeconds: 3600 });
+    return makeToken(settings, { secret, sub: firstOwner, expiresInSeconds: 3600 });
   }
   const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
   const words = [...programWords(), "token", "--sub", firstOwner, ...place];
@@ -177,33 +146,6 @@ async function importServe() {
     case "node":
       return (await import("./adapters/node.ts")).serve;
   }
-}
-
-async function openTokens(settings: Settings, log: Log) {
-  const { jwtJwksUrl, jwtPublicKey } = settings;
-  const common = { ...claimsOf(settings), log };
-  if (jwtJwksUrl !== undefined) {
-    return { secret: undefined, verifyToken: createJwtVerifier({ jwksUrl: jwtJwksUrl, ...common }) };
-  }
-  if (jwtPublicKey !== undefined) {
-    const publicKey = await readPublicKey(jwtPublicKey).catch((cause: Error) => {
-      throw new ConfigError(`JWT_PUBLIC_KEY (--jwt-public-key) cannot be used: ${cause.message}.`, { cause });
-    });
-    return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
-  }
-  const secret = await verifyingSecret(settings);
-  return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
-}
-
-/** The secret that tokens are verified with: with memory alone, one that nobody else gets to know. */
-function verifyingSecret(settings: Settings): Promise<string> | string {
-  return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
-}
-
-function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
-  return (
-    database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
-  );
 }
 
 async function openTwins({ modelBaseUrl, ...settings }: Settings, log: Log) {
@@ -264,10 +206,6 @@ function cannotListen(host: string, port: number, cause: unknown): Error {
   const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
   const problem = `cannot listen on port ${port} of ${host} (${kind}); ${accepted}`;
   return new ConfigError(`HOST (--host), PORT (--port): ${problem}.`, { cause });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }
 
 /** Writes lines to stderr, those of one turn of the event loop at once. */

@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { link, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./folder.ts";
 
 /** A new secret: 256 random bits as base64url text. */
@@ -46,7 +47,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw new Error(`The secret's file ${path} cannot be read (${codeOf(error)}).`, { cause: error });
+    throw new Error(`The secret's file ${path} cannot be read (${codeOf(error) ?? error}).`, {
+      cause: error,
+    });
   }
 }
 
@@ -62,15 +65,11 @@ async function createFile(path: string, text: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== "EEXIST") {
       const instead = "let this process write there, or set JWT_SECRET";
-      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error)}): ${instead}.`, {
+      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error) ?? error}): ${instead}.`, {
         cause: error,
       });
     }
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

@@ -1,0 +1,148 @@
+/**
+ * A folder of twin files as it is: every file read, or the reason why it cannot be used.
+ *
+ * @module
+ */
+
+import type { Stats } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Twin } from "../core/twins.ts";
+import { codeOf } from "./error-code.ts";
+import {
+  largestTwinFile,
+  parseTwinFile,
+  type TwinFile,
+  TwinFileError,
+  type TwinFileOptions,
+  tooLarge,
+} from "./twin-file.ts";
+
+/** A file as it was found last. */
+export interface FileState {
+  /** Changes whenever the file does: size, times and identity. */
+  readonly signature: string;
+  /** The last version of the twin that could be used. */
+  readonly twin: Twin | undefined;
+  /** Why the present content cannot be used. */
+  readonly problem: TwinFileError | undefined;
+}
+
+/** The files of a folder, by name. */
+export type Folder = ReadonlyMap<string, FileState>;
+
+/**
+ * Reads all files again. Those that cannot be read, or used, are told by their `problem`; `before` has their last
+ * good versions. Rejects if the folder cannot be read.
+ */
+export async function readFolder(folder: string, before: Folder, options: TwinFileOptions): Promise<Folder> {
+  const found = new Map<string, FileState>();
+  for (const file of await listFiles(folder)) {
+    const state = await readState(folder, file, before.get(file), options);
+    if (state) found.set(file, state);
+  }
+  return refuseTakenIds(before, found);
+}
+
+/** Whether the folder is not as it was read last, judged without reading the files. */
+export async function hasChanged(folder: string, known: Folder): Promise<boolean> {
+  try {
+    const found: string[] = [];
+    for (const file of await listFiles(folder)) {
+      const info = await look(join(folder, file));
+      if (info) found.push(`${file} ${signatureOf(info)}`);
+    }
+    return found.join("\n") !== [...known].map(([file, state]) => `${file} ${state.signature}`).join("\n");
+  } catch {
+    return true; // the folder, or a file, cannot be read: reading it all tells which, and logs it
+  }
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  return names.filter((name) => name.endsWith(".md") && !name.startsWith(".")).sort();
+}
+
+/** Reads a file. Undefined: it is none, or not there any more. */
+async function readState(
+  folder: string,
+  file: string,
+  before: FileState | undefined,
+  options: TwinFileOptions,
+): Promise<FileState | undefined> {
+  let signature = "";
+  try {
+    // Looked at before it is read: a change meanwhile gives it another signature afterwards.
+    const info = await look(join(folder, file));
+    if (!info) return undefined;
+    signature = signatureOf(info);
+    if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
+    const parsed = parseTwinFile(file, await readFile(join(folder, file)), options);
+    return { signature, twin: withTimes(parsed, info, before?.twin), problem: undefined };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined; // deleted before it could be read
+    return { signature, twin: before?.twin, problem: toProblem(file, error) };
+  }
+}
+
+function signatureOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [ino, size, mtimeMs, ctimeMs].join(" ");
+}
+
+/**
+ * A twin is as old as its file. Editors that replace the file make a new one: within a process the twin then
+ * keeps its age, and is the same object as before if nothing changed.
+ */
+function withTimes(parsed: TwinFile, info: Stats, before: Twin | undefined): Twin {
+  const updatedAt = Math.floor(info.mtimeMs);
+  // Some file systems know no time of birth, or a wrong one.
+  const born = info.birthtimeMs > 0 ? Math.min(Math.floor(info.birthtimeMs), updatedAt) : updatedAt;
+  const known = before?.id === parsed.id ? before : undefined;
+  const twin = { ...parsed, createdAt: Math.min(born, known?.createdAt ?? born), updatedAt };
+  return known && JSON.stringify(known) === JSON.stringify(twin) ? known : twin;
+}
+
+function toProblem(file: string, error: unknown): TwinFileError {
+  if (error instanceof TwinFileError) return error;
+  return new TwinFileError(file, `cannot be read (${codeOf(error) ?? "unknown reason"}).`, { cause: error });
+}
+
+/** A regular file's facts. Undefined: it is none, or not there (any more), or a link that leads nowhere. */
+async function look(path: string): Promise<Stats | undefined> {
+  try {
+    const info = await stat(path);
+    return info.isFile() ? info : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** An id belongs to the file that had it before, else to the first in order. Others with it cannot be used. */
+function refuseTakenIds(before: Folder, found: Folder): Folder {
+  const owners = new Map<string, string>();
+  const isSettled = ([file, { twin }]: [string, FileState]) => twin?.id === before.get(file)?.twin?.id;
+  const entries = [...found];
+  const checked = new Map(found);
+  for (const [file, state] of [
+    ...entries.filter(isSettled),
+    ...entries.filter((entry) => !isSettled(entry)),
+  ]) {
+    const id = state.twin?.id;
+    if (id === undefined) continue;
+    const owner = owners.get(id);
+    if (owner === undefined) {
+      owners.set(id, file);
+      continue;
+    }
+    const problem = new TwinFileError(
+      file,
+      `its id ${JSON.stringify(id)} is that of ${JSON.stringify(owner)} already.`,
+    );
+    const last = before.get(file)?.twin;
+    const kept = last && !owners.has(last.id) ? last : undefined;
+    if (kept) owners.set(kept.id, file);
+    checked.set(file, { ...state, twin: kept, problem });
+  }
+  return checked;
+}

@@ -1,0 +1,88 @@
+/**
+ * The reference server's JWTs: what they are verified with, and how it makes one itself.
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
+import { readPublicKey } from "./core/jwk.ts";
+import { createJwtVerifier, signToken, type VerifyToken } from "./core/jwt.ts";
+import type { Log } from "./core/log.ts";
+import { ConfigError, type Database, type Settings } from "./core/settings.ts";
+
+/** What JWTs are verified with. */
+export interface Tokens {
+  readonly verifyToken: VerifyToken;
+  /** What this process can sign JWTs with, too. Undefined: whoever has the private key makes them. */
+  readonly secret: string | undefined;
+}
+
+/** Sets up what the settings say. Rejects with an error of one line if it cannot be used. */
+export async function openTokens(settings: Settings, log: Log): Promise<Tokens> {
+  const { jwtJwksUrl, jwtPublicKey } = settings;
+  const common = { ...claimsOf(settings), log };
+  if (jwtJwksUrl !== undefined) {
+    return { secret: undefined, verifyToken: createJwtVerifier({ jwksUrl: jwtJwksUrl, ...common }) };
+  }
+  if (jwtPublicKey !== undefined) {
+    const publicKey = await readPublicKey(jwtPublicKey).catch((cause: Error) => {
+      throw new ConfigError(`JWT_PUBLIC_KEY (--jwt-public-key) cannot be used: ${cause.message}.`, { cause });
+    });
+    return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
+  }
+  const secret = await verifyingSecret(settings);
+  return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
+}
+
+/** The secret that tokens are verified with: with memory alone, one that nobody else gets to know. */
+function verifyingSecret(settings: Settings): Promise<string> | string {
+  return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
+}
+
+/** Whether JWTs are verified with a secret that ends with this process. */
+export function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
+  return (
+    database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
+  );
+}
+
+/** What a JWT is to say. */
+export interface TokenRequest {
+  readonly sub: string;
+  readonly expiresInSeconds: number;
+  /** What signs it. Default: the secret of a server with these settings, made if it is not there. */
+  readonly secret?: string;
+}
+
+/** Makes a JWT that a server with these settings accepts. Rejects with an error of one line if it cannot. */
+export async function makeToken(
+  settings: Settings,
+  { sub, expiresInSeconds, secret }: TokenRequest,
+): Promise<string> {
+  const key = secret ?? (await signingSecret(settings));
+  return signToken({ ...claimsOf(settings), secret: key, sub, expiresInSeconds });
+}
+
+async function signingSecret(settings: Settings): Promise<string> {
+  const { jwtSecret, jwtJwksUrl, jwtPublicKey, database } = settings;
+  if (jwtSecret !== undefined) return jwtSecret;
+  if (jwtJwksUrl !== undefined || jwtPublicKey !== undefined) {
+    throw new ConfigError("token signs with a secret: here JWTs come from whoever has the private key.");
+  }
+  if (database.kind === "memory") {
+    throw new ConfigError(
+      "token needs JWT_SECRET: with DATABASE_URL=memory: a server keeps its secret to itself.",
+    );
+  }
+  return readOrCreateSecret(secretPath(database));
+}
+
+/** Beside the SQLite file; in `./data` for a database elsewhere. */
+function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
+  return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
+}
+
+function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
+  return { issuer, audience };
+}
