@@ -77,11 +77,13 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
   }
 }
 
-/** Aborts when the connection closes before the answer is out. */
+/** Aborts when the connection closes before the answer is out, or has closed already. */
 function signalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  response.once("close", () => {
+  function closed(): void {
     if (!response.writableFinished) controller.abort();
-  });
+  }
+  if (response.destroyed) closed();
+  else response.once("close", closed);
   return controller.signal;
 }

@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
 import { writeAnswer } from "./node-answer.ts";
+import { closeWithConnection } from "./node-pipeline.ts";
 import { framingError, maxHeaderBytes, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 
@@ -63,6 +64,7 @@ function respond(
   message: IncomingMessage,
   response: ServerResponse,
 ): void {
+  closeWithConnection(message, response);
   const refusal = framingError(message);
   if (!refusal) {
     void service.answer(request).then((answer) => writeAnswer(answer, request, response));

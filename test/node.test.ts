@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { mock, test } from "node:test";
-import { serve } from "../adapters/node.ts";
+import { serve, toNodeHandler } from "../adapters/node.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
   createMemoryStore,
   createService,
   createTwinList,
+  type Service,
 } from "../core/mod.ts";
+import { openChat } from "./chat.ts";
+import type { Transport } from "./harness.ts";
 
 function newService(verifyToken: () => Promise<string>) {
   return createService({
@@ -61,4 +65,91 @@ test("an answer that a shutdown overtakes tells that its connection closes", asy
   const { status, headers } = await answer;
   assert.deepEqual([status, headers.get("connection")], [200, "close"]);
   await closed;
+});
+
+/** A host's own server, whose connections a test sees. */
+function hosted() {
+  const server = createServer();
+  const transport: Transport = {
+    name: "in a host's own server",
+    async open(service: Service) {
+      server.on("request", toNodeHandler(service));
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      return {
+        url,
+        send: (path, init) => fetch(url + path, init),
+        async close() {
+          await service.close({ graceMs: 0 });
+          server.close();
+          server.closeAllConnections();
+        },
+      };
+    },
+  };
+  return { server, transport };
+}
+
+test("a client that leaves while its reply begins follows it no more", { timeout: 20_000 }, async () => {
+  const store = createMemoryStore();
+  const { server, transport } = hosted();
+  let beginning = () => {};
+  const begins = new Promise<void>((resolve) => {
+    beginning = resolve;
+  });
+  let goOn = () => {};
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const slow = {
+    ...store,
+    async beginReply(begin: Parameters<typeof store.beginReply>[0]) {
+      beginning();
+      await mayGoOn;
+      return store.beginReply(begin);
+    },
+  };
+  await using chat = await openChat(transport, { store: slow, onDisconnect: "cancel" });
+  const client = new AbortController();
+  const left = once(server, "request").then(([, response]) => once(response, "close"));
+  const { url } = chat.fixture;
+  const sent = fetch(`${url}/api/v1/conversations/${chat.conversationId}/messages`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ content: "Hello?" }),
+    signal: client.signal,
+  });
+  await begins;
+  client.abort();
+  await assert.rejects(sent, { name: "AbortError" });
+  await left;
+  goOn();
+  await (await chat.engine.next()).aborted;
+});
+
+test("a client that leaves before the turn of its pipelined request follows its reply no more", {
+  timeout: 20_000,
+}, async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport, { onDisconnect: "cancel" });
+  const other = await chat.fixture.conversation(chat.key, "scripted");
+  const { port, hostname } = new URL(chat.fixture.url);
+  const body = JSON.stringify({ content: "Hello?" });
+  const requests = [chat.conversationId, other].map((id) =>
+    [
+      `POST /api/v1/conversations/${id}/messages/stream HTTP/1.1`,
+      "Host: twins.test",
+      `Authorization: Bearer ${chat.key}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+  const socket = connect(Number(port), hostname);
+  socket.write(requests.join(""));
+  const runs = [await chat.engine.next(), await chat.engine.next()];
+  socket.destroy();
+  await Promise.all(runs.map(({ aborted }) => aborted));
 });
