@@ -89,6 +89,7 @@ export class ReplyKeeper {
   /** Saves the text and renews the lease about once a second, the text more often while it is read elsewhere. */
   start(): void {
     const pause = this.#pauseMs;
+    this.#savedAt = this.#context.clock.now();
     this.#saving = repeat(
       this.#context.clock,
       () => (this.isFollowedElsewhere ? Math.min(followedSaveMs, pause) : pause),
@@ -129,11 +130,12 @@ export class ReplyKeeper {
   }
 
   #isDue(): boolean {
+    if (this.#mustSave || this.#text.length !== this.#savedLength) return true;
+    const { store, clock, leaseMs } = this.#context;
+    // Nobody else can cancel it there, or take it over: all that is left to do is to renew the lease in time.
+    const quietMs = store.exclusive ? leaseMs / 3 : this.#pauseMs;
     return (
-      this.#mustSave ||
-      this.#text.length !== this.#savedLength ||
-      !this.isFollowedElsewhere ||
-      Math.abs(this.#context.clock.now() - this.#savedAt) >= this.#pauseMs
+      (!store.exclusive && !this.isFollowedElsewhere) || Math.abs(clock.now() - this.#savedAt) >= quietMs
     );
   }
 

@@ -354,31 +354,46 @@ test("the question is stored before the engine is asked", async () => {
   assert.deepEqual(seen, ["Hi", "Hi", ""]);
 });
 
+/** A store that notes what is saved, and when the lease ends that this renews, in milliseconds since the start. */
+function noting(store: Store) {
+  const saves: [text: string | undefined, until: number][] = [];
+  const saveReply: Store["saveReply"] = (save) => {
+    saves.push([save.content, save.lease.until - startOfTests]);
+    return store.saveReply(save);
+  };
+  return { store: { ...store, saveReply }, saves };
+}
+
 test("a running reply's text is saved, and its lease renewed, once a second", async () => {
-  const store = createMemoryStore();
-  const saves: Parameters<Store["saveReply"]>[0][] = [];
-  await using chat = await openChat(inProcess, {
-    store: {
-      ...store,
-      saveReply(save) {
-        saves.push(save);
-        return store.saveReply(save);
-      },
-    },
-  });
+  const { store, saves } = noting({ ...createMemoryStore(), exclusive: false });
+  await using chat = await openChat(inProcess, { store });
   const messageId = await acceptedId(await chat.stream());
   const run = await chat.engine.next();
   run.write("one");
   await chat.clock.advance(1000);
   assert.equal((await chat.message(messageId)).content, "one");
   await chat.clock.advance(1000);
-  assert.deepEqual(
-    saves.map(({ content, lease }) => [content, lease.until - startOfTests]),
-    [
-      ["one", 31_000],
-      [undefined, 32_000],
-    ],
-  );
+  assert.deepEqual(saves, [
+    ["one", 31_000],
+    [undefined, 32_000],
+  ]);
+});
+
+test("in a store of this process alone, a reply that says nothing only has its lease renewed in time", async () => {
+  const { store, saves } = noting(createMemoryStore());
+  await using chat = await openChat(inProcess, { store });
+  const stream = chat.stream();
+  const run = await chat.engine.next();
+  await chat.clock.advance(9_999);
+  assert.deepEqual(saves, []);
+  await chat.clock.advance(1);
+  run.write("one");
+  await chat.clock.advance(1000);
+  assert.deepEqual(saves, [
+    [undefined, 40_000],
+    ["one", 41_000],
+  ]);
+  await (await stream).leave();
 });
 
 /** A store that cannot be reached while `down` says so. */
