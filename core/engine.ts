@@ -87,15 +87,23 @@ export interface EchoOptions {
  * ```
  */
 export function createEchoEngine(options: EchoOptions = {}): TwinEngine {
-  const { pauseMs = 0, clock = systemClock } = options;
   return {
     async reply(turn, output) {
-      for (const word of turn.content.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
-        if (pauseMs > 0) await sleep(clock, pauseMs);
-        if (output.signal.aborted) break;
-        output.write(word);
-      }
+      await writeWords(turn.content, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+/** Writes a text word by word, until nobody wants it any more. */
+export async function writeWords(
+  text: string,
+  output: ReplyOutput,
+  { pauseMs = 0, clock = systemClock }: EchoOptions,
+): Promise<void> {
+  for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
+    if (pauseMs > 0) await sleep(clock, pauseMs);
+    if (output.signal.aborted) return;
+    output.write(word);
+  }
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Clock, sleep, systemClock } from "./clock.ts";
-import type { ReplyOutput, Turn, TwinEngine } from "./engine.ts";
+import type { Clock } from "./clock.ts";
+import { type Turn, type TwinEngine, writeWords } from "./engine.ts";
 import {
   createKnowledgeIndex,
   type Finding,
@@ -75,7 +75,6 @@ const contextWeight = 0.5;
  * ```
  */
 export function createKnowledgeEngine(options: KnowledgeOptions = {}): TwinEngine {
-  const { pauseMs = 0, clock = systemClock } = options;
   const minds = new WeakMap<Twin, Mind>();
 
   function mindOf(twin: Twin): Mind {
@@ -87,19 +86,11 @@ export function createKnowledgeEngine(options: KnowledgeOptions = {}): TwinEngin
     return mind;
   }
 
-  async function write(text: string, output: ReplyOutput): Promise<void> {
-    for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
-      if (pauseMs > 0) await sleep(clock, pauseMs);
-      if (output.signal.aborted) return;
-      output.write(word);
-    }
-  }
-
   return {
     async reply(turn, output) {
       const { text, sources } = answer(turn, mindOf(turn.twin));
       output.progress({ stage: "sources", sources: sources.map(toSource) });
-      await write(text, output);
+      await writeWords(text, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
