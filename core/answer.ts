@@ -7,7 +7,7 @@
 
 import { type EventStream, toReadableStream } from "./sse.ts";
 
-/** Header fields by lower-case name, or as a web `Headers`. Fields sent twice are joined by `, `. */
+/** Header fields by name, of whichever case, as a web `Headers` has them. Fields sent twice are joined by `, `. */
 export interface RequestHeaders {
   get(name: string): string | null;
 }

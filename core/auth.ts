@@ -5,16 +5,12 @@
  */
 
 import { LRUCache } from "lru-cache";
+import type { RequestHeaders } from "./answer.ts";
 import { hashApiKey, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
-
-/** Header fields to read from. A field that was sent several times is one value, joined with commas. */
-export interface HeaderFields {
-  get(name: string): string | null;
-}
 
 /**
  * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Whether it is a good one
@@ -23,7 +19,7 @@ export interface HeaderFields {
  * @throws {ApiError} `missing_credentials` if there is none, `invalid_request` if a header was sent twice or the
  * two name different keys.
  */
-export function readApiKey(headers: HeaderFields): string {
+export function readApiKey(headers: RequestHeaders): string {
   const { bearer, apiKey } = readCredentials(headers);
   const key = bearer ?? apiKey;
   if (key !== undefined) return key;
@@ -36,7 +32,7 @@ export function readApiKey(headers: HeaderFields): string {
  * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is only an API key,
  * `invalid_request` if a header was sent twice or an API key contradicts the token.
  */
-export function readToken(headers: HeaderFields): string {
+export function readToken(headers: RequestHeaders): string {
   const { bearer, apiKey } = readCredentials(headers);
   if (bearer !== undefined) return bearer;
   if (apiKey !== undefined)
@@ -44,7 +40,7 @@ export function readToken(headers: HeaderFields): string {
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
 }
 
-function readCredentials(headers: HeaderFields): { bearer?: string; apiKey?: string } {
+function readCredentials(headers: RequestHeaders): { bearer?: string; apiKey?: string } {
   const authorization = readSingle(headers, "Authorization");
   const apiKey = readSingle(headers, "X-API-Key");
   const bearer = authorization && readBearer(authorization);
@@ -55,7 +51,7 @@ function readCredentials(headers: HeaderFields): { bearer?: string; apiKey?: str
 }
 
 /** A field's value, or undefined if it is absent or empty. */
-function readSingle(headers: HeaderFields, name: string): string | undefined {
+function readSingle(headers: RequestHeaders, name: string): string | undefined {
   const value = headers.get(name);
   if (value === null) return undefined;
   // No credential accepted here holds a comma, so one means that several values were joined.
@@ -83,12 +79,12 @@ function trimBlanks(text: string): string {
 const challenge = 'Bearer realm="twins"';
 
 /** 401: the request carries no credential. */
-export function missingCredentials(message: string): ApiError {
+function missingCredentials(message: string): ApiError {
   return new ApiError("missing_credentials", message, { headers: { "WWW-Authenticate": challenge } });
 }
 
 /** 401: the key is malformed, unknown, expired or revoked. Which of these is not told. */
-export function invalidApiKey(): ApiError {
+function invalidApiKey(): ApiError {
   return new ApiError("invalid_api_key", "The API key is not valid.", { headers: refusal() });
 }
 
@@ -130,7 +126,7 @@ export interface Keyring {
    * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown,
    * expired or revoked. What the store throws is passed on.
    */
-  authenticate(headers: HeaderFields): Promise<ApiKeyRecord>;
+  authenticate(headers: RequestHeaders): Promise<ApiKeyRecord>;
   /** Makes the next use of a key ask the store. To be called once the store knows of its revocation. */
   forget(hash: string): void;
 }

@@ -22,7 +22,7 @@ export interface Passage {
 }
 
 /** The occasions for which the Voice section may bring phrases, as `- thanks: My pleasure.` */
-export const occasions = [
+const occasions = [
   "answer",
   "related",
   "nearest",
@@ -34,6 +34,7 @@ export const occasions = [
   "private",
 ] as const;
 
+/** One of these occasions. */
 export type Occasion = (typeof occasions)[number];
 
 /** Phrases for each occasion, as the twin's author wrote them. */

@@ -75,7 +75,7 @@ function list(words: string): ReadonlySet<string> {
 }
 
 /** Words that say nothing by themselves. */
-export const stopWords = list(`
+const stopWords = list(`
   a about after again all also am an and any anybody anyone anything are aren as at be because been before
   being between both but by can cannot could couldn d did didn do does doesn doing don done during each
   either else even ever every everything for from further had hadn has hasn have haven having he her here

@@ -51,7 +51,7 @@ export function paramsOf(
 ): PathParams {
   const pattern = route.path.split("/");
   const segments = path.split("/");
-  const params: Record<string, string> = { ...noParams };
+  const params: Record<string, string> = {};
   for (const [index, part] of pattern.entries()) {
     const name = paramName(part);
     const segment = segments.at(index - pattern.length) ?? ""; // counted from the end: hosts mount it anywhere

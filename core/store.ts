@@ -1,7 +1,7 @@
 /**
  * What the service keeps, and the port to whatever keeps it.
  *
- * Records hold times as whole milliseconds since the epoch; `routes.ts` turns them into ISO 8601 for clients.
+ * Records hold times as whole milliseconds since the epoch; `resources.ts` turns them into ISO 8601 for clients.
  * Everything belongs to an owner: another owner's object does not exist for a query.
  *
  * @module

@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
+import type { RequestHeaders } from "../core/answer.ts";
 import { createApiKey, hashApiKey, isWellFormedApiKey } from "../core/api-keys.ts";
-import {
-  createKeyring,
-  type HeaderFields,
-  insufficientScope,
-  readApiKey,
-  readToken,
-  scopePermits,
-} from "../core/auth.ts";
+import { createKeyring, insufficientScope, readApiKey, readToken, scopePermits } from "../core/auth.ts";
 import { ApiError } from "../core/errors.ts";
 import { systemRandom } from "../core/ids.ts";
 import type { ApiKeyRecord } from "../core/store.ts";
@@ -21,7 +15,7 @@ const plainChallenge = 'Bearer realm="twins"';
 const refusedChallenge = 'Bearer realm="twins", error="invalid_token"';
 
 /** Header fields that are taken as they are: a `Headers` would trim them itself. */
-function fields(values: Readonly<Record<string, string>>): HeaderFields {
+function fields(values: Readonly<Record<string, string>>): RequestHeaders {
   const lower = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
   return { get: (name) => lower.get(name.toLowerCase()) ?? null };
 }
