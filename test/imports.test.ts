@@ -8,7 +8,6 @@ const core = new URL("../core/", import.meta.url);
 const allowed = new Set([
   "@noble/hashes/sha2.js",
   "@noble/hashes/utils.js",
-  "ajv/dist/2020.js",
   "jose",
   "lru-cache",
   "minisearch",
