@@ -196,11 +196,14 @@ class ReplyFollower implements EventStream {
   readonly #tick = (): void => {
     const { clock, heartbeatMs } = this.#options;
     const now = clock.now();
-    if (this.#offeredAt !== undefined && now - this.#offeredAt >= stallMs) {
-      this.#cut();
-      return;
+    if (this.#offeredAt !== undefined) {
+      this.#offeredAt = Math.min(this.#offeredAt, now); // the clock may have been set back
+      if (now - this.#offeredAt >= stallMs) {
+        this.#cut();
+        return;
+      }
     }
-    const silence = now - this.#readAt;
+    const silence = Math.abs(now - this.#readAt); // for the same reason
     if (silence >= heartbeatMs) {
       this.#keepAliveDue = true;
       this.#offer();

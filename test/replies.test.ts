@@ -591,6 +591,24 @@ test("a silent stream is kept alive every 5 s, before the first token too", asyn
   assert.equal((await reader.read()).done, true);
 });
 
+test("a silent stream is kept alive when the machine's clock is set back", async () => {
+  await using chat = await openChat(inProcess);
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assert.ok(reader);
+  const run = await chat.engine.next();
+  assert.match(String((await reader.read()).value), /^id: 0\ndata: .*"accepted"/);
+  chat.clock.step(-3_600_000);
+  for (const _ of [1, 2]) {
+    const next = reader.read();
+    await chat.clock.advance(5000);
+    const late = new Promise<string>((resolve) => setImmediate(() => resolve("nothing")));
+    assert.equal(await Promise.race([next.then(({ value }) => value), late]), ": keep-alive\n\n");
+  }
+  run.finish();
+  assert.match(String((await reader.read()).value), /"complete"/);
+});
+
 test("U+2028, U+2029 and U+0085 are escaped", async () => {
   await using fixture: Fixture = await openFixture(inProcess);
   const key = await fixture.key();

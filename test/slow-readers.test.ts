@@ -80,6 +80,20 @@ test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
   await assert.rejects(response.text());
 });
 
+test("a reader that takes nothing is cut within a minute more when the machine's clock is set back", async () => {
+  await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const run = await chat.engine.next();
+  run.write("never read");
+  await chat.clock.advance(30_000);
+  chat.clock.step(-3_600_000);
+  await chat.clock.advance(4_000);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(66_000);
+  assert.equal(run.signal.aborted, true);
+  await assert.rejects(response.text());
+});
+
 test("a reader that reads now and then is not cut", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
   const stream = await chat.stream();
