@@ -10,14 +10,9 @@ import type { Duplex } from "node:stream";
 import type { Answer, IncomingRequest } from "../core/answer.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
+import { headersTooLong, maxHeaderFields, tooManyHeaders, unknownExpectation } from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
 import { NodeRequest } from "./node-request.ts";
-
-/** What a request's header fields and its path may come to, in bytes. */
-export const maxHeaderBytes = 32 * 1024;
-
-/** How many header fields a request may have. */
-const maxHeaderFields = 100;
 
 /** What Node's parser lets through, and what the service does not see of the header section. */
 export function framingError(message: IncomingMessage): ApiError | undefined {
@@ -26,7 +21,7 @@ export function framingError(message: IncomingMessage): ApiError | undefined {
     return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
   }
   if (rawHeaders.length / 2 > maxHeaderFields) {
-    return new ApiError("headers_too_large", `There are more than ${maxHeaderFields} header fields.`);
+    return tooManyHeaders();
   }
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -74,8 +69,7 @@ export function refuseStrangeBytes(server: Server, service: Service): void {
   server.on("request", note);
   server.on("checkContinue", note);
   server.on("checkExpectation", (message, response) => {
-    const error = new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
-    writeAnswer(service.refuse(error), new NodeRequest(message, response), response);
+    writeAnswer(service.refuse(unknownExpectation()), new NodeRequest(message, response), response);
   });
   server.on("connect", (_, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
@@ -109,7 +103,7 @@ function parserError(error: ClientError): ApiError {
   if (error.code === "HPE_HEADER_OVERFLOW") {
     const inRequestLine = /^[A-Z]+ \S*$/.test(parsedText(error));
     if (inRequestLine) return new ApiError("uri_too_long", "The path and query are too long.");
-    return new ApiError("headers_too_large", `The header section is longer than ${maxHeaderBytes} bytes.`);
+    return headersTooLong();
   }
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return new ApiError("invalid_request", "The request did not arrive in time.");

@@ -9,9 +9,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
+import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
 import { closeWithConnection } from "./node-pipeline.ts";
-import { framingError, maxHeaderBytes, refuseStrangeBytes } from "./node-refusal.ts";
+import { framingError, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 
 /** Options of {@link serve}. */
@@ -88,7 +89,7 @@ function respond(
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
   const server = createServer({
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: maxHeaderBytes, // the path counts, too
     keepAliveTimeout: keepAliveMs,
     requireHostHeader: false, // Node's own refusal has no body; framingError() answers
   });

@@ -5,14 +5,15 @@
  */
 
 import { toResponse } from "../core/answer.ts";
-import { ApiError } from "../core/errors.ts";
+import type { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-
-/** How many header fields a request may have. Those of one name are one here. */
-const maxHeaderFields = 100;
-
-/** What a request's header fields may come to, in bytes. */
-const maxHeaderBytes = 32 * 1024;
+import {
+  headersTooLong,
+  maxHeaderBytes,
+  maxHeaderFields,
+  tooManyHeaders,
+  unknownExpectation,
+} from "./header-section.ts";
 
 /** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
 const lastAnswersMs = 5_000;
@@ -24,20 +25,16 @@ export function refuseHeaders(service: Service, headers: Headers): Response | un
 }
 
 function headersError(headers: Headers): ApiError | undefined {
-  let fields = 0;
+  let fields = 0; // those of one name are one here
   let bytes = 0;
   for (const [name, value] of headers) {
     fields++;
     bytes += name.length + value.length + ": \r\n".length;
   }
-  if (fields > maxHeaderFields) {
-    return new ApiError("headers_too_large", `There are more than ${maxHeaderFields} header fields.`);
-  }
-  if (bytes > maxHeaderBytes) {
-    return new ApiError("headers_too_large", `The header section is longer than ${maxHeaderBytes} bytes.`);
-  }
+  if (fields > maxHeaderFields) return tooManyHeaders();
+  if (bytes > maxHeaderBytes) return headersTooLong();
   if (/^(?:100-continue)?$/i.test(headers.get("expect") ?? "")) return undefined;
-  return new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
+  return unknownExpectation();
 }
 
 /** The address of a server, such as `http://127.0.0.1:8787`. */
