@@ -53,7 +53,7 @@ export function createRequests(target: Target): Requests {
 }
 
 /** How many of each client's conversations take turns: so many that none is asked while it is still busy. */
-const conversationsAtOnce = 20;
+const conversationsAtOnce = 2;
 
 function* requestTexts(
   { method, path, clients, turns }: Target,
