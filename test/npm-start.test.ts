@@ -1,0 +1,42 @@
+/**
+ * `npm start`, as whoever supervises it sees it: one command that is told to stop, and stops.
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runtime } from "./runtime.ts";
+
+const skip =
+  (runtime !== "node" && "npm starts Node") || (process.platform === "win32" && "Windows has no signals");
+
+// npm passes a signal on to its child alone: with a shell in between, the server would outlive it.
+test("a signal to npm start ends the server in peace", { skip, timeout: 60_000 }, async (t) => {
+  const child = spawn("npm", ["start"], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    env: { ...process.env, PORT: "0", DATABASE_URL: "memory:" },
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true, // a group of its own: what is left over at the end is ended
+  });
+  t.after(() => {
+    try {
+      process.kill(-Number(child.pid), "SIGKILL");
+    } catch {
+      // There is nothing left over, as it should be.
+    }
+  });
+  let output = "";
+  for await (const text of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+    output += text;
+    if (/^listening on /m.test(output)) break;
+  }
+  const [, url = ""] = /^listening on (\S+)$/m.exec(output) ?? [];
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+
+  child.kill("SIGTERM");
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0);
+  await assert.rejects(fetch(`${url}/healthz`), "nobody listens any more");
+});
