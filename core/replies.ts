@@ -7,7 +7,7 @@
 
 import type { Clock } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, failed } from "./ending.ts";
+import { cancelled, type Ending, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { ApiError } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
@@ -87,6 +87,8 @@ export function createReplies(options: RepliesOptions): Replies {
     cancelOnDisconnect: options.onDisconnect === "cancel",
   };
   const running = new Map<string, Producer>();
+  /** The replies on their way to the store, where others may see them first: how they end if these stopped them. */
+  const beginning = new Map<string, Ending | undefined>();
   /** Beginnings on their way to the store, and productions: what a shutdown waits for. */
   const underway = new Set<Promise<unknown>>();
   let closing = false;
@@ -122,8 +124,14 @@ export function createReplies(options: RepliesOptions): Replies {
   }: Send): Promise<Sent> {
     const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const lease = newLease(context);
-    const beginning = { owner, question, reply, lease, position: expected };
-    const begun = await store.beginReply(claim ? { ...beginning, claim } : beginning);
+    const exchange = { owner, question, reply, lease, position: expected };
+    beginning.set(reply.id, undefined);
+    const begun = await store.beginReply(claim ? { ...exchange, claim } : exchange).catch((error) => {
+      beginning.delete(reply.id);
+      throw error;
+    });
+    const stoppedBy = beginning.get(reply.id);
+    beginning.delete(reply.id);
     switch (begun.outcome) {
       case "claimed":
         return { claim: begun.claim };
@@ -137,9 +145,19 @@ export function createReplies(options: RepliesOptions): Replies {
         const engine = engines[twin.engine];
         const producer = new Producer(context, { owner, twin, engine, question, reply, position });
         produce(producer);
+        if (stoppedBy) producer.stop(stoppedBy);
         return { feed: producer };
       }
     }
+  }
+
+  /** Ends a reply of this process, also before it runs. False: there is none. */
+  function stopHere(replyId: string, ending: Ending): boolean {
+    const producer = running.get(replyId);
+    if (producer) producer.stop(ending);
+    else if (beginning.has(replyId)) beginning.set(replyId, ending);
+    else return false;
+    return true;
   }
 
   /**
@@ -223,8 +241,7 @@ export function createReplies(options: RepliesOptions): Replies {
 
     async cancel(owner, reply) {
       const producer = running.get(reply.id);
-      if (producer) producer.stop(cancelled);
-      else if (reply.status === "in_progress") {
+      if (!stopHere(reply.id, cancelled) && reply.status === "in_progress") {
         await store.requestCancel(owner, reply.id);
         store.signals?.notify("stop", reply.id);
       }
@@ -232,9 +249,8 @@ export function createReplies(options: RepliesOptions): Replies {
     },
 
     drop(replyId) {
-      const producer = running.get(replyId);
-      if (producer) producer.stop("lost");
-      else for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, replyId);
+      if (stopHere(replyId, "lost")) return;
+      for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, replyId);
     },
 
     async close(graceMs) {

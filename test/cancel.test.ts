@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource } from "../core/mod.ts";
+import { createMemoryStore, type MessageResource, type Store } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
-import { dataOf, errorOf, textOf, transports } from "./harness.ts";
+import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {
@@ -89,9 +89,6 @@ for (const transport of transports) {
   });
 }
 
-const [inProcess] = transports;
-if (!inProcess) throw new Error("There is no transport.");
-
 test("a reply that another process runs is cancelled within its next save", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const stream = await chat.stream();
@@ -106,6 +103,48 @@ test("a reply that another process runs is cancelled within its next save", asyn
   const message = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([message.status, message.content], ["cancelled", "so far"]);
   assert.equal(textOf(await stream.rest()), "so far");
+});
+
+/** A chat on a store that keeps a reply's beginning at once and tells of it only when it is released. */
+async function openSlowlyBegun() {
+  const store = createMemoryStore();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const beginReply: Store["beginReply"] = async (begin) => {
+    const begun = await store.beginReply(begin);
+    await released;
+    return begun;
+  };
+  const chat = await openChat(inProcess, { store: { ...store, beginReply } });
+  const sending = chat.send();
+  await chat.clock.advance(0);
+  const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
+  assert.equal(reply?.status, "in_progress");
+  return { chat, sending, messageId: reply.id, release };
+}
+
+test("a reply that is cancelled while it begins ends as soon as it has begun", async () => {
+  const { chat, sending, messageId, release } = await openSlowlyBegun();
+  await using _ = chat;
+  const cancelling = chat.post(`/messages/${messageId}/cancel`);
+  await chat.clock.advance(0);
+  release();
+  assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
+  await chat.clock.advance(250);
+  assert.equal((await dataOf<MessageResource>(await cancelling)).status, "cancelled");
+});
+
+test("a reply whose conversation is deleted while it begins ends as soon as it has begun", async () => {
+  const { chat, sending, release } = await openSlowlyBegun();
+  await using _ = chat;
+  assert.equal(
+    (await chat.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key)).status,
+    204,
+  );
+  release();
+  assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
 });
 
 test("a reply that has its end already, though it is not stored yet, is not cancelled any more", async () => {
