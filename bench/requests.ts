@@ -52,8 +52,8 @@ export function createRequests(target: Target): Requests {
   };
 }
 
-/** How many of each client's conversations take turns: so many that none is asked while it is still busy. */
-const conversationsAtOnce = 2;
+/** How many conversations take turns: so many that none is asked while it is still busy. */
+const conversationsInTurn = 1280;
 
 function* requestTexts(
   { method, path, clients, turns }: Target,
@@ -65,10 +65,11 @@ function* requestTexts(
     }
     return undefined;
   }
+  const atOnce = Math.ceil(conversationsInTurn / clients.length);
   const perClient = Math.min(clients[0]?.conversations.length ?? 0, Math.floor(requestsPerKey / turns));
-  for (let start = 0; start < perClient; start += conversationsAtOnce) {
+  for (let start = 0; start < perClient; start += atOnce) {
     for (let turn = 0; turn < turns; turn++) {
-      for (let index = start; index < Math.min(start + conversationsAtOnce, perClient); index++) {
+      for (let index = start; index < Math.min(start + atOnce, perClient); index++) {
         for (const { key, conversations } of clients) {
           yield requestText(method, path.replace("{id}", conversations[index] ?? ""), key, body);
         }
