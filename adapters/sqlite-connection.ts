@@ -1,6 +1,6 @@
 /**
  * One SQLite connection, whichever of the runtime's two ways there is to get one: `node:sqlite` where the
- * runtime has it (Node.js from 22.13 on, Deno), and the package `libsql` elsewhere.
+ * runtime has it (Node.js from 22.13 on, Deno, Bun), and the package `libsql` elsewhere.
  *
  * @module
  */
@@ -49,6 +49,11 @@ interface Library {
   readonly prepare: (database: Database, sql: string) => Prepared;
 }
 
+/** Rejects if the runtime has no SQLite. */
+export async function requireSqlite(): Promise<void> {
+  await importLibrary();
+}
+
 /** Opens a connection to a file. Throws if the runtime has no SQLite, or the file cannot be opened. */
 export async function connect(path: string): Promise<SqliteConnection> {
   const { Database, prepare } = await importLibrary();
@@ -70,7 +75,7 @@ async function importLibrary(): Promise<Library> {
     failures.push(error);
   }
   const message =
-    "This runtime has no SQLite: use Node.js 22.13 or newer, or Deno, or install the package libsql.";
+    "This runtime has no SQLite: use Node.js 22.13 or newer, Deno or Bun, or install the package libsql.";
   throw new Error(message, { cause: new AggregateError(failures) });
 }
 

@@ -7,7 +7,7 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "./folder.ts";
-import { connect, errorKind, type SqliteConnection } from "./sqlite-connection.ts";
+import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
 
 /** How a file is opened. */
 export interface SqliteFileOptions {
@@ -38,6 +38,7 @@ const pagesBetweenCheckpoints = 4000;
 export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
   try {
+    await requireSqlite(); // or a file of nothing would be left
     await makeFile(path);
     connection = await connect(path);
     prepare(connection, options);

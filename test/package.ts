@@ -5,7 +5,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { measureCore } from "./core-size.ts";
@@ -182,6 +183,15 @@ async function useBundle(): Promise<void> {
     const { code, stderr } = await endOf([newerNode, file, flag, value], elsewhere);
     assert.equal(code, 1);
     assert.match(stderr, message);
+  }
+  if (!isBuiltin("node:sqlite")) {
+    const { code, stderr } = await endOf(
+      [process.execPath, file, "--database", "sqlite:none/twins.db"],
+      elsewhere,
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /^twin-service: .*This runtime has no SQLite: .*install the package libsql\.\n$/);
+    assert.equal(existsSync(join(elsewhere, "none")), false, "nothing was made");
   }
   ok("what the bundle says of drivers that are not there");
 }
