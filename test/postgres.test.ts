@@ -92,21 +92,24 @@ describe("PostgreSQL", { skip }, () => {
 
   test("a decision whose connection breaks is asked for once more", async () => {
     const database = await openPostgres(url);
-    const admin = await connect(url);
-    const [id, policy] = [randomUUID(), { capacity: 200 }];
-    await database.limiter.take(id, policy);
-    await admin.query("BEGIN");
-    await admin.query("SELECT FROM rate_buckets WHERE id = $1 FOR UPDATE", [id]);
-    const taking = database.limiter.take(id, policy);
-    await until("the connection that waits for the bucket is killed", 5000, async () => {
-      const { rows } = await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-      return rows.length > 0;
-    });
-    await admin.query("COMMIT");
-    assert.equal((await taking).allowed, true);
-    await admin.end();
-    await database.close();
+    // Two, because a transaction goes on seeing the connections that it saw first.
+    const [admin, killer] = await Promise.all([connect(url), connect(url)]);
+    try {
+      const [id, policy] = [randomUUID(), { capacity: 200 }];
+      await database.limiter.take(id, policy);
+      await admin.query("BEGIN");
+      await admin.query("SELECT FROM rate_buckets WHERE id = $1 FOR UPDATE", [id]);
+      const taking = database.limiter.take(id, policy);
+      await until("the connection that waits for the bucket is killed", 5000, async () => {
+        const { rows } = await killer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+        return rows.length > 0;
+      });
+      await admin.query("COMMIT");
+      assert.equal((await taking).allowed, true);
+    } finally {
+      await Promise.all([admin.end(), killer.end(), database.close()]);
+    }
   });
 
   test("buckets that are full again are swept, the others are not", async () => {
