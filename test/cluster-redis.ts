@@ -3,6 +3,7 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -59,15 +60,24 @@ export async function createRedis(...flags: string[]): Promise<PrivateRedis> {
   };
 }
 
-/** A port that nobody listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * A port that nobody listens on, and that no connection gets by chance before it is used: systems give those ports
+ * from 32768 on. Two calls in a row give two ports.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    lastPort = lastPort < 32_000 ? lastPort + 1 : 20_000;
+    if (await isFree(lastPort)) return lastPort;
+  }
+}
+
+let lastPort = randomInt(20_000, 32_000);
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
 

@@ -61,7 +61,6 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
       });
     });
     if (process.env.CLUSTER_LOG) child.stderr.pipe(process.stderr);
-    else child.stderr.resume();
     return {
       url: await listeningUrl(child),
       pid: child.pid ?? 0,
@@ -84,7 +83,11 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
 function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
-    child.once("exit", (code) => reject(new Error(`The server ended with ${code}.`)));
+    let log = "";
+    child.stderr?.on("data", (chunk) => {
+      log += chunk;
+    });
+    child.once("close", (code) => reject(new Error(`The server ended with ${code}: ${log}`)));
     child.stdout?.on("data", (chunk) => {
       text += chunk;
       const url = /^listening on (\S+)$/m.exec(text)?.[1];
