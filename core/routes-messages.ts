@@ -164,9 +164,10 @@ async function send(
   let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
   if (!made) {
     const twin = await twins.get(owner, twinId);
-    // Without its twin, the conversation itself may have been deleted since it was remembered: that goes first.
-    if (!twin) await requireConversation(store, owner, conversationId);
-    if (!twin) return twinNotFound();
+    if (!twin) {
+      await requireConversation(store, owner, conversationId); // it may be deleted since it was remembered
+      return twinNotFound();
+    }
     const { content } = body;
     const sent = await replies.send({ owner, conversationId, position, twin, content, claim });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };

@@ -259,8 +259,8 @@ export function createService(options: ServiceOptions): Service {
     });
     if (request.method !== "HEAD" || typeof answer.body !== "string")
       return { status, headers, body: answer.body };
-    const length = { "Content-Length": String(utf8ToBytes(answer.body).length) };
-    return { status, headers: { ...headers, ...length }, body: null };
+    headers["Content-Length"] = String(utf8ToBytes(answer.body).length);
+    return { status, headers, body: null };
   }
 
   function answer(request: IncomingRequest): Promise<Answer> {
