@@ -26,7 +26,7 @@ export interface SqliteFileOptions {
 
 /**
  * How long the write-ahead log grows, in pages of 4 KB, before it is folded into the file. Four times SQLite's own:
- * a page that many replies change is folded in once for all of them, which takes some 12 % off a reply. More would
+ * a page that many replies change is folded in once for all of them, which takes about a tenth off a reply. More would
  * make the fold itself, which everything waits for, too long: it takes some 30 ms.
  */
 const pagesBetweenCheckpoints = 4000;
