@@ -20,6 +20,7 @@ import {
   type Servers,
   settings,
 } from "./cluster-clients.ts";
+import { useWholeApi } from "./cluster-contract.ts";
 import { createPostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
 import { createRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
@@ -206,6 +207,9 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     const list = await call(servers[1], "GET", "/conversations", talker);
     assert.equal(((await list.json()) as { pagination: { total: number } }).pagination.total, 20);
   });
+
+  test("the whole API, each request at either server, answers as its document says", () =>
+    useWholeApi(servers));
 
   test("when a server is killed, the other ends its reply as interrupted and frees the conversation", async (t) => {
     const [here, there] = servers;

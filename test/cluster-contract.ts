@@ -1,0 +1,71 @@
+/**
+ * The whole API through two servers: each request goes to either of them.
+ */
+
+import assert from "node:assert/strict";
+import type { MessageResource } from "../core/mod.ts";
+import { call, either, historyOf, type Servers } from "./cluster-clients.ts";
+import { token } from "./cluster-server.ts";
+import { assertConforms } from "./conformance.ts";
+import { dataOf, parseEvents, textOf } from "./harness.ts";
+
+/** Asks for everything that the API has, and holds each answer to its document. */
+export async function useWholeApi(servers: Servers): Promise<void> {
+  const owner = await token("erin");
+  async function ask(
+    method: string,
+    path: string,
+    credential: string,
+    expected: number,
+    body?: object,
+    headers = {},
+  ) {
+    const answer = await call(either(servers), method, path, credential, body, headers);
+    assert.equal(answer.status, expected, `${method} ${path}`);
+    await assertConforms(method, `/api/v1${path}`, answer.clone());
+    return answer;
+  }
+  for (let round = 0; round < 5; round++) {
+    const made = { name: `round ${round}`, scope: "full_access" };
+    const { id: keyId, key } = await dataOf<{ id: string; key: string }>(
+      await ask("POST", "/auth/api-keys", owner, 201, made),
+    );
+    await ask("GET", "/auth/api-keys", owner, 200);
+    await ask("GET", "/twins", key, 200);
+    await ask("GET", "/twins/echo", key, 200);
+    await ask("GET", "/twins/nobody", key, 404);
+    await ask("POST", "/conversations", key, 400, { twinId: "" });
+    const retried = { "Idempotency-Key": `conversation ${round}` };
+    const first = await dataOf<{ id: string }>(
+      await ask("POST", "/conversations", key, 201, { twinId: "echo" }, retried),
+    );
+    const again = await ask("POST", "/conversations", key, 201, { twinId: "echo" }, retried);
+    assert.equal((await dataOf<{ id: string }>(again)).id, first.id);
+    await ask("POST", "/conversations", key, 422, { twinId: "slow" }, retried);
+    const path = `/conversations/${first.id}`;
+    await ask("PATCH", path, key, 200, { title: "Either" });
+    await ask("GET", "/conversations", key, 200);
+    await ask("GET", path, key, 200);
+    const once = { "Idempotency-Key": `message ${round}` };
+    const sent = await dataOf<MessageResource>(
+      await ask("POST", `${path}/messages`, key, 200, { content: "one" }, once),
+    );
+    const replayed = await ask("POST", `${path}/messages`, key, 200, { content: "one" }, once);
+    assert.deepEqual(await dataOf<MessageResource>(replayed), sent);
+    const stream = await ask("POST", `${path}/messages/stream`, key, 200, { content: "two" });
+    assert.equal(textOf(parseEvents(await stream.text())), "two");
+    const resumed = await ask("GET", `${path}/messages/${sent.id}/stream?after=1`, key, 200);
+    assert.equal(textOf(parseEvents(await resumed.text())), "ne");
+    await ask("GET", `${path}/messages/${sent.id}`, key, 200);
+    await ask("GET", `${path}/messages?order=desc&after=${sent.id}`, key, 200);
+    assert.deepEqual(await dataOf(await ask("POST", `${path}/messages/${sent.id}/cancel`, key, 200)), sent);
+    assert.deepEqual(
+      (await historyOf(either(servers), key, path)).map(({ content }) => content),
+      ["one", "one", "two", "two"],
+    );
+    await ask("GET", "/usage", key, 200);
+    await ask("DELETE", path, key, 204);
+    await ask("GET", path, key, 404);
+    await ask("DELETE", `/auth/api-keys/${keyId}`, owner, 204);
+  }
+}
