@@ -7,7 +7,7 @@
 
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import type { ModelResponse, ModelTransport } from "./openai-transport.ts";
+import type { ModelListener, ModelTransport } from "./openai-transport.ts";
 
 /**
  * Unused connections are closed after this long, before a firewall in between forgets them. It says nothing
@@ -35,27 +35,26 @@ export function createNodeTransport(): ModelTransport {
   const http = new HttpAgent({ keepAlive: true, timeout: keptMs });
   const https = new HttpsAgent({ keepAlive: true, timeout: keptMs });
 
-  return (url, { method, headers, body, signal }) =>
-    new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const request = url.startsWith("https:")
-        ? requestHttps(url, { method, headers, agent: https })
-        : requestHttp(url, { method, headers, agent: http });
-      // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
-      signal.addEventListener("abort", () => request.destroy(), { once: true });
-      request.once("response", (response) => resolve(toModelResponse(response)));
-      // Stays behind the answer's header: what breaks then is told by the body, and again here.
-      request.on("error", reject);
-      request.end(body);
-    });
+  return (url, { method, headers, body }, listener) => {
+    const request = url.startsWith("https:")
+      ? requestHttps(url, { method, headers, agent: https })
+      : requestHttp(url, { method, headers, agent: http });
+    request.once("response", (response) => receive(response, listener));
+    // Stays behind the answer's header: what breaks then is told by the body, and again here.
+    request.on("error", (error) => listener.fail(error));
+    request.end(body);
+    // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
+    return () => request.destroy();
+  };
 }
 
-function toModelResponse(response: IncomingMessage): ModelResponse {
-  return {
-    status: response.statusCode ?? 0,
-    headers: { get: (name) => toText(response.headers[name.toLowerCase()]) },
-    body: response,
-  };
+function receive(response: IncomingMessage, listener: ModelListener): void {
+  response.on("data", (bytes: Buffer) => listener.read(bytes));
+  response.on("end", () => listener.end());
+  response.on("error", (error) => listener.fail(error));
+  listener.begin(response.statusCode ?? 0, {
+    get: (name) => toText(response.headers[name.toLowerCase()]),
+  });
 }
 
 function toText(value: string | string[] | undefined): string | null {

@@ -10,77 +10,73 @@ import { ModelError } from "../core/engine.ts";
 /** What limits an engine's waiting. */
 export interface PatienceOptions {
   readonly clock: Clock;
-  /** Ends all waiting when it aborts, with its reason. */
+  /** Ends all waiting when it aborts, with its reason. It has not aborted yet. */
   readonly signal: AbortSignal;
   /** Ends all waiting after this many milliseconds. Default: no limit. */
   readonly totalMs?: number | undefined;
 }
 
-/** Waits, one thing at a time. */
-export interface Patience {
-  /** A promise's outcome, or a `model_timeout` that begins with `what` if it takes too long. */
-  wait<Value>(promise: Promise<Value>, milliseconds: number, what: string): Promise<Value>;
-  /** Resolves `milliseconds` from now. */
-  pause(milliseconds: number): Promise<void>;
-  /** Whether all waiting has ended, by the signal or the total limit. */
-  readonly over: boolean;
+/** Who waits. */
+export interface Waiter {
+  /** It has waited as long as it wanted to. */
+  late(): void;
+  /** All waiting has ended before. */
+  interrupted(reason: unknown): void;
+}
+
+const nobody: Waiter = { late() {}, interrupted() {} };
+const nothing = () => {};
+
+/** Waits, for one thing at a time. */
+export class Patience {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #callOffTotal: () => void;
+  #waiter: Waiter = nobody;
+  #callOff: () => void = nothing;
+  #end: { readonly reason: unknown } | undefined;
+
+  /** Begins to be patient: the total limit runs from now. */
+  constructor({ clock, signal, totalMs }: PatienceOptions) {
+    this.#clock = clock;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#aborted, { once: true });
+    this.#callOffTotal =
+      totalMs === undefined
+        ? nothing
+        : clock.after(totalMs, () => this.#endWith(timeout("The model's whole reply", totalMs)));
+  }
+
+  /** Lets `waiter` wait for so long, from now, and no longer what or who waited before. */
+  wait(milliseconds: number, waiter: Waiter): void {
+    this.#callOff();
+    this.#waiter = waiter;
+    if (this.#end) waiter.interrupted(this.#end.reason);
+    else this.#callOff = this.#clock.after(milliseconds, () => waiter.late());
+  }
+
+  /** Resolves `milliseconds` from now. Rejects if all waiting has ended before. */
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((late, interrupted) => this.wait(milliseconds, { late, interrupted }));
+  }
+
   /** Lets go of the signal and the clock. */
-  stop(): void;
+  stop(): void {
+    this.#signal.removeEventListener("abort", this.#aborted);
+    this.#callOffTotal();
+    this.#callOff();
+  }
+
+  readonly #aborted = (): void => this.#endWith(this.#signal.reason);
+
+  #endWith(reason: unknown): void {
+    this.#end ??= { reason };
+    this.#callOff();
+    this.#waiter.interrupted(this.#end.reason);
+  }
 }
 
-/** Begins to be patient: the total limit runs from now. */
-export function createPatience({ clock, signal, totalMs }: PatienceOptions): Patience {
-  let end: { readonly reason: unknown } | undefined;
-  let interrupt: (reason: unknown) => void = () => {};
-
-  const endWith = (reason: unknown) => {
-    end ??= { reason };
-    interrupt(end.reason);
-  };
-  const onAbort = () => endWith(signal.reason);
-
-  // Calls `onLimit` in due time, unless all waiting ends before: then `reject`. Returns what calls both off.
-  const limit = (milliseconds: number, onLimit: () => void, reject: (reason: unknown) => void) => {
-    if (end) {
-      reject(end.reason);
-      return () => {};
-    }
-    const callOff = clock.after(milliseconds, onLimit);
-    interrupt = (reason) => {
-      callOff();
-      reject(reason);
-    };
-    return callOff;
-  };
-
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  const callOffTotal =
-    totalMs === undefined
-      ? () => {}
-      : clock.after(totalMs, () => endWith(timeout("The model's whole reply", totalMs)));
-
-  return {
-    wait: (promise, milliseconds, what) =>
-      new Promise((resolve, reject) => {
-        const callOff = limit(milliseconds, () => reject(timeout(what, milliseconds)), reject);
-        // Even if waiting is over: a rejection that nobody listens to would end the process.
-        promise.then(resolve, reject).then(callOff);
-      }),
-    pause: (milliseconds) =>
-      new Promise((resolve, reject) => {
-        limit(milliseconds, resolve, reject);
-      }),
-    get over() {
-      return end !== undefined;
-    },
-    stop() {
-      signal.removeEventListener("abort", onAbort);
-      callOffTotal();
-    },
-  };
-}
-
-function timeout(what: string, milliseconds: number): ModelError {
+/** A limit was exceeded. `what` begins the sentence that says so. */
+export function timeout(what: string, milliseconds: number): ModelError {
   return new ModelError("model_timeout", `${what} took more than ${milliseconds / 1_000} s.`);
 }

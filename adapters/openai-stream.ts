@@ -4,40 +4,21 @@
  * @module
  */
 
-import { createParser } from "eventsource-parser";
-import { type EngineResult, ModelError } from "../core/engine.ts";
+import {
+  createParser,
+  type ErrorType,
+  type EventSourceMessage,
+  type EventSourceParser,
+} from "eventsource-parser";
+import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
 import type { Usage } from "../core/store.ts";
 
-/** Options of {@link createCompletionReader}. */
-export interface CompletionReaderOptions {
-  /** Receives the reply's text: what one piece of the body held of it, in one call. */
-  readonly write: (text: string) => void;
+/** What a completion is cut off at. */
+export interface CompletionLimits {
   /** The longest event, in UTF-16 code units. */
   readonly maxEventLength: number;
   /** The longest reply, in UTF-16 code units. */
   readonly maxReplyLength: number;
-}
-
-/** Reads one completion. Pieces of its body may be split anywhere. */
-export interface CompletionReader {
-  /**
-   * Reads the next piece of the body.
-   *
-   * @throws {ModelError} if it isn't what a completion's stream may hold. The text before that is written.
-   */
-  read(bytes: Uint8Array): void;
-  /**
-   * Reads what an unfinished last line holds, now that the body has ended.
-   *
-   * @throws {ModelError} as {@link read} does
-   */
-  end(): void;
-  /** Whether anything was read. */
-  readonly begun: boolean;
-  /** Whether the end marker (`[DONE]`) was read: nothing that matters follows. */
-  readonly done: boolean;
-  /** How the reply ended. Undefined while there is neither a finish reason nor the end marker. */
-  readonly result: EngineResult | undefined;
 }
 
 type FinishReason = EngineResult["finishReason"];
@@ -45,105 +26,134 @@ type FinishReason = EngineResult["finishReason"];
 /** What this module takes from an event. Everything in it is checked before use. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Makes a reader for one completion. */
-export function createCompletionReader(options: CompletionReaderOptions): CompletionReader {
-  const { write, maxEventLength, maxReplyLength } = options;
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const unifyLineEnds = createLineEnds();
-  let written = 0;
-  let text = "";
-  let begun = false;
-  let done = false;
-  let finishReason: FinishReason | undefined;
-  let usage: Usage | null = null;
+/** Reads one completion. Pieces of its body may be split anywhere. */
+export class CompletionReader {
+  readonly #output: Pick<ReplyOutput, "write">;
+  readonly #limits: CompletionLimits;
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+  readonly #parser: EventSourceParser;
+  #afterCarriageReturn = false;
+  #begun = false;
+  #done = false;
+  #text = "";
+  #written = 0;
+  #finishReason: FinishReason | undefined;
+  #usage: Usage | null = null;
 
-  const parser = createParser({
-    maxBufferSize: maxEventLength,
-    onEvent: ({ event, data }) => {
-      if (!done) readEvent(event, data);
-    },
-    onError: ({ type }) => {
-      if (done || type === "invalid-retry") return;
-      if (type === "max-buffer-size-exceeded") throw tooLongEvent();
-      // A line that is no field may be a damaged one. Skipped, it would leave a hole in the reply.
-      throw new ModelError(
-        "model_error",
-        "The model's event stream holds a line that is no field of an event.",
-      );
-    },
-  });
+  /** `output` receives the reply's text: what one piece of the body held of it, in one call. */
+  constructor(output: Pick<ReplyOutput, "write">, limits: CompletionLimits) {
+    this.#output = output;
+    this.#limits = limits;
+    this.#parser = createParser({
+      maxBufferSize: limits.maxEventLength,
+      onEvent: (event) => this.#readEvent(event),
+      onError: ({ type }) => this.#readError(type),
+    });
+  }
 
-  const readEvent = (event: string | undefined, data: string): void => {
-    if (data.length > maxEventLength) throw tooLongEvent();
+  /** Whether anything was read. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Whether the end marker (`[DONE]`) was read: nothing that matters follows. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  /** How the reply ended. Undefined while there is neither a finish reason nor the end marker. */
+  get result(): EngineResult | undefined {
+    if (this.#finishReason === undefined && !this.#done) return undefined;
+    return { finishReason: this.#finishReason ?? "stop", usage: this.#usage };
+  }
+
+  /**
+   * Reads the next piece of the body.
+   *
+   * @throws {ModelError} if it isn't what a completion's stream may hold. The text before that is written.
+   */
+  read(bytes: Uint8Array): void {
+    this.#begun = true;
+    this.#feed(this.#unifyLineEnds(decode(this.#decoder, bytes)));
+  }
+
+  /**
+   * Reads what an unfinished last line holds, now that the body has ended.
+   *
+   * @throws {ModelError} as {@link read} does
+   */
+  end(): void {
+    this.#feed("\n\n"); // two line ends complete an unfinished line and its event
+  }
+
+  /** Text that stands before an error in the same piece of the body is part of the reply, too. */
+  #feed(part: string): void {
+    try {
+      this.#parser.feed(part);
+    } finally {
+      const text = this.#text;
+      this.#text = "";
+      if (text !== "") this.#output.write(text);
+    }
+  }
+
+  /**
+   * Turns CR and CRLF into LF. The parser knows all three, but from each CR on it searches all that has arrived
+   * for the next LF: a flood of CRs would occupy it for seconds.
+   */
+  #unifyLineEnds(part: string): string {
+    const rest = this.#afterCarriageReturn && part.startsWith("\n") ? part.slice(1) : part;
+    if (part !== "") this.#afterCarriageReturn = part.endsWith("\r");
+    return rest.includes("\r") ? rest.replaceAll(/\r\n?/g, "\n") : rest;
+  }
+
+  #readError(type: ErrorType): void {
+    if (this.#done || type === "invalid-retry") return;
+    if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
+    // A line that is no field may be a damaged one. Skipped, it would leave a hole in the reply.
+    throw new ModelError(
+      "model_error",
+      "The model's event stream holds a line that is no field of an event.",
+    );
+  }
+
+  #readEvent({ event, data }: EventSourceMessage): void {
+    if (this.#done) return;
+    if (data.length > this.#limits.maxEventLength) throw this.#tooLongEvent();
     if (data === "[DONE]") {
-      done = true;
+      this.#done = true;
       return;
     }
     const chunk = parseChunk(data);
     if (event === "error") throw reportedError(chunk);
     const choice = firstChoice(chunk);
-    if (choice) readChoice(choice);
-    usage = readUsage(chunk.usage) ?? usage;
-  };
+    if (choice) this.#readChoice(choice);
+    this.#usage = readUsage(chunk.usage) ?? this.#usage;
+  }
 
-  const readChoice = ({ delta, finish_reason: reason }: JsonObject): void => {
-    if (isObject(delta) && typeof delta.content === "string") append(delta.content);
+  #readChoice({ delta, finish_reason: reason }: JsonObject): void {
+    if (isObject(delta) && typeof delta.content === "string") this.#append(delta.content);
     // Some servers write "" where others write null.
-    if (typeof reason === "string" && reason !== "") finishReason = readFinishReason(reason, written > 0);
-  };
+    if (typeof reason === "string" && reason !== "")
+      this.#finishReason = readFinishReason(reason, this.#written > 0);
+  }
 
-  const append = (content: string): void => {
-    if (written + content.length > maxReplyLength) {
+  #append(content: string): void {
+    const { maxReplyLength } = this.#limits;
+    if (this.#written + content.length > maxReplyLength) {
       throw new ModelError("model_error", `The model's reply is longer than ${maxReplyLength} characters.`);
     }
-    written += content.length;
-    text += content;
-  };
+    this.#written += content.length;
+    this.#text += content;
+  }
 
-  // Text that stands before an error in the same piece of the body is part of the reply, too.
-  const feed = (part: string): void => {
-    try {
-      parser.feed(part);
-    } finally {
-      if (text !== "") write(text);
-      text = "";
-    }
-  };
-
-  const tooLongEvent = () =>
-    new ModelError("model_error", `The model sent an event of more than ${maxEventLength} characters.`);
-
-  return {
-    read(bytes) {
-      begun = true;
-      feed(unifyLineEnds(decode(decoder, bytes)));
-    },
-    // Two line ends complete an unfinished line and its event.
-    end: () => feed("\n\n"),
-    get begun() {
-      return begun;
-    },
-    get done() {
-      return done;
-    },
-    get result() {
-      if (finishReason === undefined && !done) return undefined;
-      return { finishReason: finishReason ?? "stop", usage };
-    },
-  };
-}
-
-/**
- * Turns CR and CRLF into LF. The parser knows all three, but from each CR on it searches all that has arrived
- * for the next LF: a flood of CRs would occupy it for seconds.
- */
-function createLineEnds(): (part: string) => string {
-  let afterCarriageReturn = false;
-  return (part) => {
-    const rest = afterCarriageReturn && part.startsWith("\n") ? part.slice(1) : part;
-    if (part !== "") afterCarriageReturn = part.endsWith("\r");
-    return rest.includes("\r") ? rest.replaceAll(/\r\n?/g, "\n") : rest;
-  };
+  #tooLongEvent(): ModelError {
+    const { maxEventLength } = this.#limits;
+    return new ModelError(
+      "model_error",
+      `The model sent an event of more than ${maxEventLength} characters.`,
+    );
+  }
 }
 
 function decode(decoder: TextDecoder, bytes: Uint8Array): string {

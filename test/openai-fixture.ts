@@ -102,13 +102,14 @@ export async function assertModelError(reply: Promise<EngineResult>, message: Re
 
 /** A transport whose answer's body comes in these pieces. */
 export function inPieces(...pieces: readonly Uint8Array[]): ModelTransport {
-  return async () => ({
-    status: 200,
-    headers: new Headers({ "content-type": "text/event-stream" }),
-    body: (async function* () {
-      yield* pieces;
-    })(),
-  });
+  return (_url, _request, listener) => {
+    queueMicrotask(() => {
+      listener.begin(200, new Headers({ "content-type": "text/event-stream" }));
+      for (const piece of pieces) listener.read(piece);
+      listener.end();
+    });
+    return () => {};
+  };
 }
 
 /** A server that answers so, an engine that asks it, an output to write to, a clock that stands still. */

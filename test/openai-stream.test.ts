@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createOpenAIEngine, type ModelTransport } from "../adapters/openai.ts";
+import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../adapters/openai.ts";
 import * as model from "./model-server.ts";
-import { createOutput, inPieces, turn } from "./openai-fixture.ts";
+import { createHastyClock, createOutput, inPieces, turn } from "./openai-fixture.ts";
 
 describe("the OpenAI engine", () => {
   const baseUrl = "http://127.0.0.1:1/v1";
@@ -91,20 +91,43 @@ describe("the OpenAI engine", () => {
     assert.deepEqual((await read(body)).result.usage, { inputTokens: 3, outputTokens: 4, totalTokens: 7 });
   });
 
-  test("a transport that ignores its signal keeps no reply from ending", async () => {
+  test("a transport that never tells anything keeps no reply from ending", async () => {
     const out = createOutput();
-    const transport: ModelTransport = () => new Promise(() => {});
+    const transport: ModelTransport = () => () => {};
     const replied = createOpenAIEngine({ baseUrl, transport }).reply(turn(), out.output);
     out.abort(new Error("Enough."));
     await assert.rejects(replied, /Enough/);
   });
 
+  test("what an attempt's connection tells once it is closed is ignored", async () => {
+    const out = createOutput();
+    const listeners: ModelListener[] = [];
+    const closed: number[] = [];
+    const transport: ModelTransport = (_url, _request, listener) => {
+      const attempt = listeners.push(listener);
+      queueMicrotask(() => (attempt === 1 ? listener.fail(new Error("Reset.")) : answer()));
+      return () => closed.push(attempt);
+    };
+    const answer = () => {
+      for (const listener of listeners) listener.begin(200, new Headers());
+      for (const listener of listeners) listener.read(new TextEncoder().encode(model.delta("Hi")));
+      listeners[0]?.fail(new Error("Reset again."));
+      listeners[0]?.end();
+      listeners[1]?.read(new TextEncoder().encode(model.finish("stop")));
+      listeners[1]?.end();
+    };
+    const options = { baseUrl, transport, clock: createHastyClock() };
+    assert.equal((await createOpenAIEngine(options).reply(turn(), out.output)).finishReason, "stop");
+    assert.equal(out.text(), "Hi");
+    assert.deepEqual(closed, [1, 2]);
+  });
+
   test("an output that fails is not asked again", async () => {
     let asked = 0;
     const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
-    const transport: ModelTransport = (url, request) => {
+    const transport: ModelTransport = (...request) => {
       asked++;
-      return answer(url, request);
+      return answer(...request);
     };
     const write = () => {
       throw new Error("The output failed.");
@@ -117,9 +140,9 @@ describe("the OpenAI engine", () => {
   test("slashes at the end of the address don't matter", async () => {
     const urls: string[] = [];
     const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
-    const transport: ModelTransport = (url, request) => {
+    const transport: ModelTransport = (url, ...request) => {
       urls.push(url);
-      return answer(url, request);
+      return answer(url, ...request);
     };
     await createOpenAIEngine({ baseUrl: "https://api.example/v1//", transport }).reply(
       turn(),
