@@ -42,13 +42,15 @@ export function createNodeTransport(): ModelTransport {
     request.once("response", (response) => receive(response, listener));
     // Stays behind the answer's header: what breaks then is told by the body, and again here.
     request.on("error", (error) => listener.fail(error));
-    request.end(body);
+    // As bytes: a text would be joined to the header's, and keep that in all the parts that it was made of.
+    request.end(Buffer.from(body));
     // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
     return () => request.destroy();
   };
 }
 
 function receive(response: IncomingMessage, listener: ModelListener): void {
+  response.socket.setTimeout(0); // the agent sets it again once the connection is unused
   response.on("data", (bytes: Buffer) => listener.read(bytes));
   response.on("end", () => listener.end());
   response.on("error", (error) => listener.fail(error));
