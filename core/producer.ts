@@ -109,16 +109,21 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   /** Runs the reply from its beginning to its stored end. Never rejects. */
-  async run(): Promise<void> {
+  run(): Promise<void> {
     const { clock, maxReplyMs } = this.#context;
     const cancelTimeout = clock.after(maxReplyMs, () => this.stop(failed("model_timeout")));
     this.#keeper.start();
     void this.#runEngine().then(this.#resolveEnding);
 
-    const ending = await this.#ending;
+    return this.#ending.then((ending) => {
+      cancelTimeout();
+      return this.#end(ending);
+    });
+  }
+
+  async #end(ending: Ending): Promise<void> {
     this.#over = true;
     this.#text.end();
-    cancelTimeout();
     this.ended = await this.#keeper.end(ending);
     this.#keeper.tellElsewhere();
     this.#tellFollowers();
