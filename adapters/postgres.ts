@@ -12,7 +12,7 @@ import { createPostgresDriver } from "./postgres-driver.ts";
 import { createBuckets, createPostgresLimiter } from "./postgres-limiter.ts";
 import { openSignals } from "./postgres-signals.ts";
 import { createSqlStore } from "./sql.ts";
-import { migrationsFrom, schemaVersion } from "./sql-schema.ts";
+import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts";
 
 /** What {@link openPostgres} opens. */
 export interface Postgres {
@@ -117,7 +117,7 @@ async function migrate(pool: Pool): Promise<void> {
     await client.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);
     await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
     const { rows } = await client.query("SELECT version FROM schema_version");
-    const steps = migrationsFrom(Number(rows[0]?.version ?? 0), { text: 'TEXT COLLATE "C"' });
+    const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
     for (const step of steps) await client.query(step);
     await client.query(createBuckets);
     if (steps.length > 0) {

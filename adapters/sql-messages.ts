@@ -67,13 +67,13 @@ const lastMessages = `SELECT role, content, status FROM messages
   WHERE owner = $1 AND conversation_id = $2 ORDER BY seq DESC LIMIT $3`;
 
 /**
- * For a history that failed exchanges lie in, however many they are: those are told by two indexes. Replies have odd
- * places. A CROSS JOIN, because SQLite keeps its order: it would walk the whole conversation otherwise.
+ * For a history that failed exchanges lie in, however many they are: those are told by two indexes, which hold places
+ * but no owners, so that the owner is asked for where the messages are read. Replies have odd places. A CROSS JOIN,
+ * because SQLite keeps its order: it would walk the whole conversation otherwise.
  */
 const lastAnswered = `WITH replies AS (
-    SELECT seq AS reply_seq FROM messages WHERE owner = $1 AND conversation_id = $2 AND seq % 2 = 1
-      AND seq NOT IN (SELECT seq FROM messages
-        WHERE owner = $1 AND conversation_id = $2 AND status = 'failed')
+    SELECT seq AS reply_seq FROM messages WHERE conversation_id = $2 AND seq % 2 = 1
+      AND seq NOT IN (SELECT seq FROM messages WHERE conversation_id = $2 AND status = 'failed')
     ORDER BY seq DESC LIMIT $3)
   SELECT role, content, status FROM replies CROSS JOIN messages
     WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)

@@ -5,16 +5,21 @@
  */
 
 /** Where databases differ in the tables' definition. */
-export interface SqlDialect {
+interface SqlDialect {
   /** The type of a text that is compared as binary, such as `TEXT COLLATE "C"`. */
   readonly text: string;
+  /** Whether a table's primary key can be changed. Otherwise the table is made anew. */
+  readonly changesKeys: boolean;
 }
+
+export const sqliteDialect: SqlDialect = { text: "TEXT", changesKeys: false }; // compared as binary anyway
+export const postgresDialect: SqlDialect = { text: 'TEXT COLLATE "C"', changesKeys: true };
 
 /**
  * Each step takes the database from the version of its index to the next. Steps are never changed once they
  * were released, only added.
  */
-const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables];
+const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables, keyMessagesById];
 
 /** The version of a database that all steps were applied to. An empty one has version 0. */
 export const schemaVersion = steps.length;
@@ -35,7 +40,7 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
 
 /**
  * Keys and indexes lead with the owner, so that one owner's records lie together and a query cannot leave
- * them. The exceptions are what is looked for across owners: a key's hash, leases and expiries.
+ * them (but see {@link keyMessagesById}). The exceptions are what is looked for across owners: a key's hash, leases and expiries.
  */
 function createTables({ text }: SqlDialect): readonly string[] {
   return [
@@ -72,25 +77,7 @@ function createTables({ text }: SqlDialect): readonly string[] {
 
     // seq counts a conversation's messages from 0 without gaps: a page is a range of it, and what lies
     // behind a message is a subtraction.
-    `CREATE TABLE messages (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      conversation_id ${text} NOT NULL,
-      seq BIGINT NOT NULL,
-      role ${text} NOT NULL,
-      content ${text} NOT NULL,
-      status ${text} NOT NULL,
-      finish_reason ${text},
-      in_reply_to ${text},
-      token_usage ${text},
-      failure ${text},
-      created_at BIGINT NOT NULL,
-      completed_at BIGINT,
-      lease_holder ${text},
-      lease_until BIGINT,
-      cancel_requested SMALLINT NOT NULL,
-      PRIMARY KEY (owner, id)
-    )`,
+    messagesTable(text, "owner, id"),
     "CREATE UNIQUE INDEX messages_in_order ON messages (owner, conversation_id, seq)",
     // What a model does not get to see, so that a history is found without reading it. Of failures, because every
     // index that a reply's ending changes is a page more to write.
@@ -115,5 +102,53 @@ function createTables({ text }: SqlDialect): readonly string[] {
       PRIMARY KEY (owner, path, claim_key)
     )`,
     "CREATE INDEX claims_by_expiry ON claims (expires_at)",
+  ];
+}
+
+/** The messages as all versions so far have them, but for the key. */
+function messagesTable(text: string, key: string): string {
+  return `CREATE TABLE messages (
+      owner ${text} NOT NULL,
+      id ${text} NOT NULL,
+      conversation_id ${text} NOT NULL,
+      seq BIGINT NOT NULL,
+      role ${text} NOT NULL,
+      content ${text} NOT NULL,
+      status ${text} NOT NULL,
+      finish_reason ${text},
+      in_reply_to ${text},
+      token_usage ${text},
+      failure ${text},
+      created_at BIGINT NOT NULL,
+      completed_at BIGINT,
+      lease_holder ${text},
+      lease_until BIGINT,
+      cancel_requested SMALLINT NOT NULL,
+      PRIMARY KEY (${key})
+    )`;
+}
+
+/**
+ * Messages are found by their own id, and by their conversation's: the owner, whom every query still names, leads
+ * their keys no more. Ids ascend with time, so an index of ids grows at its end, in a page that all replies of a commit
+ * share, where one that the owner leads grows in a page for each owner; and every page that a commit changes is written
+ * whole.
+ */
+function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
+  const changeKey = ["ALTER TABLE messages DROP CONSTRAINT messages_pkey, ADD PRIMARY KEY (id)"];
+  const makeAnew = [
+    "ALTER TABLE messages RENAME TO messages_by_owner",
+    messagesTable(text, "id"),
+    "INSERT INTO messages SELECT * FROM messages_by_owner",
+    "DROP TABLE messages_by_owner",
+  ];
+  return [
+    "DROP INDEX messages_in_order",
+    "DROP INDEX messages_failed",
+    "DROP INDEX messages_in_progress",
+    ...(changesKeys ? changeKey : makeAnew),
+    "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
+    "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
+    "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
   ];
 }

@@ -7,7 +7,7 @@
 import type { BucketStore } from "../core/limit.ts";
 import type { Store } from "../core/store.ts";
 import { createSqlStore } from "./sql.ts";
-import { migrationsFrom, schemaVersion } from "./sql-schema.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
@@ -46,7 +46,7 @@ export async function openSqlite(path: string): Promise<Sqlite> {
     synchronous: "FULL",
     applicationId,
     version: schemaVersion,
-    migrationsFrom: (version) => migrationsFrom(version, { text: "TEXT" }), // compared as binary anyway
+    migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
   });
   const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
   const buckets = await openBuckets(path, store);

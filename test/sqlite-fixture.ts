@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { migrationsFrom, schemaVersion } from "../adapters/sql-schema.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql-schema.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { ConversationRecord } from "../core/store.ts";
@@ -63,7 +63,7 @@ export async function openConnection(path: string): Promise<SqliteConnection> {
     synchronous: "FULL",
     applicationId: 1,
     version: schemaVersion,
-    migrationsFrom: (version) => migrationsFrom(version, { text: "TEXT" }),
+    migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
   });
 }
 

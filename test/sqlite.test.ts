@@ -100,7 +100,10 @@ describe("a SQLite file", () => {
         connection.exec(`PRAGMA user_version = ${schemaVersion + 1}`);
         connection.close();
       },
-      message: /^\S+ has version 2, made by a newer version of this program \(this one: 1\)\.$/,
+      message: new RegExp(
+        `^\\S+ has version ${schemaVersion + 1}, made by a newer version of this program ` +
+          `\\(this one: ${schemaVersion}\\)\\.$`,
+      ),
     },
     {
       what: "a damaged database",

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { openPostgres } from "../adapters/postgres.ts";
+import { createPostgresDriver } from "../adapters/postgres-driver.ts";
+import { createSqlStore } from "../adapters/sql.ts";
+import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-schema.ts";
+import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
+import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
+import { openSqliteFile } from "../adapters/sqlite-file.ts";
+import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
+import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { makeFolder } from "./sqlite-fixture.ts";
+import {
+  begin,
+  claim,
+  converse,
+  day,
+  ending,
+  exchange,
+  failure,
+  key,
+  messagesOf,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
+
+/** The statements that made a database of version 1. */
+function firstStep(dialect: typeof sqliteDialect): string[] {
+  const all = migrationsFrom(0, dialect);
+  return all.slice(0, all.length - migrationsFrom(1, dialect).length);
+}
+
+/** A database of version 1, and today's program that opens it. */
+interface FirstVersion {
+  /** A store on the tables of version 1. */
+  readonly store: Store;
+  /** Opens the database as the program does now. */
+  upgrade(): Promise<Store>;
+  dispose(): Promise<void>;
+}
+
+function migrationTests(make: () => Promise<FirstVersion>): void {
+  let database: FirstVersion;
+  let store: Store;
+  let alice: Records;
+  let bob: Records;
+  let read: [alice: unknown, bob: unknown];
+
+  before(async () => {
+    database = await make();
+    [alice, bob] = [await fill(database.store), await fill(database.store)];
+    read = [await readAll(database.store, alice), await readAll(database.store, bob)];
+    store = await database.upgrade();
+  });
+  after(() => database.dispose());
+
+  test("everything reads as before", async () => {
+    assert.deepEqual([await readAll(store, alice), await readAll(store, bob)], read);
+  });
+
+  test("another owner's objects stay invisible", async () => {
+    const { owner } = alice;
+    const { conversationId, question, reply } = bob.running;
+    const slice = { offset: 0, limit: 20, order: "asc" } as const;
+    assert.equal(await store.getConversation(owner, conversationId), undefined);
+    assert.equal(await store.listMessages(owner, conversationId, slice), undefined);
+    const behind = { ...slice, after: question.id };
+    assert.equal(await store.listMessages(owner, alice.running.conversationId, behind), undefined);
+    assert.equal(await store.getMessage(owner, conversationId, question.id), undefined);
+    assert.equal(await store.readOn(owner, conversationId, reply.id, 0), undefined);
+    assert.deepEqual(await store.readHistory(owner, conversationId, 3), []);
+    assert.deepEqual(await store.beginReply(exchange(owner, conversationId)), { outcome: "not_found" });
+    assert.equal(await store.saveReply({ owner, id: reply.id, lease: bob.running.lease }), "lost");
+    assert.equal(await store.endReply(ending(bob.running, { owner })), false);
+    assert.equal(await store.deleteConversation(owner, conversationId), undefined);
+    assert.deepEqual(await readAll(store, bob), read[1]);
+  });
+
+  test("a reply in progress goes on where it was: its lease, its text, the wish to cancel it", async () => {
+    const { owner, running } = alice;
+    const { conversationId, reply, lease } = running;
+    const save = { owner, id: reply.id, lease };
+    assert.equal(await store.saveReply({ ...save, lease: { ...lease, holder: "them" } }), "lost");
+    assert.equal(await store.saveReply(save), "cancel_requested");
+    const { content: _, ...end } = ending(running, { status: "cancelled", finishReason: "cancelled" });
+    assert.equal(await store.endReply(end), true);
+    assert.equal((await store.getMessage(owner, conversationId, reply.id))?.content, "Be");
+  });
+
+  test("conversations go on, and can be deleted", async () => {
+    const { owner, idle } = alice;
+    const before = await messagesOf(store, owner, idle);
+    const outcome = await store.beginReply(exchange(owner, idle));
+    assert.deepEqual(outcome, { outcome: "begun", position: before.total });
+    const behind = before.items.at(-1)?.id ?? "";
+    const listing = { offset: 0, limit: 20, order: "asc", after: behind } as const;
+    assert.equal((await store.listMessages(owner, idle, listing))?.total, 2);
+    assert.ok(await store.deleteConversation(owner, idle));
+    assert.equal(await store.getMessage(owner, idle, behind), undefined);
+    assert.deepEqual(await readAll(store, bob), read[1]);
+  });
+}
+
+/** What an owner has. */
+interface Records {
+  readonly owner: string;
+  readonly claim: IdempotencyClaim;
+  readonly running: BeginReply & { readonly conversationId: string };
+  /** A conversation with ended replies of every kind. */
+  readonly idle: string;
+}
+
+async function fill(store: Store): Promise<Records> {
+  const owner = newOwner();
+  const made = claim(owner);
+  await store.createKey(key(owner), 50);
+  const idle = await newConversation(store, owner, { title: "Of the sea" });
+  const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
+  await converse(store, owner, idle.id, { usage, content: "So 🤖" });
+  for (let n = 0; n < 9; n++) await converse(store, owner, idle.id, failure);
+  await converse(store, owner, idle.id, { status: "cancelled", finishReason: "cancelled", content: "Bec" });
+  await newConversation(store, owner);
+
+  const { id: conversationId } = await newConversation(store, owner, { twinId: "bob" });
+  await converse(store, owner, conversationId);
+  const begun = exchange(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
+  await store.beginReply({ ...begun, position: 2 });
+  await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
+  await store.requestCancel(owner, begun.reply.id);
+  return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
+}
+
+/** All that a store tells of an owner's records. */
+async function readAll(store: Store, { owner, claim: made }: Records) {
+  const slice = { offset: 0, limit: 100 };
+  const conversations = await store.listConversations(owner, slice);
+  const found = await Promise.all(
+    conversations.items.map(async ({ id }) => {
+      const messages = await messagesOf(store, owner, id);
+      const alone = messages.items.map((message: MessageRecord) => store.getMessage(owner, id, message.id));
+      const newest = await store.listMessages(owner, id, { ...slice, order: "desc" });
+      const histories = await Promise.all([1, 3, 25].map((count) => store.readHistory(owner, id, count)));
+      const conversation = await store.getConversation(owner, id);
+      return { conversation, messages, alone: await Promise.all(alone), newest, histories };
+    }),
+  );
+  const abandoned = await store.findAbandonedReplies(start + day);
+  return {
+    keys: await store.listKeys(owner, slice),
+    conversations,
+    withTwin: await store.listConversations(owner, { ...slice, twinId: "bob" }),
+    found,
+    abandoned: abandoned.filter((each) => each.owner === owner),
+    claim: await store.findClaim(owner, made.path, made.key, start),
+  };
+}
+
+describe("a SQLite file of version 1", () => {
+  migrationTests(async () => {
+    const folder = await makeFolder();
+    const path = folder.newPath();
+    const connection = await openSqliteFile(path, {
+      synchronous: "NORMAL",
+      applicationId: 0x7477696e,
+      version: 1,
+      migrationsFrom: () => firstStep(sqliteDialect),
+    });
+    const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+    let upgraded: Sqlite | undefined;
+    return {
+      store,
+      async upgrade() {
+        await store.close();
+        upgraded = await openSqlite(path);
+        return upgraded.store;
+      },
+      async dispose() {
+        await upgraded?.close();
+        await folder.remove();
+      },
+    };
+  });
+});
+
+const skip = await skipWithoutPostgres();
+if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
+
+describe("a PostgreSQL database of version 1", { skip }, () => {
+  let database: Awaited<ReturnType<typeof makePostgres>>;
+  migrationTests(async () => {
+    database = await makePostgres();
+    return database;
+  });
+
+  test("a program of version 1 that still runs goes on", async () => {
+    const { store } = database;
+    const owner = newOwner();
+    const { id } = await newConversation(store, owner);
+    for (let n = 0; n < 3; n++) await converse(store, owner, id, n === 1 ? failure : {});
+    await begin(store, owner, id);
+    assert.equal((await messagesOf(store, owner, id)).total, 8);
+    assert.equal((await store.readHistory(owner, id, 3)).length, 4);
+  });
+});
+
+async function makePostgres() {
+  const { url, drop } = await createDatabase();
+  const admin = await connect(url);
+  await admin.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
+  await admin.query("INSERT INTO schema_version (version) VALUES (1)");
+  for (const statement of firstStep(postgresDialect)) await admin.query(statement);
+  const pool = new pg.Pool({ connectionString: url, pipeline: true });
+  const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
+  let upgraded: Store | undefined;
+  return {
+    store,
+    async upgrade() {
+      upgraded = (await openPostgres(url)).store;
+      return upgraded;
+    },
+    async dispose() {
+      await Promise.all([store.close(), upgraded?.close(), admin.end()]);
+      await drop();
+    },
+  };
+}
