@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Pool, PoolClient, PoolConfig } from "pg";
+import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
@@ -62,14 +62,13 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     keepAlive: true,
     pipeline: true,
   };
-  const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
-  survive(pool, log);
   try {
-    await migrate(pool);
+    await migrate(new pg.Client({ ...config, query_timeout: 0 }));
   } catch (error) {
-    await pool.end();
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
+  const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
+  survive(pool, log);
   // Never closed for being idle: to connect again may take long just when a crowd arrives.
   const limits = new pg.Pool({ ...config, max: limitConnections, idleTimeoutMillis: 0 });
   survive(limits, log);
@@ -110,10 +109,13 @@ function reasonOf(error: unknown): string {
 /** "twin": the lock that processes starting at once take in turn. */
 const migrationLock = 0x7477696e;
 
-async function migrate(pool: Pool): Promise<void> {
-  const client = await pool.connect();
+/** Without time-outs: a long table takes its time, and whoever waits for the lock waits for that. */
+async function migrate(client: Client): Promise<void> {
+  client.on("error", () => {}); // a connection that breaks; its query tells so, too
   try {
+    await client.connect();
     await client.query("BEGIN");
+    await client.query("SET LOCAL statement_timeout = 0");
     await client.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);
     await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
     const { rows } = await client.query("SELECT version FROM schema_version");
@@ -126,6 +128,6 @@ async function migrate(pool: Pool): Promise<void> {
     }
     await client.query("COMMIT");
   } finally {
-    client.release(true); // with whatever is left of a transaction that failed
+    await client.end(); // with whatever is left of a transaction that failed
   }
 }

@@ -203,6 +203,10 @@ describe("a PostgreSQL database of version 1", { skip }, () => {
     assert.equal((await messagesOf(store, owner, id)).total, 8);
     assert.equal((await store.readHistory(owner, id, 3)).length, 4);
   });
+
+  test("tables may take their time to be brought up to date", async () => {
+    assert.deepEqual(await database.timeouts(), ["0"]);
+  });
 });
 
 async function makePostgres() {
@@ -211,6 +215,11 @@ async function makePostgres() {
   await admin.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
   await admin.query("INSERT INTO schema_version (version) VALUES (1)");
   for (const statement of firstStep(postgresDialect)) await admin.query(statement);
+  await admin.query("CREATE TABLE timeouts (setting TEXT)");
+  await admin.query(`CREATE FUNCTION note_timeout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO timeouts VALUES (current_setting('statement_timeout')); RETURN NULL; END $$`);
+  await admin.query(`CREATE TRIGGER note_timeout AFTER INSERT ON schema_version
+    FOR EACH ROW EXECUTE FUNCTION note_timeout()`);
   const pool = new pg.Pool({ connectionString: url, pipeline: true });
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
   let upgraded: Store | undefined;
@@ -219,6 +228,10 @@ async function makePostgres() {
     async upgrade() {
       upgraded = (await openPostgres(url)).store;
       return upgraded;
+    },
+    /** The time-outs of statements that the migrations ran with. */
+    async timeouts(): Promise<string[]> {
+      return (await admin.query("SELECT setting FROM timeouts")).rows.map(({ setting }) => setting);
     },
     async dispose() {
       await Promise.all([store.close(), upgraded?.close(), admin.end()]);
