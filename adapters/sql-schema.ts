@@ -149,6 +149,7 @@ function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
     ...(changesKeys ? changeKey : makeAnew),
     "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
-    "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
+    // Not by status: an update of one reply in progress names that as well, and PostgreSQL would look through them all.
+    "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
   ];
 }

@@ -3,21 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
 import { connect, type SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import type { Store } from "../core/store.ts";
 import { type Folder, makeFolder, openConnection } from "./sqlite-fixture.ts";
-import {
-  begin,
-  claim,
-  conversation,
-  converse,
-  day,
-  ending,
-  exchange,
-  failure,
-  key,
-  newOwner,
-  start,
-} from "./store-records.ts";
+import { callEverything } from "./store-calls.ts";
 
 let folder: Folder;
 before(async () => {
@@ -68,41 +55,4 @@ function walksFew(sql: string, step: string): boolean {
   // A history passes over the places of failed exchanges; its few replies, already found, are walked and sorted.
   if (/WITH replies/.test(sql)) return /SCAN replies|TEMP B-TREE|COVERING INDEX messages_in_order/.test(step);
   return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, as the index has them
-}
-
-/** Calls every method of a store, on records that are there. */
-async function callEverything(store: Store): Promise<void> {
-  const owner = newOwner();
-  const slice = { offset: 0, limit: 20 };
-  const laptop = key(owner);
-  await store.createKey(laptop, 50);
-  await store.listKeys(owner, slice);
-  await store.revokeKey(owner, laptop.id, start);
-  await store.findKey(laptop.hash);
-  await store.touchKey(owner, laptop.id, start);
-  const made = claim(owner);
-  const { id, twinId } = conversation(owner);
-  await store.createConversation(conversation(owner, { id }), made);
-  await store.listConversations(owner, slice);
-  await store.listConversations(owner, { ...slice, twinId });
-  await store.renameConversation(owner, id, "t", start);
-  const begun = await begin(store, owner, id);
-  const { question, reply, lease } = begun;
-  await store.beginReply(exchange(owner, id));
-  await store.saveReply({ owner, id: reply.id, content: "B", lease });
-  await store.requestCancel(owner, reply.id);
-  await store.findAbandonedReplies(start + day);
-  await store.endReply(ending(begun, { leaseExpiredBefore: start }));
-  await store.endReply(ending(begun));
-  await store.getMessage(owner, id, question.id);
-  for (const order of ["asc", "desc"] as const) {
-    await store.listMessages(owner, id, { ...slice, order, after: question.id });
-  }
-  await converse(store, owner, id, failure);
-  await converse(store, owner, id, failure);
-  await store.readHistory(owner, id, 1);
-  await store.findClaim(owner, made.path, made.key, start);
-  await store.sweepClaims(start);
-  await store.ping();
-  await store.deleteConversation(owner, id);
 }

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { openPostgres } from "../adapters/postgres.ts";
+import { createPostgresDriver } from "../adapters/postgres-driver.ts";
+import { createSqlStore } from "../adapters/sql.ts";
+import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
+import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { callEverything } from "./store-calls.ts";
+
+const skip = await skipWithoutPostgres();
+if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
+
+/** What PostgreSQL tells of one step of a plan. */
+interface PlanStep {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanStep[];
+}
+
+describe("the store's queries in PostgreSQL", { skip }, () => {
+  let url = "";
+  let drop = async () => {};
+  let admin: pg.Client;
+
+  before(async () => {
+    ({ url, drop } = await createDatabase());
+    await (await openPostgres(url)).close();
+    admin = await connect(url);
+    for (const statement of manyMessages) await admin.query(statement);
+  });
+  after(async () => {
+    await admin.end();
+    await drop();
+  });
+
+  test("no query goes through all messages or conversations, nor through an index of them", async () => {
+    const params = await callAndNote(url);
+    assert.ok(params.size >= 25, `only ${params.size} statements were seen`);
+    for (const [sql, values] of params) {
+      if (!/\b(messages|conversations)\b/.test(sql) || /^INSERT/.test(sql)) continue;
+      for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+        const steps = await explain(admin, mode, sql, values);
+        const found = steps.filter(walks).map((step) => JSON.stringify(step));
+        assert.deepEqual(found, [], `${mode}: ${sql}`);
+      }
+    }
+  });
+});
+
+/** An owner's thousands of conversations with ended messages; PostgreSQL knows of them. */
+const manyMessages = [
+  `INSERT INTO conversations (owner, id, twin_id, message_count, created_at, updated_at)
+    SELECT 'owner', 'conv_' || n, 'ada', 10, n, n FROM generate_series(1, 3000) AS n`,
+  `INSERT INTO messages (owner, id, conversation_id, seq, role, content, status, created_at, cancel_requested)
+    SELECT 'owner', 'msg_' || n || '_' || seq, 'conv_' || n, seq, 'user', repeat('Why? ', 20),
+      CASE WHEN n % 50 = 1 THEN 'failed' ELSE 'completed' END, n, 0
+    FROM generate_series(1, 3000) AS n, generate_series(0, 9) AS seq`,
+  "ANALYZE",
+];
+
+/** Calls every method of a store, and returns its statements with the parameters they had last. */
+async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly SqlValue[]>> {
+  const driver = createPostgresDriver(new pg.Pool({ connectionString: url, pipeline: true }));
+  const noted = new Map<string, readonly SqlValue[]>();
+  const spied: SqlDriver = {
+    ...driver,
+    all(sql, params) {
+      noted.set(sql, params);
+      return driver.all(sql, params);
+    },
+    batch(statements) {
+      for (const { sql, params } of statements) noted.set(sql, params);
+      return driver.batch(statements);
+    },
+  };
+  const store = createSqlStore(spied, { exclusive: false });
+  await callEverything(store);
+  await store.close();
+  return noted;
+}
+
+/** The steps of the plan that a prepared statement has, for its parameters or for any. */
+async function explain(
+  client: pg.Client,
+  mode: string,
+  sql: string,
+  values: readonly SqlValue[],
+): Promise<PlanStep[]> {
+  await client.query(`SET plan_cache_mode = ${mode}`);
+  await client.query(`PREPARE explained AS ${sql}`);
+  const literals = values.map((value) => (value === null ? "NULL" : client.escapeLiteral(String(value))));
+  const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE explained (${literals})`);
+  await client.query("DEALLOCATE explained");
+  return stepsOf(rows[0]["QUERY PLAN"][0].Plan);
+}
+
+function stepsOf(step: PlanStep): PlanStep[] {
+  return [step, ...(step.Plans ?? []).flatMap(stepsOf)];
+}
+
+/** Whether a step goes through everything that there is. */
+function walks(step: PlanStep): boolean {
+  if (/Index/.test(step["Node Type"])) return step["Index Cond"] === undefined;
+  return step["Node Type"] === "Seq Scan" && /^(messages|conversations)$/.test(step["Relation Name"] ?? "");
+}
