@@ -40,7 +40,8 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
 
 /**
  * Keys and indexes lead with the owner, so that one owner's records lie together and a query cannot leave
- * them (but see {@link keyMessagesById}). The exceptions are what is looked for across owners: a key's hash, leases and expiries.
+ * them; those of messages did so in version 1 only ({@link keyMessagesById}). The exceptions are what is looked for
+ * across owners: a key's hash, leases and expiries.
  */
 function createTables({ text }: SqlDialect): readonly string[] {
   return [
