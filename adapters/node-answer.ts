@@ -46,23 +46,44 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   }
 }
 
+/**
+ * How long text that follows a write waits for more, in milliseconds: of a stream of 250 tokens a second and more,
+ * some go together. A reader notices nothing, and most of what a token costs is its write.
+ */
+const joinMs = 4;
+
 /** Writers with something to write in this turn of the event loop. One callback for all costs less than one for each. */
 let due: EventWriter[] = [];
 
-function flushDue(): void {
+/** Writers whose text waits for more. One timer serves all: the first sets it, so none waits longer than its time. */
+let joining: EventWriter[] = [];
+
+function writeDue(): void {
   const writers = due;
   due = [];
+  const now = performance.now();
+  for (const writer of writers) {
+    if (writer.mustWrite(now)) writer.flush();
+    else if (joining.push(writer) === 1) setTimeout(writeJoined, joinMs);
+  }
+}
+
+function writeJoined(): void {
+  const writers = joining;
+  joining = [];
   for (const writer of writers) writer.flush();
 }
 
 /**
- * Writes an event stream: what there is once a turn of the event loop, and no more than the socket takes. So
- * the head leaves together with the first events, and the last event with the body's end.
+ * Writes an event stream: what there is once a turn of the event loop, or less often if tokens come faster than
+ * anybody reads, and no more than the socket takes. So the head leaves together with the first events, and the last
+ * event with the body's end.
  */
 class EventWriter {
   readonly #events: EventStream;
   readonly #response: ServerResponse;
-  #scheduled = false;
+  #due = false;
+  #writtenAt = Number.NEGATIVE_INFINITY;
   #blocked = false;
   #begun = false;
 
@@ -72,10 +93,15 @@ class EventWriter {
   }
 
   readonly ready = (): void => {
-    if (this.#scheduled || this.#blocked) return;
-    this.#scheduled = true;
-    if (due.push(this) === 1) setImmediate(flushDue);
+    if (this.#due || this.#blocked) return;
+    this.#due = true;
+    if (due.push(this) === 1) setImmediate(writeDue);
   };
+
+  mustWrite(now: number): boolean {
+    this.#due = false;
+    return this.#events.urgent || now - this.#writtenAt >= joinMs;
+  }
 
   readonly drained = (): void => {
     this.#blocked = false;
@@ -83,7 +109,6 @@ class EventWriter {
   };
 
   readonly flush = (): void => {
-    this.#scheduled = false;
     while (!this.#blocked && !this.#response.destroyed) {
       const text = this.#events.read();
       if (this.#events.ended) {
@@ -96,6 +121,7 @@ class EventWriter {
   };
 
   #write(text: string): void {
+    this.#writtenAt = performance.now();
     const socket = this.#plainSocket();
     if (socket) {
       this.#blocked = !socket.write(chunk(text));

@@ -105,6 +105,10 @@ class ReplyFollower implements EventStream {
     return this.#ended;
   }
 
+  get urgent(): boolean {
+    return this.#feed.ended !== undefined || this.#offset === this.#options.from;
+  }
+
   attach(ready: () => void, cut: () => void): void {
     this.#ready = ready;
     this.#cut = cut;
@@ -185,10 +189,10 @@ class ReplyFollower implements EventStream {
     return this.#keepAliveDue ? keepAliveComment : "";
   }
 
-  /** Tells the reader once that there is something, until it reads. */
+  /** Tells the reader once that there is something, until it reads, and again at the reply's end. */
   readonly #offer = (): void => {
-    if (this.#offeredAt !== undefined) return;
-    this.#offeredAt = this.#options.clock.now();
+    if (this.#offeredAt !== undefined && !this.#feed.ended) return;
+    this.#offeredAt ??= this.#options.clock.now();
     this.#ready();
   };
 

@@ -16,7 +16,15 @@ export interface EventStream {
   read(): string;
   /** Whether the last event was read. End the body then. */
   readonly ended: boolean;
-  /** Begins to call back. `ready`: reading pays again. `cut`: the reader took nothing for too long; drop it. */
+  /**
+   * Whether what is there should leave at once: the first text does, and the end. Whatever else follows a write by
+   * less than some milliseconds may wait that long for more, which makes one write of many.
+   */
+  readonly urgent: boolean;
+  /**
+   * Begins to call back. `ready`: reading pays again; once more if it has become urgent meanwhile. `cut`: the reader
+   * took nothing for too long; drop it.
+   */
   attach(ready: () => void, cut: () => void): void;
   /** The reader has gone, or the body has ended. Idempotent. */
   detach(): void;

@@ -12,25 +12,32 @@ import { openFixture, parseEvents, textOf, transports } from "./harness.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 
-/** Writes each word in a turn of its own, so that each is a piece of its own. */
-const wordByTurn: TwinEngine = {
+const done = { finishReason: "stop", usage: null } as const;
+
+/** Writes each word once the client has got something: the one before, as a rule. So each is a piece of its own. */
+const wordByWord = (received: () => Promise<void>): TwinEngine => ({
   async reply(_, output) {
     for (const word of words) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await received();
       output.write(word);
     }
-    return { finishReason: "stop", usage: null };
+    return done;
   },
-};
+});
 
 /** What a client gets of a streamed send, byte for byte, and what `response.write` was called with. */
 async function streamBytes(
   version: "1.0" | "1.1",
-  patch: boolean,
+  { patch = false, engine = wordByWord } = {},
 ): Promise<{ text: string; writes: string[] }> {
   const [transport] = transports;
   assert.ok(transport);
-  await using fixture = await openFixture(transport, { engines: { echo: wordByTurn } });
+  let receive = () => {};
+  const received = () =>
+    new Promise<void>((resolve) => {
+      receive = resolve;
+    });
+  await using fixture = await openFixture(transport, { engines: { echo: engine(received) } });
   const key = await fixture.key();
   const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
   const writes: string[] = [];
@@ -57,7 +64,10 @@ async function streamBytes(
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   socket.setEncoding("utf8").write(`${head}\r\n\r\n${body}`);
   let text = "";
-  for await (const piece of socket) text += piece;
+  for await (const piece of socket) {
+    text += piece;
+    receive();
+  }
   server.close();
   return { text, writes };
 }
@@ -77,17 +87,33 @@ function unchunk(body: string): string {
 }
 
 test("pieces that are written to the socket are chunks of the right length in bytes", async () => {
-  const { text } = await streamBytes("1.1", false);
+  const { text } = await streamBytes("1.1");
   const events = parseEvents(unchunk(text.slice(text.indexOf("\r\n\r\n") + 4)));
   assert.equal(textOf(events), words.join(""));
 });
 
 test("a middleware that replaces response.write sees every piece but the last, which goes with the end", async () => {
-  const { writes } = await streamBytes("1.1", true);
+  const { writes } = await streamBytes("1.1", { patch: true });
   assert.equal(textOf(parseEvents(writes.join(""))), words.slice(0, -1).join(""));
 });
 
 test("an HTTP/1.0 client gets the stream without chunks", async () => {
-  const { text } = await streamBytes("1.0", false);
+  const { text } = await streamBytes("1.0");
   assert.equal(textOf(parseEvents(text.slice(text.indexOf("\r\n\r\n") + 4))), words.join(""));
+});
+
+test("tokens that follow one another at once go together, and none is lost", async () => {
+  const tokens = Array.from({ length: 200 }, (_, index) => `${index} `);
+  const engine = (): TwinEngine => ({
+    async reply(_, output) {
+      for (const token of tokens) {
+        output.write(token);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return done;
+    },
+  });
+  const { text, writes } = await streamBytes("1.1", { patch: true, engine });
+  assert.equal(textOf(parseEvents(unchunk(text.slice(text.indexOf("\r\n\r\n") + 4)))), tokens.join(""));
+  assert.ok(writes.length < tokens.length / 2, `${writes.length} writes`);
 });
