@@ -8,7 +8,7 @@ import { ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
-import type { EventStream } from "../core/sse.ts";
+import { type EventStream, joinMs } from "../core/sse.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /** How long a reader may take nothing of an answer that is written, in milliseconds. */
@@ -46,16 +46,10 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   }
 }
 
-/**
- * How long text that follows a write waits for more, in milliseconds: of a stream of 250 tokens a second and more,
- * some go together. A reader notices nothing, and most of what a token costs is its write.
- */
-const joinMs = 4;
-
 /** Writers with something to write in this turn of the event loop. One callback for all costs less than one for each. */
 let due: EventWriter[] = [];
 
-/** Writers whose text waits for more. One timer serves all: the first sets it, so none waits longer than its time. */
+/** Writers whose text waits for more. All share a timer, which the first sets. */
 let joining: EventWriter[] = [];
 
 function writeDue(): void {

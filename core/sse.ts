@@ -8,6 +8,12 @@
 export const keepAliveComment = ": keep-alive\n\n";
 
 /**
+ * How long text that follows a write waits for more, in milliseconds: of a stream of 250 tokens a second and more,
+ * some go together. A reader notices nothing, and most of what a token costs is its write.
+ */
+export const joinMs = 4;
+
+/**
  * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue.
  * A sender reads until there is nothing, then waits for `ready`.
  */
@@ -16,10 +22,7 @@ export interface EventStream {
   read(): string;
   /** Whether the last event was read. End the body then. */
   readonly ended: boolean;
-  /**
-   * Whether what is there should leave at once: the first text does, and the end. Whatever else follows a write by
-   * less than some milliseconds may wait that long for more, which makes one write of many.
-   */
+  /** Whether what is there should leave at once: the first text does, and the end. Else see {@link joinMs}. */
   readonly urgent: boolean;
   /**
    * Begins to call back. `ready`: reading pays again; once more if it has become urgent meanwhile. `cut`: the reader
@@ -48,11 +51,38 @@ export function encodeJson(value: unknown): string {
   );
 }
 
+let pausing: Promise<void> | undefined;
+
+/** Resolves within {@link joinMs}. All who wait share a timer. */
+function pause(): Promise<void> {
+  pausing ??= new Promise((resolve) => {
+    setTimeout(() => {
+      pausing = undefined;
+      resolve();
+    }, joinMs);
+  });
+  return pausing;
+}
+
 /** A web stream of an event stream's UTF-8: the way for hosts that take a `Response`. */
 export function toReadableStream(events: EventStream): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   let left = false;
   let wake = () => {};
+  let writtenAt = Number.NEGATIVE_INFINITY;
+
+  function woken(): Promise<void> {
+    return new Promise((resolve) => {
+      wake = resolve;
+    });
+  }
+
+  /** Resolves when there is something to write, and it has waited for more. */
+  async function something(): Promise<void> {
+    await woken();
+    const follows = performance.now() - writtenAt < joinMs;
+    if (follows && !events.urgent) await Promise.race([pause(), woken()]);
+  }
 
   function leave(): void {
     left = true;
@@ -75,12 +105,11 @@ export function toReadableStream(events: EventStream): ReadableStream<Uint8Array
       async pull(controller) {
         let text = events.read();
         while (text === "" && !events.ended) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
+          await something();
           if (left) return;
           text = events.read();
         }
+        writtenAt = performance.now();
         if (text !== "") controller.enqueue(encoder.encode(text));
         if (!events.ended) return;
         controller.close();
