@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate } from "node:timers";
 import type { MessageResource, Pagination, TwinEngine } from "../core/mod.ts";
 import { ModelError } from "../core/mod.ts";
 import type { ConversationResource } from "../core/schema.ts";
@@ -143,6 +144,25 @@ for (const transport of transports) {
       assert.equal((await history(fixture, key, path)).length, 2);
       finish();
       assert.equal((await eventsOf(first)).at(-1)?.data.type, "complete");
+    });
+
+    test("tokens that follow one another at once share deltas, and none is lost", async () => {
+      const tokens = Array.from({ length: 200 }, (_, index) => `${index} `);
+      const engine: TwinEngine = {
+        async reply(_, output) {
+          for (const token of tokens) {
+            output.write(token);
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          return { finishReason: "stop", usage: null };
+        },
+      };
+      await using fixture = await openFixture(transport, { engines: { echo: engine } });
+      const { key, path } = await openConversation(fixture);
+      const events = await eventsOf(await fixture.call("POST", `${path}/stream`, key, { content: "Count" }));
+      assert.equal(textOf(events), tokens.join(""));
+      const deltas = events.filter(({ data }) => data.type === "delta");
+      assert.ok(deltas.length < tokens.length / 2, `${deltas.length} deltas`);
     });
 
     for (const { code, status } of [
