@@ -23,6 +23,8 @@ export interface ReplyFeed {
   slice(from: number, to: number): string;
   /** What the engine told beside the text, in order. Only grows. */
   readonly progress: readonly EngineProgress[];
+  /** Whether its text is whole and only its end is still to be stored. */
+  readonly ending: boolean;
   /** The reply as stored at its end. Once this is set, nothing changes any more. */
   readonly ended: MessageRecord | undefined;
   /** Calls back after each change. Unsubscribing twice is harmless. */
@@ -106,7 +108,8 @@ class ReplyFollower implements EventStream {
   }
 
   get urgent(): boolean {
-    return this.#feed.ended !== undefined || this.#offset === this.#options.from;
+    const { ended, ending } = this.#feed;
+    return ended !== undefined || (this.#offset === this.#options.from && !ending);
   }
 
   attach(ready: () => void, cut: () => void): void {

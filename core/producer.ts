@@ -59,6 +59,10 @@ export class Producer implements ReplyFeed, KeptProducer {
     this.questionId = production.question.id;
   }
 
+  get ending(): boolean {
+    return this.#over && !this.ended;
+  }
+
   get length(): number {
     this.#told = false;
     return this.#text.length;

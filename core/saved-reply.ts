@@ -32,6 +32,7 @@ export class SavedReply implements ReplyFeed {
   readonly id: string;
   readonly questionId: string;
   readonly progress = [];
+  readonly ending = false;
   readonly #context: WatchContext;
   readonly #owner: string;
   readonly #followers = new Set<() => void>();

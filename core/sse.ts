@@ -22,7 +22,10 @@ export interface EventStream {
   read(): string;
   /** Whether the last event was read. End the body then. */
   readonly ended: boolean;
-  /** Whether what is there should leave at once: the first text does, and the end. Else see {@link joinMs}. */
+  /**
+   * Whether what is there should leave at once: the first text does, unless the end is about to come, and the end. For
+   * all else see {@link joinMs}.
+   */
   readonly urgent: boolean;
   /**
    * Begins to call back. `ready`: reading pays again; once more if it has become urgent meanwhile. `cut`: the reader
@@ -69,7 +72,7 @@ export function toReadableStream(events: EventStream): ReadableStream<Uint8Array
   const encoder = new TextEncoder();
   let left = false;
   let wake = () => {};
-  let writtenAt = Number.NEGATIVE_INFINITY;
+  let writtenAt = performance.now();
 
   function woken(): Promise<void> {
     return new Promise((resolve) => {
@@ -77,11 +80,10 @@ export function toReadableStream(events: EventStream): ReadableStream<Uint8Array
     });
   }
 
-  /** Resolves when there is something to write, and it has waited for more. */
-  async function something(): Promise<void> {
-    await woken();
-    const follows = performance.now() - writtenAt < joinMs;
-    if (follows && !events.urgent) await Promise.race([pause(), woken()]);
+  /** Has what can be read wait for more, if it may. */
+  async function join(): Promise<void> {
+    if (left || events.urgent || performance.now() - writtenAt >= joinMs) return;
+    await Promise.race([pause(), woken()]);
   }
 
   function leave(): void {
@@ -100,12 +102,14 @@ export function toReadableStream(events: EventStream): ReadableStream<Uint8Array
             leave();
           },
         );
+        return join(); // an end that is about to come goes along with the text
       },
       // Called once for each chunk that the reader wants, so a slow reader holds back only itself.
       async pull(controller) {
         let text = events.read();
         while (text === "" && !events.ended) {
-          await something();
+          await woken();
+          await join();
           if (left) return;
           text = events.read();
         }
