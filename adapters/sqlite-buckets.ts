@@ -2,8 +2,8 @@
  * The limiter's buckets in a SQLite file of their own.
  *
  * Of their own, because they need less than the store does. A bucket changes with every request, and must
- * survive `kill -9` but not a power failure: so `synchronous=NORMAL`, where a commit hands the log to the
- * operating system without waiting for the disk. In the store's file each request would wait for the disk.
+ * survive `kill -9` but not a power failure: so a commit hands the log to the operating system, and nobody waits for
+ * the disk. In the store's file each request would.
  *
  * @module
  */
@@ -43,7 +43,6 @@ const savesBetweenSweeps = 10_000;
 /** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
 export async function openSqliteBuckets(path: string): Promise<SqliteBuckets> {
   const connection = await openSqliteFile(path, {
-    synchronous: "NORMAL",
     applicationId,
     version: 1,
     migrationsFrom: (version) => (version === 0 ? [createTable] : []),

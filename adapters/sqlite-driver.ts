@@ -1,6 +1,7 @@
 /**
- * The SQL driver over one SQLite connection, with group commit: the batches of one turn of the event loop
- * share a transaction, and so one wait for the disk. A promise resolves once that transaction is committed.
+ * The SQL driver over one SQLite connection, with group commit: batches share a transaction, and one wait for the
+ * disk. While the disk works, everything else goes on, and the next transaction gathers. A promise resolves once what
+ * it tells of is on the disk.
  *
  * @module
  */
@@ -10,6 +11,7 @@ import { StoreUnavailable } from "../core/store.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
 import { errorKind, type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
 import { closeSqliteFile } from "./sqlite-file.ts";
+import type { WriteAheadLog } from "./sqlite-log.ts";
 
 interface PendingBatch {
   readonly statements: readonly SqlStatement[];
@@ -17,15 +19,47 @@ interface PendingBatch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes a driver of a connection, which it closes when it is closed. */
-export function createSqliteDriver(connection: SqliteConnection): SqlDriver {
+/** Makes a driver of a connection and its log, which it closes when it is closed. */
+export function createSqliteDriver(connection: SqliteConnection, log: WriteAheadLog): SqlDriver {
   let pending: PendingBatch[] = [];
+  let committing: Promise<void> | undefined;
+  /** Resolved: all that was committed is on the disk. */
+  let onDisk: Promise<void> = Promise.resolve();
+  let syncFailed = false;
   let closed = false;
 
-  function commitPending(): void {
-    const turn = pending;
-    pending = [];
-    if (turn.length > 0) commitTurn(connection, turn);
+  /** Commits what a turn of the event loop brings, then all that came while the disk worked, and so on. */
+  async function commitPending(): Promise<void> {
+    for (await turnEnd(); pending.length > 0; await turnEnd()) {
+      const group = pending;
+      pending = [];
+      await commit(group);
+    }
+    committing = undefined;
+  }
+
+  /** Runs batches in one transaction, then tells each of them what came of it. */
+  async function commit(group: readonly PendingBatch[]): Promise<void> {
+    try {
+      const tellAll = runTogether(connection, group) ?? runApart(connection, group);
+      onDisk = reachDisk();
+      await onDisk;
+      for (const tell of tellAll) tell();
+    } catch (error) {
+      const reason = rollBack(connection, error);
+      for (const { reject } of group) reject(reason);
+    }
+  }
+
+  /** A log that could not be synced once may have lost pages that a later sync does not miss: they are written anew. */
+  async function reachDisk(): Promise<void> {
+    try {
+      if (!syncFailed) return await log.sync();
+    } catch {
+      syncFailed = true; // if the checkpoint fails, too, its error is told
+    }
+    checkpoint(connection);
+    syncFailed = false;
   }
 
   function refuseIfClosed(): void {
@@ -36,7 +70,9 @@ export function createSqliteDriver(connection: SqliteConnection): SqlDriver {
     async all(sql, params) {
       refuseIfClosed();
       try {
-        return connection.all(sql, params);
+        const rows = connection.all(sql, params);
+        await onDisk; // nobody is told of what a power failure could still undo
+        return rows;
       } catch (error) {
         throw unavailableIfPassing(error);
       }
@@ -45,15 +81,16 @@ export function createSqliteDriver(connection: SqliteConnection): SqlDriver {
     async batch(statements) {
       refuseIfClosed();
       return new Promise((resolve, reject) => {
-        if (pending.length === 0) setImmediate(commitPending);
         pending.push({ statements, resolve, reject });
+        committing ??= commitPending();
       });
     },
 
     async close() {
       if (closed) return;
       closed = true;
-      commitPending();
+      await committing;
+      log.close();
       closeSqliteFile(connection);
     },
   };
@@ -62,28 +99,28 @@ export function createSqliteDriver(connection: SqliteConnection): SqlDriver {
 /** Tells a batch what came of it. */
 type Tell = () => void;
 
-/** Runs a turn's batches in one transaction, then tells each of them. */
-function commitTurn(connection: SqliteConnection, turn: readonly PendingBatch[]): void {
-  let tellAll: readonly Tell[];
-  try {
-    tellAll = runTogether(connection, turn) ?? runApart(connection, turn);
-  } catch (error) {
-    const reason = rollBack(connection, error);
-    for (const { reject } of turn) reject(reason);
-    return;
-  }
-  for (const tell of tellAll) tell();
+function turnEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Writes what the log holds into the file, and waits for the disk. */
+function checkpoint(connection: SqliteConnection): void {
+  const [row] = connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
+  if (Number(row?.busy) !== 0)
+    throw new StoreUnavailable("The database's log could not be written to the disk.");
 }
 
 /**
- * Commits a turn's batches without a savepoint for each, which would be a quarter of a reply's time in the
+ * Commits a group's batches without a savepoint for each, which would be a quarter of a reply's time in the
  * store: SQLite keeps what every page was before. Whatever fails nearly always fails with its first statement,
  * and then has changed nothing. Undefined: a batch failed later, and all of them were undone.
  */
-function runTogether(connection: SqliteConnection, turn: readonly PendingBatch[]): Tell[] | undefined {
+function runTogether(connection: SqliteConnection, group: readonly PendingBatch[]): Tell[] | undefined {
   connection.run("BEGIN IMMEDIATE", []);
   const tellAll: Tell[] = [];
-  for (const batch of turn) {
+  for (const batch of group) {
     const { tell, undo } = runStatements(connection, batch);
     if (undo) {
       connection.run("ROLLBACK", []);
@@ -95,10 +132,10 @@ function runTogether(connection: SqliteConnection, turn: readonly PendingBatch[]
   return tellAll;
 }
 
-/** Commits a turn's batches, each in a savepoint, so that undoing one leaves the others alone. */
-function runApart(connection: SqliteConnection, turn: readonly PendingBatch[]): Tell[] {
+/** Commits a group's batches, each in a savepoint, so that undoing one leaves the others alone. */
+function runApart(connection: SqliteConnection, group: readonly PendingBatch[]): Tell[] {
   connection.run("BEGIN IMMEDIATE", []);
-  const tellAll = turn.map((batch) => {
+  const tellAll = group.map((batch) => {
     connection.run("SAVEPOINT batch", []);
     const { tell, undo } = runStatements(connection, batch);
     if (undo) connection.run("ROLLBACK TO batch", []);
@@ -116,7 +153,7 @@ interface RanBatch {
   readonly undo: boolean;
 }
 
-/** Throws if the whole turn is lost: a full disk, for one, makes SQLite end the transaction. */
+/** Throws if the whole group is lost: a full disk, for one, makes SQLite end the transaction. */
 function runStatements(
   connection: SqliteConnection,
   { statements, resolve, reject }: PendingBatch,

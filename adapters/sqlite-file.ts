@@ -11,11 +11,6 @@ import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqli
 
 /** How a file is opened. */
 export interface SqliteFileOptions {
-  /**
-   * `FULL`: what is committed survives a power failure, for one wait for the disk each commit. `NORMAL`: it
-   * survives the end of the process, `kill -9` included; a power failure may undo the last commits.
-   */
-  readonly synchronous: "FULL" | "NORMAL";
   /** Marks the file as this program's, so that it does not write into somebody else's. 32 bits. */
   readonly applicationId: number;
   /** The version of the tables that the file is to have. Greater than 0. */
@@ -34,6 +29,9 @@ const pagesBetweenCheckpoints = 4000;
 /**
  * Opens a file, or makes one that only its owner can read, in a folder that it makes if need be. Brings its
  * tables up to date. Throws an error of one clear line for what somebody can do something about.
+ *
+ * What is committed survives the end of the process, `kill -9` included. A power failure may undo the last commits, but
+ * those before a `sync` of the log (`sqlite-log.ts`).
  */
 export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
@@ -98,10 +96,10 @@ function prepare(connection: SqliteConnection, options: SqliteFileOptions): void
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   const migrations = migrationsOf(connection, options);
   connection.exec("PRAGMA journal_mode = WAL");
-  connection.exec(`PRAGMA synchronous = ${options.synchronous}`);
+  connection.exec("PRAGMA synchronous = NORMAL");
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
   migrate(connection, options, migrations);
-  assertPragmas(connection, options.synchronous);
+  assertPragmas(connection);
 }
 
 /** What brings the file up to date. Throws for a file that is not for this program: nothing was changed. */
@@ -134,12 +132,8 @@ function migrate(
 }
 
 /** SQLite ignores a setting that it does not take. Durability and sole ownership rest on these. */
-function assertPragmas(connection: SqliteConnection, synchronous: string): void {
-  const expected = {
-    journal_mode: "wal",
-    locking_mode: "exclusive",
-    synchronous: synchronous === "FULL" ? 2 : 1,
-  };
+function assertPragmas(connection: SqliteConnection): void {
+  const expected = { journal_mode: "wal", locking_mode: "exclusive", synchronous: 1 };
   for (const [name, value] of Object.entries(expected)) {
     const actual = readPragma(connection, name);
     if (actual !== value)

@@ -11,6 +11,7 @@ import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
+import { openWriteAheadLog } from "./sqlite-log.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {
@@ -43,12 +44,12 @@ const applicationId = 0x7477696e;
  */
 export async function openSqlite(path: string): Promise<Sqlite> {
   const connection = await openSqliteFile(path, {
-    synchronous: "FULL",
     applicationId,
     version: schemaVersion,
     migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
   });
-  const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+  const driver = createSqliteDriver(connection, openWriteAheadLog(path));
+  const store = createSqlStore(driver, { exclusive: true });
   const buckets = await openBuckets(path, store);
   return {
     store,

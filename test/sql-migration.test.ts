@@ -10,7 +10,7 @@ import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
-import { makeFolder } from "./sqlite-fixture.ts";
+import { makeFolder, quickDisk } from "./sqlite-fixture.ts";
 import {
   begin,
   claim,
@@ -162,12 +162,11 @@ describe("a SQLite file of version 1", () => {
     const folder = await makeFolder();
     const path = folder.newPath();
     const connection = await openSqliteFile(path, {
-      synchronous: "NORMAL",
       applicationId: 0x7477696e,
       version: 1,
       migrationsFrom: () => firstStep(sqliteDialect),
     });
-    const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
     let upgraded: Sqlite | undefined;
     return {
       store,

@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql-schema.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
+import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
 import type { ConversationRecord } from "../core/store.ts";
 
 /** When the records of these tests were made. */
@@ -60,12 +61,14 @@ export async function makeFolder(): Promise<Folder> {
 /** Opens a store's file as `openSqlite` does, and gives its connection. */
 export async function openConnection(path: string): Promise<SqliteConnection> {
   return openSqliteFile(path, {
-    synchronous: "FULL",
     applicationId: 1,
     version: schemaVersion,
     migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
   });
 }
+
+/** A log that is on the disk at once. */
+export const quickDisk: WriteAheadLog = { sync: async () => {}, close() {} };
 
 /**
  * The command line of another process that runs `code`, in which `openSqlite`, `createMemoryLimiter`, `path`,

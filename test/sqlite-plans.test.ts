@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
 import { connect, type SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import { type Folder, makeFolder, openConnection } from "./sqlite-fixture.ts";
+import { type Folder, makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
 import { callEverything } from "./store-calls.ts";
 
 let folder: Folder;
@@ -25,7 +25,7 @@ describe("the store's queries in SQLite", () => {
     function note(sql: string): undefined {
       if (/^\s*(SELECT|WITH|UPDATE|DELETE|INSERT)/.test(sql) && !/sqlite_schema/.test(sql)) texts.add(sql);
     }
-    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     await callEverything(store);
     await store.close();
     const explaining = await connect(path);

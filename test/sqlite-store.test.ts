@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
+import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import {
   commandLine,
@@ -15,6 +16,7 @@ import {
   makeFolder,
   openConnection,
   project,
+  quickDisk,
   startProcess,
 } from "./sqlite-fixture.ts";
 import {
@@ -28,6 +30,37 @@ import {
   newOwner,
   start,
 } from "./store-records.ts";
+
+const brokenDisk: WriteAheadLog = {
+  sync: () => Promise.reject(new Error("EIO: i/o error, fdatasync")),
+  close() {},
+};
+
+/** A log that is on the disk when `finish` is called. */
+function slowDisk() {
+  let asked = () => {};
+  let finish = () => {};
+  return {
+    sync: () =>
+      new Promise<void>((resolve) => {
+        finish = resolve;
+        asked();
+      }),
+    close() {},
+    /** Resolves with the next sync. */
+    asked: () =>
+      new Promise<void>((resolve) => {
+        asked = resolve;
+      }),
+    finish: () => finish(),
+  };
+}
+
+function turnEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
 
 let folder: Folder;
 before(async () => {
@@ -78,7 +111,7 @@ describe("a store in SQLite", () => {
     if (/ptrace|not permitted/i.test(traced.stderr)) return t.skip(`strace cannot trace: ${traced.stderr}`);
     const events: string[] = [];
     for (const line of (await readFile(output, "utf8")).split("\n")) {
-      if (/\b(fsync|fdatasync)\(\d+\) += 0/.test(line)) events.push("sync");
+      if (/\b(fsync|fdatasync)(\(\d+| resumed>)\) += 0/.test(line)) events.push("sync");
       const said = /write\(1, "([^"\\]+)/.exec(line)?.[1];
       if (said) events.push(said);
     }
@@ -96,7 +129,7 @@ describe("a store in SQLite", () => {
         return connection.run(sql, params);
       },
     };
-    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     const writes = [1, 2, 3].map((n) => store.createConversation({ ...conversation, id: `conv_${n}` }));
     assert.equal((await store.listConversations("alice", { offset: 0, limit: 5 })).total, 0);
     await Promise.all(writes);
@@ -176,7 +209,7 @@ describe("a store in SQLite", () => {
         return connection.run(sql, params);
       },
     };
-    const store = createSqlStore(createSqliteDriver(spied), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     const owner = newOwner();
     const ended = exchange(owner, "conv_none");
     await Promise.all([store.endReply(ending(ended)), store.touchKey(owner, "key_none", start)]);
@@ -186,7 +219,7 @@ describe("a store in SQLite", () => {
 
   test("a full disk rejects the whole turn as unavailable, and the store goes on when there is room", async () => {
     const connection = await openConnection(folder.newPath());
-    const store = createSqlStore(createSqliteDriver(connection), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
     await store.createConversation(conversation);
     connection.exec("PRAGMA max_page_count = 40");
     const title = "long ".repeat(50_000);
@@ -213,11 +246,69 @@ describe("a store in SQLite", () => {
         throw Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
       },
     };
-    const store = createSqlStore(createSqliteDriver(faulty), { exclusive: true });
+    const store = createSqlStore(createSqliteDriver(faulty, quickDisk), { exclusive: true });
     await assert.rejects(store.createConversation(conversation), StoreUnavailable);
     failing = false;
     assert.equal(await store.getConversation("alice", "conv_1"), undefined);
     await store.createConversation(conversation);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await store.close();
+  });
+
+  test("what is committed is told, and read, once it is on the disk; what comes meanwhile goes together", async () => {
+    const connection = await openConnection(folder.newPath());
+    const said: string[] = [];
+    const spied: SqliteConnection = {
+      ...connection,
+      run(sql, params) {
+        if (/^(COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
+        return connection.run(sql, params);
+      },
+    };
+    const disk = slowDisk();
+    const store = createSqlStore(createSqliteDriver(spied, disk), { exclusive: true });
+    const note = (name: string) => () => void said.push(name);
+    const first = store.createConversation(conversation).then(note("first"));
+    await disk.asked();
+    const read = store.getConversation("alice", "conv_1").then(note("read"));
+    const later = ["conv_2", "conv_3"].map((id) => store.createConversation({ ...conversation, id }));
+    await turnEnd();
+    assert.deepEqual(said, ["INSERT", "COMMIT"]);
+    disk.finish();
+    await Promise.all([first, read]);
+    await disk.asked();
+    assert.deepEqual(said.sort(), ["COMMIT", "COMMIT", "INSERT", "INSERT", "INSERT", "first", "read"]);
+    disk.finish();
+    await Promise.all(later);
+    await store.close();
+  });
+
+  test("where the log cannot be synced, its pages are written into the file", async () => {
+    const path = folder.newPath();
+    const connection = await openConnection(path);
+    const store = createSqlStore(createSqliteDriver(connection, brokenDisk), { exclusive: true });
+    await store.createConversation(conversation);
+    assert.equal((await stat(`${path}-wal`)).size, 0);
+    await store.createConversation({ ...conversation, id: "conv_2" });
+    assert.equal((await stat(`${path}-wal`)).size, 0);
+    await store.close();
+  });
+
+  test("where that fails, too, nothing is told of what was written until it is on the disk", async () => {
+    const connection = await openConnection(folder.newPath());
+    let failing = true;
+    const faulty: SqliteConnection = {
+      ...connection,
+      all(sql, params) {
+        if (!failing || !sql.startsWith("PRAGMA wal_checkpoint")) return connection.all(sql, params);
+        throw Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(faulty, brokenDisk), { exclusive: true });
+    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
+    failing = false;
+    await store.createConversation({ ...conversation, id: "conv_2" });
     assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
     await store.close();
   });

@@ -1,0 +1,27 @@
+/**
+ * Waiting for the disk beside SQLite. With `synchronous=FULL` a commit would wait in it, and with it everything that the
+ * process does: some tenths of a millisecond, or many of them on a disk that is slow or busy.
+ *
+ * @module
+ */
+
+import { closeSync, fdatasync, openSync } from "node:fs";
+
+/** The write-ahead log of a SQLite file, into which commits go. */
+export interface WriteAheadLog {
+  /** Resolves once all that was written to the log before is on the disk. Rejects if that failed. */
+  sync(): Promise<void>;
+  close(): void;
+}
+
+/** Opens the log of a file that SQLite has open. SQLite's locks are on the file itself, and stay. */
+export function openWriteAheadLog(path: string): WriteAheadLog {
+  const log = openSync(`${path}-wal`, "r+");
+  return {
+    sync: () =>
+      new Promise((resolve, reject) => {
+        fdatasync(log, (error) => (error ? reject(error) : resolve()));
+      }),
+    close: () => closeSync(log),
+  };
+}
