@@ -17,7 +17,7 @@ export function service(twin: string, more: Partial<Contender> = {}): Contender 
     name: "this service",
     file: "service.ts",
     path: "/api/v1/conversations/{id}/messages/stream",
-    perSecond: 5000,
+    perSecond: 15_000,
     ...rest,
     env: { TWIN: twin, CONVERSATIONS: "60", ...env },
   };
