@@ -65,6 +65,8 @@ export interface FollowOptions {
   readonly from: number;
   /** Silence after which a keep-alive comment is sent, in milliseconds. */
   readonly heartbeatMs: number;
+  /** Whether text may wait for more to go along. */
+  readonly joinTokens: boolean;
   /** For the error event of a reply that failed. */
   readonly requestId: string;
 }
@@ -108,8 +110,9 @@ class ReplyFollower implements EventStream {
   }
 
   get urgent(): boolean {
-    const { ended, ending } = this.#feed;
-    return ended !== undefined || (this.#offset === this.#options.from && !ending);
+    const { from, joinTokens } = this.#options;
+    if (!joinTokens || this.#feed.ended) return true;
+    return this.#offset === from && !this.#feed.ending;
   }
 
   attach(ready: () => void, cut: () => void): void {

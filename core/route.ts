@@ -37,6 +37,7 @@ export interface HandlerContext {
   /** The address of the API's version, without authority: base path and `/api/v1`. */
   readonly root: string;
   readonly heartbeatMs: number;
+  readonly joinTokens: boolean;
   /** The OpenAPI document, as JSON. */
   openApi(): string;
   /** Rejects with `shutting_down` or `unavailable` unless the service can do its work now. */

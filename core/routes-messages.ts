@@ -184,8 +184,9 @@ function follow(
   context: HandlerContext,
   headers: Readonly<Record<string, string>> = {},
 ): Result {
-  const { clock, heartbeatMs } = context;
-  return { events: followReply(feed, { clock, from, heartbeatMs, requestId: call.requestId }), headers };
+  const { clock, heartbeatMs, joinTokens } = context;
+  const { requestId } = call;
+  return { events: followReply(feed, { clock, from, heartbeatMs, joinTokens, requestId }), headers };
 }
 
 /**

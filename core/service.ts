@@ -57,6 +57,11 @@ export interface ServiceOptions {
   readonly corsOrigins?: readonly string[];
   /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number;
+  /**
+   * Whether tokens that follow one another within 4 ms share a delta, and so a write. The first text leaves at once in
+   * any case. Default `true`.
+   */
+  readonly joinTokens?: boolean;
   /** The longest that a reply may take, in milliseconds. Default 300,000. */
   readonly maxReplyMs?: number;
   /** How long a running reply stays its process's own without a save, in milliseconds. Default 30,000. */
@@ -109,6 +114,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
   const { clock = systemClock, random = systemRandom, log = noLog } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
+  const { joinTokens = true } = options;
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
@@ -140,6 +146,7 @@ export function createService(options: ServiceOptions): Service {
     newId,
     root,
     heartbeatMs,
+    joinTokens,
     openApi() {
       openApi ??= JSON.stringify(createOpenApi(versioned, basePath));
       return openApi;

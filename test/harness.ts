@@ -129,6 +129,7 @@ export async function openFixture(
     limiter: createMemoryLimiter({ clock }),
     verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
+    joinTokens: false, // what joins them runs on the system's time, not on the clock
     ...options,
   });
   const { url, send: sendAsIs, close } = await transport.open(service);

@@ -157,7 +157,7 @@ for (const transport of transports) {
           return { finishReason: "stop", usage: null };
         },
       };
-      await using fixture = await openFixture(transport, { engines: { echo: engine } });
+      await using fixture = await openFixture(transport, { engines: { echo: engine }, joinTokens: true });
       const { key, path } = await openConversation(fixture);
       const events = await eventsOf(await fixture.call("POST", `${path}/stream`, key, { content: "Count" }));
       assert.equal(textOf(events), tokens.join(""));
