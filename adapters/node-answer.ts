@@ -41,8 +41,12 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   if (response.destroyed) {
     events.detach();
   } else {
-    response.writeHead(status, headers);
+    const { socket } = response;
+    socket?.cork(); // the head leaves together with the first events
+    // By itself, though: joined to the first event it would stay in all the parts that it was made of.
+    response.writeHead(status, headers).flushHeaders();
     writer.flush();
+    socket?.uncork();
   }
 }
 
