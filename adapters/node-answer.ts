@@ -61,8 +61,8 @@ function writeDue(): void {
   due = [];
   const now = performance.now();
   for (const writer of writers) {
-    if (writer.mustWrite(now)) writer.flush();
-    else if (joining.push(writer) === 1) setTimeout(writeJoined, joinMs);
+    if (writer.writeUnlessJoining(now)) continue;
+    if (joining.push(writer) === 1) setTimeout(writeJoined, joinMs);
   }
 }
 
@@ -96,9 +96,12 @@ class EventWriter {
     if (due.push(this) === 1) setImmediate(writeDue);
   };
 
-  mustWrite(now: number): boolean {
+  /** False: the text came so soon after the last that it waits for more. */
+  writeUnlessJoining(now: number): boolean {
     this.#due = false;
-    return this.#events.urgent || now - this.#writtenAt >= joinMs;
+    if (!this.#events.urgent && now - this.#writtenAt < joinMs) return false;
+    this.flush();
+    return true;
   }
 
   readonly drained = (): void => {

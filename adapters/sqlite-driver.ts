@@ -26,7 +26,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   /** Resolved: all that was committed is on the disk. */
   let onDisk: Promise<void> = Promise.resolve();
   let syncFailed = false;
-  let closed = false;
+  let closing: Promise<void> | undefined;
 
   /** Commits what a turn of the event loop brings, then all that came while the disk worked, and so on. */
   async function commitPending(): Promise<void> {
@@ -62,8 +62,14 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     syncFailed = false;
   }
 
+  async function finish(): Promise<void> {
+    await committing;
+    log.close();
+    closeSqliteFile(connection);
+  }
+
   function refuseIfClosed(): void {
-    if (closed) throw new StoreUnavailable("The database is closed.");
+    if (closing) throw new StoreUnavailable("The database is closed.");
   }
 
   return {
@@ -87,11 +93,8 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     },
 
     async close() {
-      if (closed) return;
-      closed = true;
-      await committing;
-      log.close();
-      closeSqliteFile(connection);
+      closing ??= finish();
+      await closing;
     },
   };
 }
