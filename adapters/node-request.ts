@@ -55,10 +55,17 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
       this.#continued = true;
       this.#response.writeContinue();
     }
-    if (!this.#message.complete) return this.#message.iterator({ destroyOnReturn: false });
     // A short body comes with its head, as a rule: then there is nothing to wait for.
+    if (!this.#hasArrived) return this.#message.iterator({ destroyOnReturn: false });
     const arrived: Buffer | null = this.#message.read();
+    this.#message.resume(); // to its end, which may not have been told yet
     return arrived ? [arrived] : [];
+  }
+
+  /** Between the last byte of a body and word of its end, Node lets others run. */
+  get #hasArrived(): boolean {
+    const { complete, readableLength } = this.#message;
+    return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
   }
 
   get signal(): AbortSignal {
