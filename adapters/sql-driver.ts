@@ -26,7 +26,7 @@ export type BatchOutcome =
 
 /**
  * A database, as far as the store needs it. Both methods reject with a `StoreUnavailable` where trying again
- * later makes sense.
+ * later makes sense. A batch that was rejected so may have been committed: the word of it was lost, or the disk failed.
  */
 export interface SqlDriver {
   /** Runs a statement that changes nothing, and sees what is committed. */

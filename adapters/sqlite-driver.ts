@@ -23,9 +23,10 @@ interface PendingBatch {
 export function createSqliteDriver(connection: SqliteConnection, log: WriteAheadLog): SqlDriver {
   let pending: PendingBatch[] = [];
   let committing: Promise<void> | undefined;
-  /** Resolved: all that was committed is on the disk. */
-  let onDisk: Promise<void> = Promise.resolve();
-  let syncFailed = false;
+  /** Resolved: all that was committed is on the disk. Undefined: nobody knows, as at first and after a failure. */
+  let onDisk: Promise<void> | undefined;
+  /** Why the log may lack pages on the disk, until they are in the file. */
+  let syncError: unknown;
   let closing: Promise<void> | undefined;
 
   /** Commits what a turn of the event loop brings, then all that came while the disk worked, and so on. */
@@ -41,31 +42,57 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   /** Runs batches in one transaction, then tells each of them what came of it. */
   async function commit(group: readonly PendingBatch[]): Promise<void> {
     try {
-      const tellAll = runTogether(connection, group) ?? runApart(connection, group);
-      onDisk = reachDisk();
-      await onDisk;
-      for (const tell of tellAll) tell();
+      const ran = runTogether(connection, group) ?? runApart(connection, group);
+      const changed = ran.some(({ changes }) => changes > 0);
+      await (changed ? sync() : settled());
+      for (const { tell } of ran) tell();
     } catch (error) {
       const reason = rollBack(connection, error);
       for (const { reject } of group) reject(reason);
     }
   }
 
-  /** A log that could not be synced once may have lost pages that a later sync does not miss: they are written anew. */
+  /** Resolves once all that was committed is on the disk. One after the other: of two at once, either may get the error. */
+  function sync(): Promise<void> {
+    const reached = onDisk ? onDisk.then(reachDisk, reachDisk) : reachDisk();
+    onDisk = reached;
+    reached.catch(() => {
+      if (onDisk === reached) onDisk = undefined; // whoever waits is told; the next one tries again
+    });
+    return reached;
+  }
+
+  /** As {@link sync}, where nothing was committed since it was last called. */
+  function settled(): Promise<void> {
+    return onDisk ?? sync();
+  }
+
+  /** The system tells of a failed sync once, and a later one passes without the pages that were lost: they go elsewhere. */
   async function reachDisk(): Promise<void> {
-    try {
-      if (!syncFailed) return await log.sync();
-    } catch {
-      syncFailed = true; // if the checkpoint fails, too, its error is told
+    if (syncError === undefined) {
+      try {
+        return await log.sync();
+      } catch (error) {
+        syncError = error;
+      }
     }
-    checkpoint(connection);
-    syncFailed = false;
+    try {
+      writeIntoFile(connection);
+      await log.sync(); // that it is empty: a log that came back with pages missing would damage the file
+      syncError = undefined;
+    } catch (error) {
+      const cause = new AggregateError([syncError, error]);
+      throw new StoreUnavailable("What was written may not have reached the disk.", { cause });
+    }
   }
 
   async function finish(): Promise<void> {
-    await committing;
-    log.close();
-    closeSqliteFile(connection);
+    await Promise.allSettled([committing, onDisk]); // whoever waits is told
+    try {
+      log.close();
+    } finally {
+      closeSqliteFile(connection);
+    }
   }
 
   function refuseIfClosed(): void {
@@ -77,7 +104,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
       refuseIfClosed();
       try {
         const rows = connection.all(sql, params);
-        await onDisk; // nobody is told of what a power failure could still undo
+        await settled(); // nobody is told of what a power failure could still undo
         return rows;
       } catch (error) {
         throw unavailableIfPassing(error);
@@ -99,20 +126,15 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   };
 }
 
-/** Tells a batch what came of it. */
-type Tell = () => void;
-
 function turnEnd(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Writes what the log holds into the file, and waits for the disk. */
-function checkpoint(connection: SqliteConnection): void {
-  const [row] = connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
-  if (Number(row?.busy) !== 0)
-    throw new StoreUnavailable("The database's log could not be written to the disk.");
+/** Writes what the log holds into the file, waits until the disk has that, and empties the log. */
+function writeIntoFile(connection: SqliteConnection): void {
+  connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
 }
 
 /**
@@ -120,40 +142,49 @@ function checkpoint(connection: SqliteConnection): void {
  * store: SQLite keeps what every page was before. Whatever fails nearly always fails with its first statement,
  * and then has changed nothing. Undefined: a batch failed later, and all of them were undone.
  */
-function runTogether(connection: SqliteConnection, group: readonly PendingBatch[]): Tell[] | undefined {
+function runTogether(
+  connection: SqliteConnection,
+  group: readonly PendingBatch[],
+): readonly RanBatch[] | undefined {
   connection.run("BEGIN IMMEDIATE", []);
-  const tellAll: Tell[] = [];
+  const ran: RanBatch[] = [];
   for (const batch of group) {
-    const { tell, undo } = runStatements(connection, batch);
-    if (undo) {
+    const one = runStatements(connection, batch);
+    if (mustUndo(one)) {
       connection.run("ROLLBACK", []);
       return undefined;
     }
-    tellAll.push(tell);
+    ran.push(one);
   }
   connection.run("COMMIT", []);
-  return tellAll;
+  return ran;
 }
 
 /** Commits a group's batches, each in a savepoint, so that undoing one leaves the others alone. */
-function runApart(connection: SqliteConnection, group: readonly PendingBatch[]): Tell[] {
+function runApart(connection: SqliteConnection, group: readonly PendingBatch[]): readonly RanBatch[] {
   connection.run("BEGIN IMMEDIATE", []);
-  const tellAll = group.map((batch) => {
+  const ran = group.map((batch) => {
     connection.run("SAVEPOINT batch", []);
-    const { tell, undo } = runStatements(connection, batch);
-    if (undo) connection.run("ROLLBACK TO batch", []);
+    const one = runStatements(connection, batch);
+    if (mustUndo(one)) connection.run("ROLLBACK TO batch", []);
     connection.run("RELEASE batch", []);
-    return tell;
+    return one;
   });
   connection.run("COMMIT", []);
-  return tellAll;
+  return ran;
 }
 
 /** What came of a batch's statements. */
 interface RanBatch {
-  readonly tell: Tell;
-  /** Whether it failed after it had changed something. */
-  readonly undo: boolean;
+  /** Tells whoever asked for it. */
+  readonly tell: () => void;
+  readonly failed: boolean;
+  /** How many rows it changed, also if it failed after that. */
+  readonly changes: number;
+}
+
+function mustUndo({ failed, changes }: RanBatch): boolean {
+  return failed && changes > 0;
 }
 
 /** Throws if the whole group is lost: a full disk, for one, makes SQLite end the transaction. */
@@ -162,20 +193,22 @@ function runStatements(
   { statements, resolve, reject }: PendingBatch,
 ): RanBatch {
   const rows: (readonly SqlRow[])[] = [];
+  let changes = 0;
   try {
     for (const { sql, params, expect } of statements) {
       const returned = connection.returnsRows(sql) ? connection.all(sql, params) : undefined;
       const count = returned ? returned.length : connection.run(sql, params);
-      const failed = rows.length;
+      changes += count;
       if (expect !== undefined && count !== expect) {
-        return { tell: () => resolve({ committed: false, failed }), undo: failed + count > 0 };
+        const failed = rows.length;
+        return { tell: () => resolve({ committed: false, failed }), failed: true, changes };
       }
       rows.push(returned ?? []);
     }
-    return { tell: () => resolve({ committed: true, rows }), undo: false };
+    return { tell: () => resolve({ committed: true, rows }), failed: false, changes };
   } catch (error) {
     if (errorKind(error) !== "other") throw error;
-    return { tell: () => reject(error), undo: rows.length > 0 }; // the failed statement itself is undone
+    return { tell: () => reject(error), failed: true, changes }; // the failed statement itself is undone
   }
 }
 

@@ -30,8 +30,8 @@ const pagesBetweenCheckpoints = 4000;
  * Opens a file, or makes one that only its owner can read, in a folder that it makes if need be. Brings its
  * tables up to date. Throws an error of one clear line for what somebody can do something about.
  *
- * What is committed survives the end of the process, `kill -9` included. A power failure may undo the last commits, but
- * those before a `sync` of the log (`sqlite-log.ts`).
+ * What is committed survives the end of the process, `kill -9` included. A power failure may undo the last commits,
+ * except those that a later sync of the log covered (`sqlite-log.ts`).
  */
 export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
@@ -94,9 +94,11 @@ function prepare(connection: SqliteConnection, options: SqliteFileOptions): void
   // Before the log is first looked at. So the lock is held from then until the end, and the log's index is
   // kept in memory instead of in a third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
+  connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other folder to write to
   const migrations = migrationsOf(connection, options);
   connection.exec("PRAGMA journal_mode = WAL");
   connection.exec("PRAGMA synchronous = NORMAL");
+  connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS a sync would stop at the disk's own cache
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
   migrate(connection, options, migrations);
   assertPragmas(connection);

@@ -1,11 +1,12 @@
 /**
- * Waiting for the disk beside SQLite. With `synchronous=FULL` a commit would wait in it, and with it everything that the
- * process does: some tenths of a millisecond, or many of them on a disk that is slow or busy.
+ * Waiting for the disk beside SQLite. With `synchronous=FULL` each commit would wait in it, and with it everything that
+ * the process does: some tenths of a millisecond, or many of them on a disk that is slow or busy.
  *
  * @module
  */
 
 import { closeSync, fdatasync, openSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 
 /** The write-ahead log of a SQLite file, into which commits go. */
 export interface WriteAheadLog {
@@ -14,9 +15,12 @@ export interface WriteAheadLog {
   close(): void;
 }
 
-/** Opens the log of a file that SQLite has open. SQLite's locks are on the file itself, and stay. */
-export function openWriteAheadLog(path: string): WriteAheadLog {
-  const log = openSync(`${path}-wal`, "r+");
+/**
+ * Opens the log of a file that SQLite has open: beside the file itself, if the path is a link to it. SQLite's locks are
+ * on the file, and stay.
+ */
+export async function openWriteAheadLog(path: string): Promise<WriteAheadLog> {
+  const log = openSync(`${await realpath(path)}-wal`, "r+");
   return {
     sync: () =>
       new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
-import { openSqliteFile } from "./sqlite-file.ts";
+import { closeSqliteFile, openSqliteFile } from "./sqlite-file.ts";
 import { openWriteAheadLog } from "./sqlite-log.ts";
 
 /** What {@link openSqlite} opens. */
@@ -48,7 +48,11 @@ export async function openSqlite(path: string): Promise<Sqlite> {
     version: schemaVersion,
     migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
   });
-  const driver = createSqliteDriver(connection, openWriteAheadLog(path));
+  const log = await openWriteAheadLog(path).catch((error: unknown) => {
+    closeSqliteFile(connection);
+    throw error;
+  });
+  const driver = createSqliteDriver(connection, log);
   const store = createSqlStore(driver, { exclusive: true });
   const buckets = await openBuckets(path, store);
   return {

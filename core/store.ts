@@ -191,7 +191,9 @@ export interface MessageSlice extends Slice {
  *
  * Every method is one transaction, and durable when its promise resolves. A method rejects only if the
  * store cannot do its work (lost connection, full disk): with a {@link StoreUnavailable} where trying
- * again later makes sense.
+ * again later makes sense. Whether a write that was rejected so was done nevertheless is not known.
+ *
+ * Ids are unique among all owners.
  */
 export interface Store {
   /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { schemaVersion } from "../adapters/sql-schema.ts";
@@ -43,6 +43,20 @@ describe("a SQLite file", () => {
     await sqlite.store.createConversation(conversation);
     await sqlite.close();
     assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
+  });
+
+  test("a link to it is opened as the file itself", async () => {
+    const [path, link] = [folder.newPath(), folder.newPath()];
+    await symlink(path, link);
+    for (const id of ["conv_1", "conv_2"]) {
+      const { store, close } = await openSqlite(link); // the file is made, then found
+      await store.createConversation({ ...conversation, id });
+      assert.ok((await stat(`${path}-wal`)).size > 0);
+      await close();
+    }
+    const { store, close } = await openSqlite(path);
+    assert.equal((await store.listConversations("alice", { offset: 0, limit: 1 })).total, 2);
+    await close();
   });
 
   test("a second process is refused in one line that names PostgreSQL, before and after a write", async () => {
