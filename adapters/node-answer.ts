@@ -29,7 +29,8 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
   if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
-  response.writeHead(status, headers).end(body);
+  response.writeHead(status, headers); // may be a middleware's, and return nothing
+  response.end(body);
   response.socket?.setTimeout(stallMs);
 }
 
@@ -43,8 +44,10 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   } else {
     const { socket } = response;
     socket?.cork(); // the head leaves together with the first events
-    // By itself, though: joined to the first event it would stay in all the parts that it was made of.
-    response.writeHead(status, headers).flushHeaders();
+    response.writeHead(status, headers);
+    // By itself, though: joined to the first event it would stay in all the parts that it was made of. Unless a
+    // middleware holds it back: then flushing would make another.
+    if (response.headersSent) response.flushHeaders();
     writer.flush();
     socket?.uncork();
   }
@@ -60,21 +63,34 @@ function writeDue(): void {
   const writers = due;
   due = [];
   const now = performance.now();
-  for (const writer of writers) {
-    if (writer.writeUnlessJoining(now)) continue;
+  forEach(writers, (writer) => {
+    if (writer.writeUnlessJoining(now)) return;
     if (joining.push(writer) === 1) setTimeout(writeJoined, joinMs);
-  }
+  });
 }
 
 function writeJoined(): void {
   const writers = joining;
   joining = [];
-  for (const writer of writers) writer.flush();
+  forEach(writers, (writer) => writer.flush());
+}
+
+/** What one response's middleware throws is the process's matter; the other streams go on, if the process does. */
+function forEach(writers: readonly EventWriter[], act: (writer: EventWriter) => void): void {
+  let begun = 0;
+  try {
+    for (const writer of writers) {
+      begun++;
+      act(writer);
+    }
+  } finally {
+    if (begun < writers.length) setImmediate(() => forEach(writers.slice(begun), act));
+  }
 }
 
 /**
- * Writes an event stream: what there is once a turn of the event loop, or less often if tokens come faster than
- * anybody reads, and no more than the socket takes. So the head leaves together with the first events, and the last
+ * Writes an event stream: what there is once a turn of the event loop, or once in {@link joinMs} if tokens come faster,
+ * and no more than the socket takes. So the head leaves together with the first events, and the last
  * event with the body's end.
  */
 class EventWriter {
@@ -110,7 +126,8 @@ class EventWriter {
   };
 
   readonly flush = (): void => {
-    while (!this.#blocked && !this.#response.destroyed) {
+    const response = this.#response;
+    while (!this.#blocked && !response.destroyed && !response.writableEnded) {
       const text = this.#events.read();
       if (this.#events.ended) {
         this.#end(text);
@@ -148,12 +165,16 @@ class EventWriter {
 
   /**
    * The socket, where what `response.write` does can be done in one piece: it makes three, which is a third of
-   * what a token costs. The head must be out, the body in HTTP/1.1's own chunks, and no middleware in their way.
+   * what a token costs. The head must be out, the body in HTTP/1.1's own chunks, and no middleware in their way, nor
+   * pieces that one holds back.
    */
   #plainSocket(): Socket | null {
     const response = this.#response;
     const plain =
-      this.#begun && response.chunkedEncoding && response.write === ServerResponse.prototype.write;
+      this.#begun &&
+      response.chunkedEncoding &&
+      response.write === ServerResponse.prototype.write &&
+      response.writableCorked === 0;
     return plain ? response.socket : null;
   }
 }

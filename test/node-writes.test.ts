@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
@@ -23,11 +23,20 @@ const wordByWord = (received: () => Promise<void>): TwinEngine => ({
   },
 });
 
-/** What a client gets of a streamed send, byte for byte, and what `response.write` was called with. */
+interface Setup {
+  /** Gets the response before the service does. */
+  readonly middleware?: (response: ServerResponse) => void;
+  /** Makes the engine; `received` resolves when the client has got something more. */
+  readonly engine?: (received: () => Promise<void>) => TwinEngine;
+  /** The client reads nothing before. */
+  readonly readable?: Promise<void>;
+}
+
+/** What a client gets of a streamed send, byte for byte. */
 async function streamBytes(
   version: "1.0" | "1.1",
-  { patch = false } = {},
-): Promise<{ text: string; writes: string[] }> {
+  { middleware = () => {}, engine = wordByWord, readable }: Setup = {},
+): Promise<string> {
   const [transport] = transports;
   assert.ok(transport);
   let receive = () => {};
@@ -35,19 +44,12 @@ async function streamBytes(
     new Promise<void>((resolve) => {
       receive = resolve;
     });
-  await using fixture = await openFixture(transport, { engines: { echo: wordByWord(received) } });
+  await using fixture = await openFixture(transport, { engines: { echo: engine(received) } });
   const key = await fixture.key();
   const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
-  const writes: string[] = [];
   const handler = toNodeHandler(fixture.service);
   const server = createServer((request, response) => {
-    const write = response.write.bind(response);
-    if (patch) {
-      response.write = (chunk: unknown) => {
-        writes.push(String(chunk));
-        return write(chunk);
-      };
-    }
+    middleware(response);
     handler(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -61,13 +63,18 @@ async function streamBytes(
   const head = [`POST ${path} HTTP/${version}`, ...fields, `Content-Length: ${body.length}`].join("\r\n");
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   socket.setEncoding("utf8").write(`${head}\r\n\r\n${body}`);
+  await readable;
   let text = "";
   for await (const piece of socket) {
     text += piece;
     receive();
   }
   server.close();
-  return { text, writes };
+  return text;
+}
+
+function bodyOf(text: string): string {
+  return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
 /** A chunked body, put together. Fails if a chunk's length is wrong. */
@@ -85,17 +92,102 @@ function unchunk(body: string): string {
 }
 
 test("pieces that are written to the socket are chunks of the right length in bytes", async () => {
-  const { text } = await streamBytes("1.1");
-  const events = parseEvents(unchunk(text.slice(text.indexOf("\r\n\r\n") + 4)));
+  const events = parseEvents(unchunk(bodyOf(await streamBytes("1.1"))));
   assert.equal(textOf(events), words.join(""));
 });
 
 test("a middleware that replaces response.write sees every piece but the last, which goes with the end", async () => {
-  const { writes } = await streamBytes("1.1", { patch: true });
+  const writes: string[] = [];
+  await streamBytes("1.1", {
+    middleware(response) {
+      const write = response.write.bind(response);
+      response.write = (chunk: unknown) => {
+        writes.push(String(chunk));
+        return write(chunk);
+      };
+    },
+  });
   assert.equal(textOf(parseEvents(writes.join(""))), words.slice(0, -1).join(""));
 });
 
 test("an HTTP/1.0 client gets the stream without chunks", async () => {
-  const { text } = await streamBytes("1.0");
-  assert.equal(textOf(parseEvents(text.slice(text.indexOf("\r\n\r\n") + 4))), words.join(""));
+  assert.equal(textOf(parseEvents(bodyOf(await streamBytes("1.0")))), words.join(""));
+});
+
+test("a middleware whose writeHead returns nothing changes nothing", async () => {
+  const text = await streamBytes("1.1", {
+    middleware(response) {
+      const writeHead = response.writeHead.bind(response);
+      response.writeHead = ((status: number, headers: Record<string, string>) => {
+        writeHead(status, { ...headers, "X-Middleware": "here" });
+      }) as unknown as typeof response.writeHead;
+    },
+  });
+  assert.match(text, /\r\nX-Middleware: here\r\n/);
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+});
+
+test("a middleware that holds the head back until the first piece keeps its fields", async () => {
+  const text = await streamBytes("1.1", {
+    middleware(response) {
+      const [writeHead, write] = [response.writeHead.bind(response), response.write.bind(response)];
+      let send = () => {};
+      response.writeHead = (status: number, headers: unknown) => {
+        send = () => void writeHead(status, headers as Record<string, string>);
+        return response;
+      };
+      response.write = (chunk: unknown) => {
+        send();
+        send = () => {};
+        return write(chunk);
+      };
+    },
+  });
+  assert.match(text, /\r\ncontent-type: text\/event-stream/i);
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+});
+
+test("a middleware that holds pieces back for a while does not change their order", async () => {
+  let release = () => {};
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      for (const word of words) {
+        output.write(word);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      release();
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  const middleware = (response: ServerResponse) => {
+    response.cork();
+    release = () => response.uncork();
+  };
+  const text = await streamBytes("1.1", { middleware, engine: () => engine });
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+});
+
+test("nothing is written behind the end of a body that the host ended by itself", async () => {
+  let endBody = () => {};
+  let read = () => {};
+  const readable = new Promise<void>((resolve) => {
+    read = resolve;
+  });
+  const piece = "x".repeat(30_000);
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      for (let count = 0; count < 400; count++) {
+        output.write(piece); // far more than a socket takes that nobody reads
+        if (count === 200) endBody();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      read();
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  const middleware = (response: ServerResponse) => {
+    endBody = () => void response.end();
+  };
+  const text = await streamBytes("1.1", { middleware, engine: () => engine, readable });
+  assert.equal(text.slice(text.indexOf("\r\n0\r\n\r\n")), "\r\n0\r\n\r\n");
 });
