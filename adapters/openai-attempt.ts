@@ -145,8 +145,8 @@ export class Attempt implements ModelListener, Waiter {
   #settle(outcome: Outcome): void {
     if (this.#over) return;
     this.#over = true;
-    this.#close();
     this.#resolve(outcome);
+    this.#close(); // last: it is the host's, and may throw
   }
 }
 

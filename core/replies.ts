@@ -31,6 +31,7 @@ export interface RepliesOptions {
   readonly leaseMs: number;
   readonly maxReplyMs: number;
   readonly onDisconnect: "continue" | "cancel";
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** A message to send, checked. */
@@ -76,12 +77,16 @@ const lastStoreMs = 5000;
 
 export function createReplies(options: RepliesOptions): Replies {
   const { store, memory, engines, clock, log, newId } = options;
+  let holder: string | undefined; // made when it is first needed: a worker has no randomness before its first request
   const context: ProducerContext = {
     store,
     memory,
     clock,
     log,
-    holder: newId("run"),
+    get holder() {
+      holder ??= newId("run");
+      return holder;
+    },
     leaseMs: options.leaseMs,
     maxReplyMs: options.maxReplyMs,
     cancelOnDisconnect: options.onDisconnect === "cancel",
@@ -110,7 +115,9 @@ export function createReplies(options: RepliesOptions): Replies {
 
   function produce(producer: Producer): void {
     running.set(producer.id, producer);
-    track(producer.run().finally(() => running.delete(producer.id)));
+    const production = producer.run().finally(() => running.delete(producer.id));
+    track(production);
+    options.waitUntil?.(production);
     if (graceOver) producer.stop(failed("interrupted"));
   }
 

@@ -58,8 +58,8 @@ export interface ServiceOptions {
   /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number;
   /**
-   * Whether tokens that follow one another within 4 ms share a delta, and so a write. The first text leaves at once in
-   * any case. Default `true`.
+   * Whether tokens that follow one another within 4 ms share a delta, and so a write. The first text leaves at once,
+   * unless it is all there is. It is the system's time that counts, not `clock`. Default `true`.
    */
   readonly joinTokens?: boolean;
   /** The longest that a reply may take, in milliseconds. Default 300,000. */
@@ -68,6 +68,11 @@ export interface ServiceOptions {
   readonly leaseMs?: number;
   /** Whether a reply goes on when its last follower has gone. Default `continue`. */
   readonly onDisconnect?: "continue" | "cancel";
+  /**
+   * Called with each reply that begins, as a promise of its stored end, which never rejects: for hosts that otherwise
+   * stop what a request began when its client has gone, such as workers. Default: nobody is told.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 
 /** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
@@ -114,7 +119,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
   const { clock = systemClock, random = systemRandom, log = noLog } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
-  const { joinTokens = true } = options;
+  const { joinTokens = true, waitUntil } = options;
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
@@ -130,6 +135,7 @@ export function createService(options: ServiceOptions): Service {
     leaseMs,
     maxReplyMs,
     onDisconnect,
+    waitUntil,
   });
   const root = `${basePath}/api/v1`;
   const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));

@@ -54,19 +54,6 @@ export function encodeJson(value: unknown): string {
   );
 }
 
-let pausing: Promise<void> | undefined;
-
-/** Resolves within {@link joinMs}. All who wait share a timer. */
-function pause(): Promise<void> {
-  pausing ??= new Promise((resolve) => {
-    setTimeout(() => {
-      pausing = undefined;
-      resolve();
-    }, joinMs);
-  });
-  return pausing;
-}
-
 /** A web stream of an event stream's UTF-8: the way for hosts that take a `Response`. */
 export function toReadableStream(events: EventStream): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
@@ -74,16 +61,18 @@ export function toReadableStream(events: EventStream): ReadableStream<Uint8Array
   let wake = () => {};
   let writtenAt = performance.now();
 
-  function woken(): Promise<void> {
+  function woken(withinMs?: number): Promise<void> {
     return new Promise((resolve) => {
       wake = resolve;
+      // Each stream has its own: in a worker a timer ends with the request that it was set in.
+      if (withinMs !== undefined) setTimeout(resolve, withinMs);
     });
   }
 
   /** Has what can be read wait for more, if it may. */
   async function join(): Promise<void> {
     if (left || events.urgent || performance.now() - writtenAt >= joinMs) return;
-    await Promise.race([pause(), woken()]);
+    await woken(joinMs);
   }
 
   function leave(): void {

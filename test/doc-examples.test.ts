@@ -13,6 +13,10 @@ const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 /** What examples take from their reader. */
 const given = `
 declare const service: import("twin-service").Service;
+declare const options: import("twin-service").ServiceOptions;
+declare module "cloudflare:workers" {
+  export function waitUntil(work: Promise<unknown>): void;
+}
 declare const request: Request;
 declare const token: string;
 declare const apiKey: string;

@@ -5,7 +5,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
+  createMemoryLimiter,
   createMemoryStore,
+  createService,
+  createTwinList,
   type MessageResource,
   ModelError,
   type Store,
@@ -138,6 +141,24 @@ for (const transport of transports) {
       assert.equal(textOf(events), "before after");
       assert.equal((await chat.message(messageId)).status, "completed");
       assert.equal(run.signal.aborted, false, "nobody stopped it");
+    });
+
+    test("the host is told of each reply, to wait until its end is stored", async () => {
+      const works: Promise<unknown>[] = [];
+      await using chat = await openChat(transport, { waitUntil: (work) => void works.push(work) });
+      const stream = await chat.stream();
+      const messageId = await acceptedId(stream);
+      const run = await chat.engine.next();
+      await stream.leave();
+      let over = false;
+      void Promise.all(works).then(() => {
+        over = true;
+      });
+      await settle();
+      assert.deepEqual([works.length, over], [1, false]);
+      run.finish();
+      await Promise.all(works);
+      assert.equal((await chat.message(messageId)).status, "completed");
     });
 
     test("with onDisconnect cancel, the engine stops once the last follower has gone", async () => {
@@ -278,6 +299,12 @@ test("an engine that the service does not have is a model_error", async () => {
   const answer = await chat.send();
   assert.equal(answer.status, 502);
   assert.equal((await errorOf(answer)).code, "model_error");
+});
+
+test("a service is made without randomness, which a worker has not before its first request", async () => {
+  const random = () => assert.fail("It is too early for that.");
+  const options = { store: createMemoryStore(), limiter: createMemoryLimiter(), engines: {}, random };
+  createService({ ...options, twins: createTwinList([]), verifyToken: async () => "alice" });
 });
 
 test("what an engine writes after its end is no part of the reply", async () => {

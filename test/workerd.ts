@@ -1,0 +1,163 @@
+/**
+ * The service in a worker, on the runtime that Cloudflare's workers have: there, timers and promises end with the
+ * request that made them. `npm run test:workerd` fetches it from npm.
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { build } from "esbuild";
+import type { MessageResource } from "../core/mod.ts";
+import { dataOf, eventsOf, textOf } from "./harness.ts";
+
+const words = Array.from({ length: 60 }, (_, index) => `${index} `);
+
+/** Writes words so fast that they join, and goes on when its reader has gone. */
+const quickParrot = `
+import { waitUntil } from "cloudflare:workers";
+import { createTwins } from "./examples/twins.ts";
+
+const parrot = {
+  async reply(_, output) {
+    for (const word of ${JSON.stringify(words)}) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      output.write(word);
+    }
+    return { finishReason: "stop", usage: null };
+  },
+};
+const twins = createTwins({ engines: { parrot }, onDisconnect: "continue", waitUntil });
+export default { fetch: (request) => twins.fetch(request) };
+`;
+
+const configuration = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .main)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
+);
+const main :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "worker.js")],
+  compatibilityDate = "2026-01-01"
+);
+`;
+
+interface Worker extends AsyncDisposable {
+  /** Sends a request, with a key, and with a body if one is given. */
+  send(path: string, body?: unknown, signal?: AbortSignal): Promise<Response>;
+  /** The path of a new conversation. */
+  begin(): Promise<string>;
+}
+
+/** Starts a worker of a module's text. */
+async function startWorker(contents: string): Promise<Worker> {
+  const folder = await mkdtemp(join(tmpdir(), "worker-"));
+  await build({
+    stdin: { contents, resolveDir: ".", loader: "ts" },
+    outfile: join(folder, "worker.js"),
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    external: ["cloudflare:*"],
+    logLevel: "warning",
+  });
+  await writeFile(join(folder, "config.capnp"), configuration);
+  const child = spawn("workerd", ["serve", join(folder, "config.capnp"), "--control-fd=3"], {
+    stdio: ["ignore", "inherit", "inherit", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const [line] = await once(createInterface(child.stdio[3] as Readable), "line");
+  const root = `http://127.0.0.1:${JSON.parse(String(line)).port}/twins-api/api/v1`;
+
+  function request(path: string, credential: string, body?: unknown, signal?: AbortSignal) {
+    const headers = { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    return fetch(root + path, { headers, ...sent, ...(signal && { signal }) });
+  }
+
+  const made = await request("/auth/api-keys", "session-of-alice", { name: "a", scope: "full_access" });
+  const { key } = await dataOf<{ key: string }>(made);
+  const send: Worker["send"] = (path, body, signal) => request(path, key, body, signal);
+  return {
+    send,
+    async begin() {
+      const { id } = await dataOf<{ id: string }>(await send("/conversations", { twinId: "parrot" }));
+      return `/conversations/${id}`;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await exited;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Reads a reply's beginning, then leaves. */
+async function cut({ send }: Worker, conversation: string): Promise<void> {
+  const leaving = new AbortController();
+  const response = await send(`${conversation}/messages/stream`, { content: "?" }, leaving.signal);
+  const reader = response.body?.getReader();
+  for (let pieces = 0; pieces < 4; pieces++) await reader?.read();
+  leaving.abort();
+  await reader?.read().catch(() => {}); // that it was aborted
+}
+
+async function lastReply({ send }: Worker, conversation: string): Promise<MessageResource> {
+  const [reply] = await dataOf<MessageResource[]>(await send(`${conversation}/messages?order=desc`));
+  assert.ok(reply);
+  return reply;
+}
+
+test("the example begins to work and answers", async () => {
+  await using worker = await startWorker('export { default } from "./examples/worker.ts";');
+  const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "Hello there" });
+  assert.equal(textOf(await eventsOf(response)), "Hello there");
+});
+
+test("each stream comes piece by piece, also behind and beside one whose reader has left", async () => {
+  await using worker = await startWorker(quickParrot);
+  const read = async () => {
+    const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "?" });
+    const events = await eventsOf(response);
+    assert.equal(textOf(events), words.join(""));
+    assert.equal(events.at(-1)?.data.type, "complete");
+    assert.ok(events.length > 10, `${events.length} events`);
+  };
+  await read();
+  await read();
+  await cut(worker, await worker.begin());
+  await read();
+  await Promise.all([cut(worker, await worker.begin()), read(), read()]);
+});
+
+test("a reply goes on without its reader, where the host is told to wait until it has ended", async () => {
+  await using worker = await startWorker(quickParrot);
+  const conversation = await worker.begin();
+  await cut(worker, conversation);
+  for (
+    let tries = 0;
+    tries < 100 && (await lastReply(worker, conversation)).status === "in_progress";
+    tries++
+  )
+    await pause(50);
+  const { status, content } = await lastReply(worker, conversation);
+  assert.deepEqual([status, content], ["completed", words.join("")]);
+});
+
+test("a reply whose reader has left is resumed by another request while it runs", async () => {
+  await using worker = await startWorker(quickParrot);
+  const conversation = await worker.begin();
+  await cut(worker, conversation);
+  const { id, status } = await lastReply(worker, conversation);
+  assert.equal(status, "in_progress");
+  const events = await eventsOf(await worker.send(`${conversation}/messages/${id}/stream`));
+  assert.equal(textOf(events), words.join(""));
+  assert.equal(events.at(-1)?.data.type, "complete");
+});
