@@ -31,7 +31,12 @@ function writeText({ status, headers }: Answer, body: string | null, response: S
   if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
   response.writeHead(status, headers); // may be a middleware's, and return nothing
   response.end(body);
-  response.socket?.setTimeout(stallMs);
+  cutIfStalled(response);
+}
+
+/** For the rest of an answer. Hosts that play a request, in tests or as a function, have sockets without a timer. */
+function cutIfStalled({ socket }: ServerResponse): void {
+  socket?.setTimeout?.(stallMs);
 }
 
 function writeEvents({ status, headers }: Answer, events: EventStream, response: ServerResponse): void {
@@ -160,7 +165,7 @@ class EventWriter {
     } else {
       this.#response.end(lastText);
     }
-    this.#response.socket?.setTimeout(stallMs);
+    cutIfStalled(this.#response);
   }
 
   /**

@@ -167,6 +167,15 @@ test("a middleware that holds pieces back for a while does not change their orde
   assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
 });
 
+test("a host that plays a request, on a socket without a timer, gets the whole answer", async () => {
+  const middleware = ({ socket }: ServerResponse) =>
+    void Object.assign(socket ?? {}, { setTimeout: undefined });
+  assert.equal(
+    textOf(parseEvents(unchunk(bodyOf(await streamBytes("1.1", { middleware }))))),
+    words.join(""),
+  );
+});
+
 test("nothing is written behind the end of a body that the host ended by itself", async () => {
   let endBody = () => {};
   let read = () => {};
