@@ -6,7 +6,7 @@
 
 import type { Service } from "../core/service.ts";
 import type { RunningServer, ServeOptions } from "./node.ts";
-import { lastAnswers, refuseHeaders, urlOf } from "./web-server.ts";
+import { lastAnswers, respond, urlOf } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./node.ts";
 
@@ -50,10 +50,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     idleTimeout: idleSeconds,
     development: false,
     async fetch(request) {
-      const refusal = refuseHeaders(service, request.headers);
-      if (refusal) return refusal;
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      const response = await service.fetch(request);
+      const response = await respond(service, request);
       if (!isEventStream(response)) server.timeout(request, idleSeconds);
       return response;
     },

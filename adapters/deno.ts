@@ -6,7 +6,7 @@
 
 import type { Service } from "../core/service.ts";
 import type { RunningServer, ServeOptions } from "./node.ts";
-import { lastAnswers, refuseHeaders, urlOf } from "./web-server.ts";
+import { lastAnswers, respond, urlOf } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./node.ts";
 
@@ -33,9 +33,7 @@ declare const Deno: {
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
-  const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
-    return refuseHeaders(service, request.headers) ?? (await service.fetch(request));
-  });
+  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) => respond(service, request));
 
   return {
     url: urlOf(server.addr.hostname, server.addr.port),

@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { type EventStream, joinMs } from "../core/sse.ts";
 import type { NodeRequest } from "./node-request.ts";
+import { afterJoin, forEach } from "./shared-timer.ts";
 
 /** How long a reader may take nothing of an answer that is written, in milliseconds. */
 const stallMs = 60_000;
@@ -58,39 +59,16 @@ function writeEvents({ status, headers }: Answer, events: EventStream, response:
   }
 }
 
-/** Writers with something to write in this turn of the event loop. One callback for all costs less than one for each. */
+/** Writers with something to write in this turn of the event loop. */
 let due: EventWriter[] = [];
-
-/** Writers whose text waits for more. All share a timer, which the first sets. */
-let joining: EventWriter[] = [];
 
 function writeDue(): void {
   const writers = due;
   due = [];
   const now = performance.now();
   forEach(writers, (writer) => {
-    if (writer.writeUnlessJoining(now)) return;
-    if (joining.push(writer) === 1) setTimeout(writeJoined, joinMs);
+    if (!writer.writeUnlessJoining(now)) afterJoin(writer.flush);
   });
-}
-
-function writeJoined(): void {
-  const writers = joining;
-  joining = [];
-  forEach(writers, (writer) => writer.flush());
-}
-
-/** What one response's middleware throws is the process's matter; the other streams go on, if the process does. */
-function forEach(writers: readonly EventWriter[], act: (writer: EventWriter) => void): void {
-  let begun = 0;
-  try {
-    for (const writer of writers) {
-      begun++;
-      act(writer);
-    }
-  } finally {
-    if (begun < writers.length) setImmediate(() => forEach(writers.slice(begun), act));
-  }
 }
 
 /**

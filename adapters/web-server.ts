@@ -14,14 +14,16 @@ import {
   tooManyHeaders,
   unknownExpectation,
 } from "./header-section.ts";
+import { afterJoin } from "./shared-timer.ts";
 
 /** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
 const lastAnswersMs = 5_000;
 
-/** Refuses a request for its header section, which the service itself does not look at. Undefined: it is fine. */
-export function refuseHeaders(service: Service, headers: Headers): Response | undefined {
-  const error = headersError(headers);
-  return error && toResponse(service.refuse(error));
+/** Answers a request, unless its header section is refused, which the service itself does not look at. */
+export async function respond(service: Service, request: Request): Promise<Response> {
+  const error = headersError(request.headers);
+  const answer = error ? service.refuse(error) : await service.answer(request);
+  return toResponse(answer, afterJoin);
 }
 
 function headersError(headers: Headers): ApiError | undefined {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventStream, toReadableStream } from "./sse.ts";
+import { type EventStream, type JoinTimer, toReadableStream } from "./sse.ts";
 
 /** Header fields by name, of whichever case, as a web `Headers` has them. Fields sent twice are joined by `, `. */
 export interface RequestHeaders {
@@ -37,9 +37,9 @@ export interface Answer {
   readonly body: string | EventStream | null;
 }
 
-/** The answer as a web `Response`. */
-export function toResponse(answer: Answer): Response {
+/** The answer as a web `Response`. `afterJoin`: the timer of its stream, where streams can share one. */
+export function toResponse(answer: Answer, afterJoin?: JoinTimer): Response {
   const { status, headers, body } = answer;
   const stream = body !== null && typeof body !== "string";
-  return new Response(stream ? toReadableStream(body) : body, { status, headers });
+  return new Response(stream ? toReadableStream(body, afterJoin) : body, { status, headers });
 }

@@ -54,25 +54,34 @@ export function encodeJson(value: unknown): string {
   );
 }
 
+/** Calls back after {@link joinMs}. */
+export type JoinTimer = (callback: () => void) => void;
+
+/** A stream's own: in a worker a timer ends with the request that it was set in, so streams cannot share one. */
+const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
+
 /** A web stream of an event stream's UTF-8: the way for hosts that take a `Response`. */
-export function toReadableStream(events: EventStream): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function toReadableStream(
+  events: EventStream,
+  afterJoin: JoinTimer = ownTimer,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   let left = false;
   let wake = () => {};
   let writtenAt = performance.now();
 
-  function woken(withinMs?: number): Promise<void> {
+  function woken(): Promise<void> {
     return new Promise((resolve) => {
       wake = resolve;
-      // Each stream has its own: in a worker a timer ends with the request that it was set in.
-      if (withinMs !== undefined) setTimeout(resolve, withinMs);
     });
   }
 
   /** Has what can be read wait for more, if it may. */
   async function join(): Promise<void> {
     if (left || events.urgent || performance.now() - writtenAt >= joinMs) return;
-    await woken(joinMs);
+    const waking = woken();
+    afterJoin(wake);
+    await waking;
   }
 
   function leave(): void {

@@ -1,0 +1,34 @@
+/**
+ * One callback of the runtime for many streams, which costs less than one for each: on Deno, a timer for each is a
+ * quarter of a reply. For servers, whose timers outlive the requests that set them.
+ *
+ * @module
+ */
+
+import { joinMs } from "../core/sse.ts";
+
+let waiting: (() => void)[] = [];
+
+/** Calls back within {@link joinMs}. All who wait share a timer, which the first sets. */
+export function afterJoin(callback: () => void): void {
+  if (waiting.push(callback) === 1) setTimeout(callWaiting, joinMs);
+}
+
+function callWaiting(): void {
+  const callbacks = waiting;
+  waiting = [];
+  forEach(callbacks, (callback) => callback());
+}
+
+/** What one of them throws is the process's matter; the others go on, if the process does. */
+export function forEach<Item>(items: readonly Item[], act: (item: Item) => void): void {
+  let begun = 0;
+  try {
+    for (const item of items) {
+      begun++;
+      act(item);
+    }
+  } finally {
+    if (begun < items.length) setTimeout(() => forEach(items.slice(begun), act));
+  }
+}
