@@ -44,17 +44,19 @@ function toJson(entry: object, withoutFields: object): string {
   }
 }
 
-/** How deep a chain of causes is followed. */
+/** How deep causes, and errors that an error gathers, are followed. */
 const deepestCause = 5;
 
 // Picked by name: other properties of an error may hold a request, a token, or an answer's body.
 function describe(error: Error, depth = 0): Record<string, unknown> {
   const { name, message, stack, cause } = error;
+  const inner = (found: unknown) => (found instanceof Error ? describe(found, depth + 1) : String(found));
   return {
     name,
     message,
     ...("code" in error && { code: error.code }),
     stack,
-    ...(cause instanceof Error && depth < deepestCause && { cause: describe(cause, depth + 1) }),
+    ...(cause instanceof Error && depth < deepestCause && { cause: inner(cause) }),
+    ...(error instanceof AggregateError && depth < deepestCause && { errors: error.errors.map(inner) }),
   };
 }

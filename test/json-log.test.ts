@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createJsonLog } from "../adapters/json-log.ts";
+
+/** What a log writes of an error. */
+function written(error: unknown) {
+  let line = "";
+  const log = createJsonLog({
+    write(text) {
+      line += text;
+    },
+  });
+  log("error", "it failed", { error });
+  return JSON.parse(line).error;
+}
+
+test("an error is written with its causes, and with each error that it gathers, but not with other properties", () => {
+  const full = Object.assign(new Error("no space"), { code: "ENOSPC", request: "secret" });
+  const gathered = new AggregateError([full, new Error("i/o error")]);
+  const { message, cause, ...rest } = written(new Error("not stored", { cause: gathered }));
+  assert.equal(message, "not stored");
+  assert.deepEqual(
+    cause.errors.map(({ message, code }: { message: string; code?: string }) => [message, code]),
+    [
+      ["no space", "ENOSPC"],
+      ["i/o error", undefined],
+    ],
+  );
+  assert.doesNotMatch(JSON.stringify([cause, rest]), /secret/);
+});
+
+test("errors that lie in one another without end are written to a depth", () => {
+  const endless = new AggregateError([], "endless");
+  endless.errors.push(endless);
+  assert.equal(written(endless).message, "endless");
+});
