@@ -35,7 +35,7 @@ function writeText({ status, headers }: Answer, body: string | null, response: S
   cutIfStalled(response);
 }
 
-/** For the rest of an answer. Hosts that play a request, in tests or as a function, have sockets without a timer. */
+/** Cuts a reader that does not take the rest. Hosts that play a request, such as in tests, have sockets without timers. */
 function cutIfStalled({ socket }: ServerResponse): void {
   socket?.setTimeout?.(stallMs);
 }
@@ -73,8 +73,8 @@ function writeDue(): void {
 
 /**
  * Writes an event stream: what there is once a turn of the event loop, or once in {@link joinMs} if tokens come faster,
- * and no more than the socket takes. So the head leaves together with the first events, and the last
- * event with the body's end.
+ * and no more than the socket takes. So the head leaves together with the first events, and the last event with the
+ * body's end.
  */
 class EventWriter {
   readonly #events: EventStream;

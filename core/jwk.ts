@@ -73,7 +73,7 @@ function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
  * ```ts
  * import { createJwtVerifier, readPublicKey } from "twin-service";
  *
- * const publicKey = await readPublicKey(process.env.JWT_PUBLIC_KEY ?? "");
+ * const publicKey = await readPublicKey(pem);
  * const verifyToken = createJwtVerifier({ publicKey, issuer: "https://id.example.com" });
  * ```
  */

@@ -19,6 +19,7 @@ declare module "cloudflare:workers" {
 }
 declare const request: Request;
 declare const token: string;
+declare const pem: string;
 declare const apiKey: string;
 declare const redisClient: import("twin-service/redis").RedisScriptClient;
 declare const router: {

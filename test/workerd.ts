@@ -100,9 +100,9 @@ async function startWorker(contents: string): Promise<Worker> {
 }
 
 /** Reads a reply's beginning, then leaves. */
-async function cut({ send }: Worker, conversation: string): Promise<void> {
+async function cut({ send }: Worker, conversation: string, content = "?"): Promise<void> {
   const leaving = new AbortController();
-  const response = await send(`${conversation}/messages/stream`, { content: "?" }, leaving.signal);
+  const response = await send(`${conversation}/messages/stream`, { content }, leaving.signal);
   const reader = response.body?.getReader();
   for (let pieces = 0; pieces < 4; pieces++) await reader?.read();
   leaving.abort();
@@ -115,10 +115,30 @@ async function lastReply({ send }: Worker, conversation: string): Promise<Messag
   return reply;
 }
 
+/** The conversation's last reply, once it has ended. */
+async function endedReply(worker: Worker, conversation: string): Promise<MessageResource> {
+  for (let tries = 0; tries < 100; tries++) {
+    const reply = await lastReply(worker, conversation);
+    if (reply.status !== "in_progress") return reply;
+    await pause(50);
+  }
+  return assert.fail("The reply does not end.");
+}
+
 test("the example begins to work and answers", async () => {
   await using worker = await startWorker('export { default } from "./examples/worker.ts";');
   const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "Hello there" });
   assert.equal(textOf(await eventsOf(response)), "Hello there");
+});
+
+test("the example ends a reply whose reader has left, keeps its text, and takes the next question", async () => {
+  await using worker = await startWorker('export { default } from "./examples/worker.ts";');
+  const conversation = await worker.begin();
+  await cut(worker, conversation, "word ".repeat(500));
+  const { status, content } = await endedReply(worker, conversation);
+  assert.equal(status, "cancelled");
+  assert.match(content, /^(word ?)+$/);
+  assert.equal((await worker.send(`${conversation}/messages`, { content: "Hello" })).status, 200);
 });
 
 test("each stream comes piece by piece, also behind and beside one whose reader has left", async () => {
@@ -141,13 +161,7 @@ test("a reply goes on without its reader, where the host is told to wait until i
   await using worker = await startWorker(quickParrot);
   const conversation = await worker.begin();
   await cut(worker, conversation);
-  for (
-    let tries = 0;
-    tries < 100 && (await lastReply(worker, conversation)).status === "in_progress";
-    tries++
-  )
-    await pause(50);
-  const { status, content } = await lastReply(worker, conversation);
+  const { status, content } = await endedReply(worker, conversation);
   assert.deepEqual([status, content], ["completed", words.join("")]);
 });
 
