@@ -64,11 +64,15 @@ function respond(
   request: NodeRequest,
   message: IncomingMessage,
   response: ServerResponse,
+  isClosing = () => false,
 ): void {
   closeWithConnection(message, response);
   const refusal = framingError(message);
   if (!refusal) {
-    void service.answer(request).then((answer) => writeAnswer(answer, request, response));
+    void service.answer(request).then((answer) => {
+      if (isClosing() && !response.headersSent) response.setHeader("Connection", "close");
+      writeAnswer(answer, request, response);
+    });
     return;
   }
   response.setHeader("Connection", "close"); // whoever frames one request badly may frame the next so, too
@@ -94,19 +98,17 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     requireHostHeader: false, // Node's own refusal has no body; framingError() answers
   });
   const sockets = new Set<Socket>();
-  const unanswered = new Set<ServerResponse>();
   let closing = false;
 
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
+  const isClosing = () => closing;
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
-    if (closing || message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
-    unanswered.add(response);
-    response.on("close", () => unanswered.delete(response));
-    respond(service, new NodeRequest(message, response, { awaitsContinue }), message, response);
+    if (message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
+    respond(service, new NodeRequest(message, response, { awaitsContinue }), message, response, isClosing);
   }
   refuseStrangeBytes(server, service);
   server.on("request", (message, response) => handle(message, response));
@@ -117,7 +119,6 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     url: urlOf(server),
     async close({ graceMs } = {}) {
       closing = true;
-      for (const response of unanswered) if (!response.headersSent) response.setHeader("Connection", "close");
       const closed = stopListening(server);
       await service.close(graceMs === undefined ? {} : { graceMs });
       const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);

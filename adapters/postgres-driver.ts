@@ -6,6 +6,7 @@
 
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { StoreUnavailable } from "../core/store.ts";
+import { Underway } from "../core/underway.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 
 /** How often a transaction that lost against another is run again. */
@@ -16,17 +17,14 @@ const maxRetries = 3;
  * behind their BEGIN, then COMMIT or ROLLBACK. A single statement is a transaction of its own, in one.
  */
 export function createPostgresDriver(pool: Pool): SqlDriver {
-  const underway = new Set<Promise<unknown>>();
+  const underway = new Underway(); // what `close` waits for
 
-  /** Lets `close` wait for what was begun. */
   async function track<Result>(work: Promise<Result>): Promise<Result> {
-    underway.add(work);
+    underway.track(work);
     try {
       return await work;
     } catch (error) {
       throw toStoreError(error);
-    } finally {
-      underway.delete(work);
     }
   }
 
@@ -47,7 +45,7 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
     all: (sql, params) => track(queryOn(pool, { sql, params })),
     batch: (statements) => track(runBatch(statements, maxRetries)),
     async close() {
-      while (underway.size > 0) await Promise.allSettled(underway);
+      await underway.idle();
       if (!pool.ending) await pool.end();
     },
   };

@@ -7,6 +7,7 @@
 import type { Client, Pool } from "pg";
 import type { Log } from "../core/log.ts";
 import type { StoreSignals } from "../core/store.ts";
+import { Underway } from "../core/underway.ts";
 import { prepared } from "./postgres-driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */
@@ -36,7 +37,7 @@ export interface Signals extends StoreSignals {
 /** Begins to listen, and does so again whenever the connection was lost. */
 export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
   const listeners = new Map<string, Set<(subject: string) => void>>();
-  const sending = new Set<Promise<void>>();
+  const sending = new Underway();
   let client: Client | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
@@ -95,8 +96,7 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
 
   return {
     notify(topic, subject) {
-      const sent = send(topic, subject).finally(() => sending.delete(sent));
-      sending.add(sent);
+      sending.track(send(topic, subject));
     },
     listen(topic, heard) {
       const others = listeners.get(topic) ?? new Set();
@@ -108,7 +108,7 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
     async close() {
       closed = true;
       clearTimeout(timer);
-      await Promise.all(sending);
+      await sending.idle();
       await client?.end();
     },
   };

@@ -32,7 +32,10 @@ export interface ReplyOutput {
   write(text: string): void;
   /** Tells followers of something beside the text, sent as a `progress` event: `{ stage, … }`. */
   progress(progress: EngineProgress): void;
-  /** Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Let go of everything then. */
+  /**
+   * Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Let go of everything then. It is made
+   * when it is first asked for: whoever wraps an output passes it on by name, because a spread leaves it out.
+   */
   readonly signal: AbortSignal;
 }
 

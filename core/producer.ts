@@ -150,8 +150,7 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   #output(): ReplyOutput {
-    const signal = () => this.#signal();
-    return {
+    return new EngineOutput({
       write: (text) => {
         if (this.#over || text === "") return;
         this.#text.append(text);
@@ -162,10 +161,8 @@ export class Producer implements ReplyFeed, KeptProducer {
         this.progress.push(progress);
         this.#changed();
       },
-      get signal() {
-        return signal();
-      },
-    };
+      signal: () => this.#signal(),
+    });
   }
 
   #signal(): AbortSignal {
@@ -195,6 +192,26 @@ export class Producer implements ReplyFeed, KeptProducer {
       engine: twin.engine,
       error,
     });
+  }
+}
+
+/**
+ * What an engine writes to. A class, because V8 keeps a getter of an object's own where only a full garbage collection
+ * comes, and with it the whole reply.
+ */
+class EngineOutput implements ReplyOutput {
+  readonly write: ReplyOutput["write"];
+  readonly progress: ReplyOutput["progress"];
+  readonly #signal: () => AbortSignal;
+
+  constructor({ write, progress, signal }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
+    this.write = write;
+    this.progress = progress;
+    this.#signal = signal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal();
   }
 }
 

@@ -19,6 +19,7 @@ import { newLease } from "./reply-keeper.ts";
 import { SavedReply } from "./saved-reply.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import type { Twin } from "./twins.ts";
+import { Underway } from "./underway.ts";
 
 /** What replies are made with. */
 export interface RepliesOptions {
@@ -69,6 +70,14 @@ export interface Replies {
   close(graceMs: number): Promise<void>;
 }
 
+/**
+ * A reply that runs here, emptied at its end: the tables that a Map has grown out of may outlive it, and would keep the
+ * whole reply (see {@link Underway}).
+ */
+interface Running {
+  producer: Producer | undefined;
+}
+
 /** Pause between two looks for abandoned replies, in milliseconds. */
 const sweepMs = 2000;
 
@@ -91,32 +100,32 @@ export function createReplies(options: RepliesOptions): Replies {
     maxReplyMs: options.maxReplyMs,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   };
-  const running = new Map<string, Producer>();
+  const running = new Map<string, Running>();
   /** The replies on their way to the store, where others may see them first: how they end if these stopped them. */
   const beginning = new Map<string, Ending | undefined>();
   /** Beginnings on their way to the store, and productions: what a shutdown waits for. */
-  const underway = new Set<Promise<unknown>>();
+  const underway = new Underway();
   let closing = false;
   let graceOver = false;
   let storeWasThere = true;
   let stopSweeping = () => {};
   const stopListening = [
-    store.signals?.listen("follow", (id) => running.get(id)?.followedElsewhere()),
-    store.signals?.listen("stop", (id) => running.get(id)?.checkStopped()),
+    store.signals?.listen("follow", (id) => producerOf(id)?.followedElsewhere()),
+    store.signals?.listen("stop", (id) => producerOf(id)?.checkStopped()),
   ];
 
-  function track(work: Promise<unknown>): void {
-    const done: Promise<boolean> = work.then(
-      () => underway.delete(done),
-      () => underway.delete(done), // whoever asked for it is told of the failure
-    );
-    underway.add(done);
+  function producerOf(replyId: string): Producer | undefined {
+    return running.get(replyId)?.producer;
   }
 
   function produce(producer: Producer): void {
-    running.set(producer.id, producer);
-    const production = producer.run().finally(() => running.delete(producer.id));
-    track(production);
+    const entry: Running = { producer };
+    running.set(producer.id, entry);
+    const production = producer.run().finally(() => {
+      running.delete(producer.id);
+      entry.producer = undefined;
+    });
+    underway.track(production);
     options.waitUntil?.(production);
     if (graceOver) producer.stop(failed("interrupted"));
   }
@@ -160,7 +169,7 @@ export function createReplies(options: RepliesOptions): Replies {
 
   /** Ends a reply of this process, also before it runs. False: there is none. */
   function stopHere(replyId: string, ending: Ending): boolean {
-    const producer = running.get(replyId);
+    const producer = producerOf(replyId);
     if (producer) producer.stop(ending);
     else if (beginning.has(replyId)) beginning.set(replyId, ending);
     else return false;
@@ -205,16 +214,11 @@ export function createReplies(options: RepliesOptions): Replies {
 
   /** Waits until nothing is under way, or the time is over. */
   async function drain(milliseconds: number): Promise<void> {
-    let over = false;
     let cancelTimer = () => {};
     const timeUp = new Promise<void>((resolve) => {
-      cancelTimer = clock.after(milliseconds, () => {
-        over = true;
-        resolve();
-      });
+      cancelTimer = clock.after(milliseconds, resolve);
     });
-    // What began may go on as something else: a beginning as a production.
-    while (underway.size > 0 && !over) await Promise.race([Promise.all(underway), timeUp]);
+    await Promise.race([underway.idle(), timeUp]);
     cancelTimer();
   }
 
@@ -234,7 +238,7 @@ export function createReplies(options: RepliesOptions): Replies {
       if (closing)
         throw new ApiError("shutting_down", "The server is shutting down; send the message again elsewhere.");
       const sent = begin(send);
-      track(sent);
+      underway.track(sent);
       return sent;
     },
 
@@ -243,11 +247,11 @@ export function createReplies(options: RepliesOptions): Replies {
     },
 
     feedOf(owner, reply) {
-      return running.get(reply.id) ?? new SavedReply({ store, clock, log }, owner, reply);
+      return producerOf(reply.id) ?? new SavedReply({ store, clock, log }, owner, reply);
     },
 
     async cancel(owner, reply) {
-      const producer = running.get(reply.id);
+      const producer = producerOf(reply.id);
       if (!stopHere(reply.id, cancelled) && reply.status === "in_progress") {
         await store.requestCancel(owner, reply.id);
         store.signals?.notify("stop", reply.id);
@@ -265,9 +269,9 @@ export function createReplies(options: RepliesOptions): Replies {
       stopSweeping();
       await drain(graceMs);
       graceOver = true;
-      for (const producer of running.values()) producer.stop(failed("interrupted"));
+      for (const { producer } of running.values()) producer?.stop(failed("interrupted"));
       await drain(lastStoreMs);
-      for (const producer of running.values()) producer.abandon();
+      for (const { producer } of running.values()) producer?.abandon();
       await drain(lastStoreMs);
       for (const stop of stopListening) stop?.();
     },
