@@ -220,6 +220,8 @@ async function makePostgres() {
   await admin.query(`CREATE TRIGGER note_timeout AFTER INSERT ON schema_version
     FOR EACH ROW EXECUTE FUNCTION note_timeout()`);
   const pool = new pg.Pool({ connectionString: url, pipeline: true });
+  // `end` resolves before the connections are closed, and then the database is dropped from under them.
+  pool.on("connect", (client) => client.on("error", () => {}));
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
   let upgraded: Store | undefined;
   return {
