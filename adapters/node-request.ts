@@ -5,13 +5,12 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
+import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
 
 export class NodeRequest implements IncomingRequest, RequestHeaders {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
-  #signal: AbortSignal | undefined;
   #continued: boolean;
 
   /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
@@ -68,9 +67,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
     return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
   }
 
-  get signal(): AbortSignal {
-    this.#signal ??= signalOf(this.#response);
-    return this.#signal;
+  get signal(): ClientSignal {
+    return new ConnectionSignal(this.#response);
   }
 
   /** Whether more of the body may come than is worth reading past to reach the next request. */
@@ -84,13 +82,23 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
   }
 }
 
-/** Aborts when the connection closes before the answer is out, or has closed already. */
-function signalOf(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  function closed(): void {
-    if (!response.writableFinished) controller.abort();
+/** Aborts when the connection closes, also behind the answer. An `AbortSignal` would be a seventh of a send in memory. */
+class ConnectionSignal implements ClientSignal {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
   }
-  if (response.destroyed) closed();
-  else response.once("close", closed);
-  return controller.signal;
+
+  get aborted(): boolean {
+    return this.#response.destroyed;
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#response.once("close", listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#response.off("close", listener);
+  }
 }

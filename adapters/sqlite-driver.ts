@@ -187,6 +187,9 @@ function mustUndo({ failed, changes }: RanBatch): boolean {
   return failed && changes > 0;
 }
 
+/** What a statement returns that returns none. */
+const noRows: readonly SqlRow[] = [];
+
 /** Throws if the whole group is lost: a full disk, for one, makes SQLite end the transaction. */
 function runStatements(
   connection: SqliteConnection,
@@ -203,7 +206,7 @@ function runStatements(
         const failed = rows.length;
         return { tell: () => resolve({ committed: false, failed }), failed: true, changes };
       }
-      rows.push(returned ?? []);
+      rows.push(returned ?? noRows);
     }
     return { tell: () => resolve({ committed: true, rows }), failed: false, changes };
   } catch (error) {

@@ -15,6 +15,13 @@ export interface RequestHeaders {
 /** A request's body, piece by piece. An array: it has arrived already. */
 export type RequestBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 
+/** Tells that the client has gone. A web `AbortSignal` is one. */
+export interface ClientSignal {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** The parts of a request that the service reads. A web `Request` is one. */
 export interface IncomingRequest {
   readonly method: string;
@@ -26,7 +33,7 @@ export interface IncomingRequest {
   /** The whole body, where the runtime has it at hand. Called instead of reading `body`, if its length is known. */
   arrayBuffer?(): Promise<ArrayBuffer>;
   /** Aborts when the client has gone. It may abort after the answer, too. */
-  readonly signal?: AbortSignal;
+  readonly signal?: ClientSignal;
 }
 
 /** A response before it is one. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ClientSignal } from "./answer.ts";
 import type { Clock } from "./clock.ts";
 import type { EngineProgress } from "./engine.ts";
 import { ApiError } from "./errors.ts";
@@ -36,7 +37,7 @@ export interface ReplyFeed {
  * Resolves with the reply as stored at its end. Rejects as soon as the signal aborts, which tells that the
  * client has gone: whoever waited for it no longer counts as a follower then.
  */
-export function endOf(feed: ReplyFeed, signal?: AbortSignal): Promise<MessageRecord> {
+export function endOf(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRecord> {
   return new Promise((resolve, reject) => {
     function leave(): void {
       feed.unsubscribe(changed);
