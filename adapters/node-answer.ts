@@ -23,7 +23,7 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
   const { body } = answer;
   if (response.headersSent) return;
   const { socket } = response;
-  if (body !== null && typeof body !== "string") writeEvents(answer, body, response);
+  if (body !== null && typeof body !== "string") writeEvents(answer, body, request, response);
   else if (request.leavesBodyUnread && socket) hangUp(socket, answer);
   else writeText(answer, body, response);
 }
@@ -40,11 +40,16 @@ function cutIfStalled({ socket }: ServerResponse): void {
   socket?.setTimeout?.(stallMs);
 }
 
-function writeEvents({ status, headers }: Answer, events: EventStream, response: ServerResponse): void {
+function writeEvents(
+  { status, headers }: Answer,
+  events: EventStream,
+  request: NodeRequest,
+  response: ServerResponse,
+): void {
   const writer = new EventWriter(events, response);
   events.attach(writer.ready, () => response.destroy());
   response.on("drain", writer.drained);
-  response.on("close", () => events.detach());
+  request.signal.addEventListener("abort", () => events.detach());
   if (response.destroyed) {
     events.detach();
   } else {

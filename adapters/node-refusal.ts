@@ -35,39 +35,43 @@ export function framingError(message: IncomingMessage): ApiError | undefined {
 
 /** The request that came last on a connection, while its answer is not out. */
 interface Exchange {
+  readonly request: NodeRequest;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** Makes a server answer bytes that are no request, in their turn: after the requests before them. */
-export function refuseStrangeBytes(server: Server, service: Service): void {
+/**
+ * Makes a server answer bytes that are no request, in their turn: after the requests before them. Returns what is to be
+ * told of each request.
+ */
+export function refuseStrangeBytes(server: Server, service: Service): (exchange: Exchange) => void {
   const last = new WeakMap<Duplex, Exchange>();
 
-  function note(message: IncomingMessage, response: ServerResponse): void {
-    const { socket } = message;
-    const exchange = { message, response };
+  function note(exchange: Exchange): void {
+    const { socket } = exchange.message;
     last.set(socket, exchange);
-    response.once("close", () => {
+    exchange.request.signal.addEventListener("abort", () => {
       if (last.get(socket) === exchange) last.delete(socket);
     });
   }
 
   function refuse(socket: Duplex, answer: Answer): void {
-    const { message, response } = last.get(socket) ?? {};
-    if (!message || !response) {
+    const exchange = last.get(socket);
+    if (!exchange) {
       hangUp(socket, answer);
-    } else if (message.complete || response.headersSent) {
+      return;
+    }
+    const { request, message, response } = exchange;
+    if (message.complete || response.headersSent) {
       socket.pause(); // the parser would stop at each further byte again
       response.once("close", () => hangUp(socket, answer));
     } else {
       // The bytes are this request's own body.
       response.setHeader("Connection", "close");
-      writeAnswer(answer, new NodeRequest(message, response), response);
+      writeAnswer(answer, request, response);
     }
   }
 
-  server.on("request", note);
-  server.on("checkContinue", note);
   server.on("checkExpectation", (message, response) => {
     writeAnswer(service.refuse(unknownExpectation()), new NodeRequest(message, response), response);
   });
@@ -84,6 +88,7 @@ export function refuseStrangeBytes(server: Server, service: Service): void {
     if (request) void service.answer(request).then((answer) => refuse(socket, answer));
     else refuse(socket, service.refuse(parserError(error)));
   });
+  return note;
 }
 
 interface ClientError extends Error {

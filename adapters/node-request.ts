@@ -8,10 +8,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
 
-export class NodeRequest implements IncomingRequest, RequestHeaders {
+export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   #continued: boolean;
+  readonly #closeListeners: (() => void)[] = [];
 
   /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
   constructor(message: IncomingMessage, response: ServerResponse, { awaitsContinue = false } = {}) {
@@ -67,9 +68,31 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
     return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
   }
 
+  /** Aborts when the response closes, also once the answer is out. A real `AbortSignal` is a seventh of a send's cost. */
   get signal(): ClientSignal {
-    return new ConnectionSignal(this.#response);
+    return this;
   }
+
+  get aborted(): boolean {
+    return this.#response.destroyed;
+  }
+
+  /**
+   * The response has one listener for all of ours. It would tell several by a copy of their list, and V8 may come to
+   * allocate those copies where only a full garbage collection comes: with each, all that the listeners reach.
+   */
+  addEventListener(_type: "abort", listener: () => void): void {
+    if (this.#closeListeners.push(listener) === 1) this.#response.on("close", this.#tellClosed);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    const index = this.#closeListeners.indexOf(listener);
+    if (index >= 0) this.#closeListeners.splice(index, 1);
+  }
+
+  readonly #tellClosed = (): void => {
+    for (const listener of this.#closeListeners.splice(0)) listener();
+  };
 
   /** Whether more of the body may come than is worth reading past to reach the next request. */
   get leavesBodyUnread(): boolean {
@@ -79,26 +102,5 @@ export class NodeRequest implements IncomingRequest, RequestHeaders {
     return (
       headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > maxBodyBytes
     );
-  }
-}
-
-/** Aborts when the connection closes, also behind the answer. An `AbortSignal` would be a seventh of a send in memory. */
-class ConnectionSignal implements ClientSignal {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  get aborted(): boolean {
-    return this.#response.destroyed;
-  }
-
-  addEventListener(_type: "abort", listener: () => void): void {
-    this.#response.once("close", listener);
-  }
-
-  removeEventListener(_type: "abort", listener: () => void): void {
-    this.#response.off("close", listener);
   }
 }

@@ -105,12 +105,14 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     socket.on("close", () => sockets.delete(socket));
   });
   const isClosing = () => closing;
+  const note = refuseStrangeBytes(server, service);
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
     if (message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
-    respond(service, new NodeRequest(message, response, { awaitsContinue }), message, response, isClosing);
+    const request = new NodeRequest(message, response, { awaitsContinue });
+    note({ request, message, response });
+    respond(service, request, message, response, isClosing);
   }
-  refuseStrangeBytes(server, service);
   server.on("request", (message, response) => handle(message, response));
   server.on("checkContinue", (message, response) => handle(message, response, true));
 
