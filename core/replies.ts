@@ -118,6 +118,14 @@ export function createReplies(options: RepliesOptions): Replies {
     return running.get(replyId)?.producer;
   }
 
+  function tellHost(messageId: string, production: Promise<void>): void {
+    try {
+      options.waitUntil?.(production);
+    } catch (error) {
+      log("warn", "the host cannot be made to wait for a reply", { messageId, error });
+    }
+  }
+
   function produce(producer: Producer): void {
     const entry: Running = { producer };
     running.set(producer.id, entry);
@@ -126,7 +134,7 @@ export function createReplies(options: RepliesOptions): Replies {
       entry.producer = undefined;
     });
     underway.track(production);
-    options.waitUntil?.(production);
+    tellHost(producer.id, production);
     if (graceOver) producer.stop(failed("interrupted"));
   }
 

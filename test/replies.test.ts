@@ -9,6 +9,7 @@ import {
   createMemoryStore,
   createService,
   createTwinList,
+  type Log,
   type MessageResource,
   ModelError,
   type Store,
@@ -159,6 +160,21 @@ for (const transport of transports) {
       run.finish();
       await Promise.all(works);
       assert.equal((await chat.message(messageId)).status, "completed");
+    });
+
+    test("a host that cannot wait for a reply does not keep it from its reader", async () => {
+      const waitUntil = () => {
+        throw new Error("outside of any request");
+      };
+      const warnings: string[] = [];
+      const log: Log = (level, message) => {
+        if (level === "warn") warnings.push(message);
+      };
+      await using chat = await openChat(transport, { waitUntil, log });
+      const stream = await chat.stream();
+      (await chat.engine.next()).finish();
+      assert.equal((await stream.rest()).at(-1)?.data.type, "complete");
+      assert.deepEqual(warnings, ["the host cannot be made to wait for a reply"]);
     });
 
     test("with onDisconnect cancel, the engine stops once the last follower has gone", async () => {
