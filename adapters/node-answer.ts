@@ -130,11 +130,11 @@ class EventWriter {
     this.#writtenAt = performance.now();
     const socket = this.#plainSocket();
     if (socket) {
-      this.#blocked = !socket.write(chunk(text));
+      this.#blocked = socket.write(chunk(text)) === false;
       if (this.#blocked) socket.once("drain", this.drained);
     } else {
       this.#begun = true; // and the head is out
-      this.#blocked = !this.#response.write(text);
+      this.#blocked = this.#response.write(text) === false; // hosts that play a request may tell nothing
     }
   }
 

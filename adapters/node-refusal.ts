@@ -10,13 +10,20 @@ import type { Duplex } from "node:stream";
 import type { Answer, IncomingRequest } from "../core/answer.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import { headersTooLong, maxHeaderFields, tooManyHeaders, unknownExpectation } from "./header-section.ts";
+import {
+  headersTooLong,
+  maxHeaderFields,
+  rawHeadersOf,
+  tooManyHeaders,
+  unknownExpectation,
+} from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
 import { NodeRequest } from "./node-request.ts";
 
 /** What Node's parser lets through, and what the service does not see of the header section. */
 export function framingError(message: IncomingMessage): ApiError | undefined {
-  const { rawHeaders, httpVersion } = message;
+  const { httpVersion } = message;
+  const rawHeaders = rawHeadersOf(message);
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
   }

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
+import { rawHeadersOf } from "./header-section.ts";
 
 export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
   readonly #message: IncomingMessage;
@@ -37,7 +38,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
 
   /** Fields sent twice are joined, as web `Headers` do. (`message.headers` drops a second Authorization.) */
   get(name: string): string | null {
-    const { rawHeaders } = this.#message;
+    const rawHeaders = rawHeadersOf(this.#message);
     const wanted = name.toLowerCase();
     let value: string | null = null;
     for (let index = 0; index < rawHeaders.length; index += 2) {

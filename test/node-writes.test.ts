@@ -176,6 +176,17 @@ test("a host that plays a request, on a socket without a timer, gets the whole a
   );
 });
 
+test("a host whose write tells nothing is not taken for a reader that falls behind", {
+  timeout: 20_000,
+}, async () => {
+  const middleware = (response: ServerResponse) => {
+    const write = response.write.bind(response) as (piece: string) => boolean;
+    response.write = ((piece: string) => void write(piece)) as unknown as ServerResponse["write"];
+  };
+  const answer = await streamBytes("1.1", { middleware });
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(answer)))), words.join(""));
+});
+
 test("nothing is written behind the end of a body that the host ended by itself", async () => {
   let endBody = () => {};
   let read = () => {};

@@ -67,6 +67,19 @@ test("an answer that a shutdown overtakes tells that its connection closes", asy
   await closed;
 });
 
+test("a host that plays requests may give their header fields as an object alone", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  server.prependListener("request", (message) => {
+    Object.assign(message, { headers: { ...message.headers }, rawHeaders: [] });
+  });
+  assert.equal((await chat.get("")).status, 200);
+  const sent = chat.send("Hello?");
+  const run = await chat.engine.next();
+  run.finish();
+  assert.equal((await sent).status, 200);
+});
+
 /** A host's own server, whose connections a test sees. */
 function hosted() {
   const server = createServer();
