@@ -54,7 +54,7 @@ const list = { method: "GET", path: "/twins?limit=20", kind: "twins" } as const;
 export const serviceList: Contender = service("burst", {
   ...list,
   path: "/api/v1/twins?limit=20",
-  perSecond: 25_000,
+  perSecond: 60_000,
   env: { CONVERSATIONS: "0" },
 });
 

@@ -109,7 +109,11 @@ async function repeat(name: string, count: number, seconds: number): Promise<Rep
         length = 0;
         firstAt = 0;
         sentAt = performance.now();
-        connection.send(requests.next(), sink);
+        try {
+          connection.send(requests.next(), sink);
+        } catch (error) {
+          reject(error); // the keys' budgets are used up
+        }
       }
       ask();
     }

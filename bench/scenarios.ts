@@ -159,14 +159,14 @@ const asked: Readonly<Record<string, Scenario>> = {
       const among = (messages: number, conversations: number, more: Partial<Contender> = {}) => ({
         ...send,
         name: `this service, among ${messages.toLocaleString("en")} messages`,
-        perSecond: 500,
+        perSecond: 1500,
         ...more,
         env: { ...send.env, MESSAGES: String(messages), CONVERSATIONS: String(conversations), ...more.env },
       });
       const contenders = [
         among(10_000, 1, { turns: 490, env: { SHARED: "yes" } }),
         among(100, 1, { turns: 490, goal: timesAtMost(1.2) }),
-        among(10, 20),
+        among(10, 60),
       ];
       const rows = await compare(contenders, { connections: 1, figure: "CPU µs" }, arena, effort);
       const note = "An engine is given the last 50 messages: among ten there are fewer to read.";
