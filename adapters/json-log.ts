@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isoTime } from "../core/iso-time.ts";
 import { type Log, type LogLevel, logLevels } from "../core/log.ts";
 
 /** Options of {@link createJsonLog}. */
@@ -30,7 +31,7 @@ export function createJsonLog({ level = "info", write, now = Date.now }: JsonLog
   const least = logLevels.indexOf(level);
   return (entryLevel, message, fields) => {
     if (logLevels.indexOf(entryLevel) < least) return;
-    const entry = { time: new Date(now()).toISOString(), level: entryLevel, message };
+    const entry = { time: isoTime(now()), level: entryLevel, message };
     write(`${toJson({ ...entry, ...fields }, entry)}\n`);
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isoTime } from "./iso-time.ts";
 import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schema.ts";
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
 import type { Twin } from "./twins.ts";
@@ -73,11 +74,6 @@ export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
     lastUsedAt: isoTimeOrNull(key.lastUsedAt),
     revokedAt: isoTimeOrNull(key.revokedAt),
   };
-}
-
-/** UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`. */
-export function isoTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }
 
 function isoTimeOrNull(milliseconds: number | null): string | null {

@@ -5,10 +5,11 @@
  */
 
 import { policyOf } from "./budget.ts";
+import { isoTime } from "./iso-time.ts";
 import { remainingTokens } from "./limit.ts";
 import { requireTwin } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./paging.ts";
-import { isoTime, twinJson } from "./resources.ts";
+import { twinJson } from "./resources.ts";
 import { type Route, route } from "./route.ts";
 import { apiKeyRoutes } from "./routes-api-keys.ts";
 import { conversationRoutes } from "./routes-conversations.ts";

@@ -1,0 +1,39 @@
+/**
+ * Times as clients read them.
+ *
+ * @module
+ */
+
+const dayMs = 86_400_000;
+
+/** 00 to 59. */
+const twoDigits: readonly string[] = Array.from({ length: 60 }, (_, number) =>
+  String(number).padStart(2, "0"),
+);
+
+/** Days counted from the epoch, and their dates, such as `2026-01-31T`. */
+const dates = new Map<number, string>();
+
+/** How many days are remembered. */
+const maxDates = 1000;
+
+/**
+ * UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, of whole milliseconds since the epoch. As
+ * `Date.prototype.toISOString`, which takes several times as long: it was a fifth of what a page of conversations cost.
+ * Throws a `RangeError` for what is no time.
+ */
+export function isoTime(milliseconds: number): string {
+  const day = Math.floor(milliseconds / dayMs);
+  const ofDay = milliseconds - day * dayMs;
+  const seconds = Math.floor(ofDay / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const time = `${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
+  return `${dates.get(day) ?? dateOf(day)}${time}.${String(ofDay % 1000).padStart(3, "0")}Z`;
+}
+
+function dateOf(day: number): string {
+  const [date] = new Date(day * dayMs).toISOString().split("T");
+  if (dates.size === maxDates) dates.clear();
+  dates.set(day, `${date}T`);
+  return `${date}T`;
+}
