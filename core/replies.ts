@@ -18,6 +18,7 @@ import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
 import { SavedReply } from "./saved-reply.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
+import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
 import { Underway } from "./underway.ts";
 
@@ -78,9 +79,6 @@ interface Running {
   producer: Producer | undefined;
 }
 
-/** Pause between two looks for abandoned replies, in milliseconds. */
-const sweepMs = 2000;
-
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
@@ -107,12 +105,15 @@ export function createReplies(options: RepliesOptions): Replies {
   const underway = new Underway();
   let closing = false;
   let graceOver = false;
-  let storeWasThere = true;
-  let stopSweeping = () => {};
+  const sweeper = createSweeper({ store, clock, log, runs });
   const stopListening = [
     store.signals?.listen("follow", (id) => producerOf(id)?.followedElsewhere()),
     store.signals?.listen("stop", (id) => producerOf(id)?.checkStopped()),
   ];
+
+  function runs(replyId: string): boolean {
+    return running.has(replyId);
+  }
 
   function producerOf(replyId: string): Producer | undefined {
     return running.get(replyId)?.producer;
@@ -184,42 +185,6 @@ export function createReplies(options: RepliesOptions): Replies {
     return true;
   }
 
-  /**
-   * Ends the replies whose producers have died. Another process that does the same does no harm. Our own
-   * name on a lease does not say that we run the reply: its beginning may have reached the store, and the
-   * answer not us.
-   */
-  async function endAbandoned(expiredBefore: number): Promise<void> {
-    for (const reply of await store.findAbandonedReplies(expiredBefore)) {
-      if (running.has(reply.id)) continue;
-      const completedAt = clock.now();
-      const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
-      if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });
-    }
-  }
-
-  /**
-   * When the store was away, leases ran out whose holders live: they renew them about once a second, so they are
-   * given the time up to the next look.
-   */
-  async function sweep(): Promise<void> {
-    try {
-      if (storeWasThere) await endAbandoned(clock.now());
-      await store.sweepClaims(clock.now());
-      storeWasThere = true;
-    } catch (error) {
-      storeWasThere = false;
-      log("warn", "the store could not be swept; it will be tried again", { error });
-    }
-  }
-
-  function scheduleSweep(): void {
-    stopSweeping = clock.after(sweepMs, async () => {
-      await sweep();
-      if (!closing) scheduleSweep();
-    });
-  }
-
   /** Waits until nothing is under way, or the time is over. */
   async function drain(milliseconds: number): Promise<void> {
     let cancelTimer = () => {};
@@ -235,12 +200,7 @@ export function createReplies(options: RepliesOptions): Replies {
       return closing;
     },
 
-    async start() {
-      // A lease of another process on a store that only this one uses is an earlier life's.
-      if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
-      else await store.ping();
-      if (!closing) scheduleSweep();
-    },
+    start: sweeper.start,
 
     async send(send) {
       if (closing)
@@ -250,9 +210,7 @@ export function createReplies(options: RepliesOptions): Replies {
       return sent;
     },
 
-    runs(replyId) {
-      return running.has(replyId);
-    },
+    runs,
 
     feedOf(owner, reply) {
       return producerOf(reply.id) ?? new SavedReply({ store, clock, log }, owner, reply);
@@ -274,7 +232,7 @@ export function createReplies(options: RepliesOptions): Replies {
 
     async close(graceMs) {
       closing = true;
-      stopSweeping();
+      sweeper.stop();
       await drain(graceMs);
       graceOver = true;
       for (const { producer } of running.values()) producer?.stop(failed("interrupted"));

@@ -1,0 +1,85 @@
+/**
+ * Looking for what processes that died have left: replies in progress, and claims that have expired.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+import { failed } from "./ending.ts";
+import type { Log } from "./log.ts";
+import type { Store } from "./store.ts";
+
+/** What a sweeper works with. */
+export interface SweeperOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether this process produces a reply. */
+  readonly runs: (replyId: string) => boolean;
+}
+
+/** Ends what was abandoned. */
+export interface Sweeper {
+  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it once. */
+  start(): Promise<void>;
+  /** Looks no more. */
+  stop(): void;
+}
+
+/** Pause between two looks, in milliseconds. */
+const sweepMs = 2000;
+
+export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
+  let storeWasThere = true;
+  let stopped = false;
+  let cancelTimer = () => {};
+
+  /**
+   * Ends the replies whose producers have died. Another process that does the same does no harm. Our own
+   * name on a lease does not say that we run the reply: its beginning may have reached the store, and the
+   * answer not us.
+   */
+  async function endAbandoned(expiredBefore: number): Promise<void> {
+    for (const reply of await store.findAbandonedReplies(expiredBefore)) {
+      if (runs(reply.id)) continue;
+      const completedAt = clock.now();
+      const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
+      if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });
+    }
+  }
+
+  /**
+   * When the store was away, leases ran out whose holders live: they renew them about once a second, so they are
+   * given the time up to the next look.
+   */
+  async function sweep(): Promise<void> {
+    try {
+      if (storeWasThere) await endAbandoned(clock.now());
+      await store.sweepClaims(clock.now());
+      storeWasThere = true;
+    } catch (error) {
+      storeWasThere = false;
+      log("warn", "the store could not be swept; it will be tried again", { error });
+    }
+  }
+
+  function schedule(): void {
+    cancelTimer = clock.after(sweepMs, async () => {
+      await sweep();
+      if (!stopped) schedule();
+    });
+  }
+
+  return {
+    async start() {
+      // A lease of another process on a store that only this one uses is an earlier life's.
+      if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
+      else await store.ping();
+      if (!stopped) schedule();
+    },
+    stop() {
+      stopped = true;
+      cancelTimer();
+    },
+  };
+}
