@@ -27,7 +27,8 @@ test("a time is written as a Date writes it, whatever was written before", () =>
     { length: 5000 },
     (_, index) => ((index * 7_919_777_777) % (400 * 365 * day)) - 100 * 365 * day,
   );
-  for (const time of [...edges, ...years, ...spread, ...edges]) {
+  const parts = [0.5, -0.5, 999.999, day - 0.25, Date.UTC(2026, 0, 1) + 7.75, -1234.5]; // as file times have
+  for (const time of [...edges, ...parts, ...years, ...spread, ...edges]) {
     assert.equal(isoTime(time), new Date(time).toISOString());
   }
 });
