@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { IncomingMessage } from "node:http";
 import { ApiError } from "../core/errors.ts";
 
 /** What a request's header fields may come to, in bytes. */
@@ -13,17 +12,6 @@ export const maxHeaderBytes = 32 * 1024;
 
 /** How many header fields a request may have. */
 export const maxHeaderFields = 100;
-
-/**
- * The header section as it came, names and values in turn. Hosts that play a request, such as `serverless-http`, may give
- * its fields as an object alone.
- */
-export function rawHeadersOf(message: IncomingMessage): readonly string[] {
-  if (message.rawHeaders.length > 0) return message.rawHeaders;
-  return Object.entries(message.headers).flatMap(([name, values = []]) =>
-    [values].flat().flatMap((value) => [name, String(value)]),
-  );
-}
 
 /** 431: there are more than {@link maxHeaderFields}. */
 export function tooManyHeaders(): ApiError {

@@ -10,15 +10,9 @@ import type { Duplex } from "node:stream";
 import type { Answer, IncomingRequest } from "../core/answer.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import {
-  headersTooLong,
-  maxHeaderFields,
-  rawHeadersOf,
-  tooManyHeaders,
-  unknownExpectation,
-} from "./header-section.ts";
+import { headersTooLong, maxHeaderFields, tooManyHeaders, unknownExpectation } from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
-import { NodeRequest } from "./node-request.ts";
+import { NodeRequest, rawHeadersOf } from "./node-request.ts";
 
 /** What Node's parser lets through, and what the service does not see of the header section. */
 export function framingError(message: IncomingMessage): ApiError | undefined {

@@ -7,7 +7,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
-import { rawHeadersOf } from "./header-section.ts";
+
+/**
+ * The header section as it came, names and values in turn. Hosts that play a request, such as `serverless-http`, may give
+ * its fields as an object alone.
+ */
+export function rawHeadersOf(message: IncomingMessage): readonly string[] {
+  if (message.rawHeaders.length > 0) return message.rawHeaders;
+  return Object.entries(message.headers).flatMap(([name, values = []]) =>
+    [values].flat().flatMap((value) => [name, String(value)]),
+  );
+}
 
 export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
   readonly #message: IncomingMessage;
@@ -69,7 +79,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
   }
 
-  /** Aborts when the response closes, also once the answer is out. A real `AbortSignal` is a seventh of a send's cost. */
+  /** Aborts when the response closes, also once the answer is out. A real `AbortSignal` costs a sixth of a send in memory. */
   get signal(): ClientSignal {
     return this;
   }
