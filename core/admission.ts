@@ -9,6 +9,7 @@ import { insufficientScope, type Keyring, readToken, scopePermits } from "./auth
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import type { Clock } from "./clock.ts";
 import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
+import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
 import type { ApiKeyRecord } from "./store.ts";
 
@@ -56,7 +57,7 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
       case "none":
         return { owner: "", key: undefined, rate: undefined };
       case "token": {
-        const owner = await verifyToken(readToken(visitor.request.headers));
+        const owner = requireOwnerName(await verifyToken(readToken(visitor.request.headers)));
         visitor.owner = owner;
         if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
         return { owner, key: undefined, rate: undefined };
@@ -71,4 +72,10 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
       }
     }
   };
+}
+
+/** A host's mistake must not make all whose token it could not read one owner, who share their keys. */
+function requireOwnerName(value: unknown): string {
+  if (isOwnerName(value)) return value;
+  throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
 }

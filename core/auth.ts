@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
 import { hashApiKey, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, challenge } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 
@@ -29,14 +29,15 @@ export function readApiKey(headers: RequestHeaders): string {
 /**
  * The JWT of a request, from `Authorization: Bearer <token>`. Whether it is a good one is not looked at.
  *
- * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is only an API key,
+ * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is an API key instead,
  * `invalid_request` if a header was sent twice or an API key contradicts the token.
  */
 export function readToken(headers: RequestHeaders): string {
   const { bearer, apiKey } = readCredentials(headers);
-  if (bearer !== undefined) return bearer;
-  if (apiKey !== undefined)
+  if (bearer === undefined ? apiKey !== undefined : isWellFormedApiKey(bearer)) {
     throw invalidToken("An API key is not accepted here: send a JWT as Bearer token.");
+  }
+  if (bearer !== undefined) return bearer;
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
 }
 
@@ -76,25 +77,19 @@ function trimBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
-const challenge = 'Bearer realm="twins"';
-
 /** 401: the request carries no credential. */
 function missingCredentials(message: string): ApiError {
-  return new ApiError("missing_credentials", message, { headers: { "WWW-Authenticate": challenge } });
+  return new ApiError("missing_credentials", message);
 }
 
 /** 401: the key is malformed, unknown, expired or revoked. Which of these is not told. */
 function invalidApiKey(): ApiError {
-  return new ApiError("invalid_api_key", "The API key is not valid.", { headers: refusal() });
+  return new ApiError("invalid_api_key", "The API key is not valid.");
 }
 
 /** 401: the JWT is not accepted. */
 export function invalidToken(message: string, options?: { readonly cause?: unknown }): ApiError {
-  return new ApiError("invalid_token", message, { headers: refusal(), cause: options?.cause });
-}
-
-function refusal(): Readonly<Record<string, string>> {
-  return { "WWW-Authenticate": `${challenge}, error="invalid_token"` };
+  return new ApiError("invalid_token", message, options);
 }
 
 /** 403: the key's scope does not permit this. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isOwnerName } from "./jwt.ts";
+import { isOwnerName } from "./owner.ts";
 import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
 
 /** What the server is asked to do. */

@@ -45,11 +45,23 @@ export function errorStatus(code: ErrorCode): number {
   return statusByCode[code];
 }
 
+/** The challenge of RFC 6750 section 3, which scopes and refusals are added to. */
+export const challenge = 'Bearer realm="twins"';
+
+const refusedChallenge = `${challenge}, error="invalid_token"`;
+
+/** Every 401 says which credential is asked for (RFC 9110 section 11.6.1). */
+const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
+  missing_credentials: challenge,
+  invalid_api_key: refusedChallenge,
+  invalid_token: refusedChallenge,
+};
+
 /** What an {@link ApiError} carries beside its code and message. */
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Header fields of the error's response, such as `Retry-After`. */
+  /** Header fields of the error's response, such as `Retry-After`. A 401 has its `WWW-Authenticate` without them. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What went wrong underneath. Logged, never sent. */
   readonly cause?: unknown;
@@ -69,7 +81,8 @@ export class ApiError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
-    this.headers = options.headers ?? {};
+    const asked = challengeByCode[code];
+    this.headers = { ...(asked && { "WWW-Authenticate": asked }), ...options.headers };
   }
 
   get status(): number {

@@ -11,6 +11,7 @@ import type { ApiError } from "./errors.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
 import { createJwksSource, type KeyHint } from "./jwks.ts";
 import { type Log, noLog } from "./log.ts";
+import { isOwnerName } from "./owner.ts";
 
 /** The owner (`sub`) that a token speaks for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;
@@ -181,15 +182,6 @@ function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): s
     throw invalidToken('The token\'s "sub" claim must be a string of 1 to 255 printable characters.');
   }
   return sub;
-}
-
-/** Whether a value can name an owner: 1 to 255 characters, all printable, not all of them blank. */
-export function isOwnerName(value: unknown): value is string {
-  return (
-    typeof value === "string" &&
-    /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,255}$/u.test(value) &&
-    value.trim() !== ""
-  );
 }
 
 /** What {@link signToken} puts into a token. */

@@ -43,7 +43,10 @@ export interface ServiceOptions {
   /** The engines that twins name, such as `{ echo: createEchoEngine() }`. */
   readonly engines: Readonly<Record<string, TwinEngine>>;
   readonly limiter: RateLimiter;
-  /** The owner that a JWT speaks for. Rejects with an {@link ApiError}, `invalid_token` as a rule. */
+  /**
+   * The owner that a token speaks for, 1 to 255 printable characters. Rejects with an {@link ApiError}, `invalid_token`
+   * as a rule. What resolves with anything else answers 500, and the log says so.
+   */
   readonly verifyToken: (token: string) => Promise<string>;
   /** Default: the system's. */
   readonly clock?: Clock;

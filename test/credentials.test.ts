@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SignJWT } from "jose";
 import { createApiKey } from "../core/api-keys.ts";
-import { type ApiKeyResource, type CreatedApiKeyResource, createMemoryStore } from "../core/mod.ts";
+import {
+  ApiError,
+  type ApiKeyResource,
+  type CreatedApiKeyResource,
+  createMemoryStore,
+  type Log,
+} from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "./harness.ts";
@@ -164,7 +170,9 @@ for (const transport of transports) {
           const withKey = await fixture.send(target, { method, headers });
           assert.equal(withKey.status, 401);
           assert.equal(withKey.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
-          assert.equal((await errorOf(withKey)).code, "invalid_token");
+          const error = await errorOf(withKey);
+          assert.equal(error.code, "invalid_token");
+          assert.match(error.message, /^An API key is not accepted here/);
         }
       });
     }
@@ -234,6 +242,28 @@ for (const transport of transports) {
       }
       const response = await fixture.call("GET", "/auth/api-keys", await sign(good));
       assert.deepEqual(await dataOf<ApiKeyResource[]>(response), []);
+    });
+
+    test("a verifier of the host's own that refuses a token is a 401 with its challenge", async () => {
+      const verifyToken = () => Promise.reject(new ApiError("invalid_token", "The session is over."));
+      await using fixture = await openFixture(transport, { verifyToken });
+      const response = await fixture.call("GET", "/auth/api-keys", "session");
+      assert.equal(response.status, 401);
+      assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
+      assert.equal((await errorOf(response)).message, "The session is over.");
+    });
+
+    test("a verifier of the host's own that names no owner makes no keys", async () => {
+      const said: unknown[] = [];
+      const log: Log = (_, __, { error } = {}) => void said.push(error);
+      for (const owner of [undefined, null, "", "  ", 42, "a\nb", "a".repeat(256)]) {
+        const verifyToken = async () => owner as string;
+        await using fixture = await openFixture(transport, { verifyToken, log });
+        const response = await fixture.call("POST", "/auth/api-keys", "session", { name: "app" });
+        assert.equal(response.status, 500, JSON.stringify(owner));
+        assert.match(String(said[0]), /verifyToken must resolve with the owner/);
+        said.length = 0;
+      }
     });
 
     test("a store that is down is 503 unavailable, and no credentials are still 401", async () => {
