@@ -73,6 +73,10 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return arrived ? [arrived] : [];
   }
 
+  get bodyUsed(): boolean {
+    return this.#message.readableEnded;
+  }
+
   /** Between the last byte of a body and word of its end, Node lets others run. */
   get #hasArrived(): boolean {
     const { complete, readableLength } = this.#message;

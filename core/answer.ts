@@ -30,6 +30,8 @@ export interface IncomingRequest {
   readonly headers: RequestHeaders;
   /** Read at most once, and only where a body is expected. */
   readonly body: RequestBody | null;
+  /** Whether somebody has read the body already. */
+  readonly bodyUsed?: boolean;
   /** The whole body, where the runtime has it at hand. Called instead of reading `body`, if its length is known. */
   arrayBuffer?(): Promise<ArrayBuffer>;
   /** Aborts when the client has gone. It may abort after the answer, too. */

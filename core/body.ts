@@ -18,10 +18,16 @@ const bodyTimeoutMs = 30_000;
  * A request's body.
  *
  * @throws {ApiError} `payload_too_large`; `invalid_request` if it breaks off, or takes longer than 30 seconds.
+ * @throws {TypeError} if the host has read it already: no fault of the client's.
  */
 export async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
   requireShort(Number(length));
+  if (request.bodyUsed) {
+    throw new TypeError(
+      "The request's body was read before it came here: mount the service before what parses bodies.",
+    );
+  }
   // Runtimes read a body at once several times as fast as piece by piece; of a known length, that is no risk.
   if (length !== null && request.arrayBuffer) {
     return readAtOnce(request.arrayBuffer(), startDeadline(clock));

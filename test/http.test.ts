@@ -310,6 +310,19 @@ describe("single endpoints", () => {
     assert.deepEqual(Object.keys(handlers).sort(), routes.map(({ operationId }) => operationId).sort());
   });
 
+  test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
+    const said: unknown[] = [];
+    await using fixture = await openFixture(inProcess, {
+      log: (_, __, { error } = {}) => void said.push(error),
+    });
+    const headers = { Authorization: `Bearer ${await fixture.token()}`, "Content-Type": "application/json" };
+    const url = "http://twins.test/api/v1/auth/api-keys";
+    const request = new Request(url, { method: "POST", headers, body: '{"name":"app"}' });
+    await request.text();
+    assert.equal((await fixture.service.fetch(request)).status, 500);
+    assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
+  });
+
   test("nothing runs before the first request", async () => {
     let calls = 0;
     const counting = new Proxy(createMemoryStore(), {

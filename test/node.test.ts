@@ -80,6 +80,21 @@ test("a host that plays requests may give their header fields as an object alone
   assert.equal((await sent).status, 200);
 });
 
+test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
+  const { server, transport } = hosted();
+  const said: unknown[] = [];
+  await using chat = await openChat(transport, { log: (_, __, { error } = {}) => void said.push(error) });
+  const [handle] = server.listeners("request");
+  server.removeAllListeners("request");
+  server.on("request", async (message, response) => {
+    for await (const _ of message); // as a body parser does
+    handle?.call(server, message, response);
+  });
+  const response = await chat.send("Hello?");
+  assert.equal(response.status, 500);
+  assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
+});
+
 /** A host's own server, whose connections a test sees. */
 function hosted() {
   const server = createServer();
