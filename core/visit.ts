@@ -1,0 +1,169 @@
+/**
+ * The steps that every request walks, in order, from its first byte checked to its answer.
+ *
+ * @module
+ */
+
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { Admit, Visitor } from "./admission.ts";
+import type { Answer, IncomingRequest } from "./answer.ts";
+import { corsHeaders, preflightHeaders } from "./cors.ts";
+import {
+  allowedMethods,
+  commonHeaders,
+  methodNotAllowed,
+  refusal,
+  toAnswer,
+  toApiError,
+} from "./envelope.ts";
+import { ApiError } from "./errors.ts";
+import { requireIdempotencyKey } from "./idempotency.ts";
+import { readBody, readQuery } from "./input.ts";
+import type { Log } from "./log.ts";
+import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
+import { createRouter, paramsOf } from "./router.ts";
+import { readTarget, requireHost } from "./target.ts";
+
+/** What the steps need. */
+export interface VisitsOptions {
+  readonly routes: readonly Route[];
+  readonly basePath: string;
+  readonly corsOrigins: readonly string[];
+  readonly admit: Admit;
+  /** Resolves once the store is found in order. */
+  readonly ready: () => Promise<void>;
+  readonly context: HandlerContext;
+  readonly log: Log;
+}
+
+/** Ways to an answer. None of them ever rejects or throws. */
+export interface Visits {
+  /** To a request for whatever its path names. */
+  byPath(request: IncomingRequest): Promise<Answer>;
+  /** To a request for one endpoint. `given`: its path parameters; default: the path's own. */
+  byRoute(request: IncomingRequest, route: Route, given?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** To what is refused before it is a request. */
+  refuse(error: ApiError): Answer;
+}
+
+/** What one request has gathered on its way: needed to answer it, whether it went well or not. */
+interface Visit extends Visitor {
+  readonly requestId: string;
+  readonly startedAt: number;
+  route?: Route;
+}
+
+export function createVisits(options: VisitsOptions): Visits {
+  const { routes, basePath, corsOrigins, admit, ready, context, log } = options;
+  const { clock, newId } = context;
+  const match = createRouter(routes);
+
+  /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
+  async function visit(request: IncomingRequest, walk: (visit: Visit) => Promise<Answer>): Promise<Answer> {
+    const requestId = newId("req");
+    const current: Visit = { request, requestId, startedAt: clock.now(), headers: commonHeaders(requestId) };
+    try {
+      return finish(current, await walk(current));
+    } catch (error) {
+      return finish(current, errorAnswer(error, current.requestId));
+    }
+  }
+
+  async function byPath(current: Visit): Promise<Answer> {
+    const { request } = current;
+    requireHost(request.headers.get("host"));
+    const { path, search } = readTarget(request.url, basePath);
+    const found = path === undefined ? undefined : match(path);
+    if (!found) throw new ApiError("not_found", "There is nothing at this path.");
+    if (request.method === "OPTIONS") return options204(current, allowedMethods(found.routes));
+    const route = found.routes.get(request.method === "HEAD" ? "GET" : request.method);
+    if (!route || (request.method === "HEAD" && route.success.events)) throw methodNotAllowed(found.routes);
+    return walkRoute(current, route, found.params, search);
+  }
+
+  async function byRoute(
+    current: Visit,
+    route: Route,
+    given?: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const { request } = current;
+    const { path = "", search } = readTarget(request.url, "");
+    const only = new Map([[route.method as string, route]]);
+    if (request.method === "OPTIONS") return options204(current, allowedMethods(only));
+    if (request.method !== route.method && !(request.method === "HEAD" && route.method === "GET")) {
+      throw methodNotAllowed(only);
+    }
+    return walkRoute(current, route, paramsOf(route, path, given), search);
+  }
+
+  async function walkRoute(
+    current: Visit,
+    route: Route,
+    params: PathParams,
+    search: string,
+  ): Promise<Answer> {
+    const { request, requestId } = current;
+    current.route = route;
+    const { owner, key, rate } = await admit(current, route);
+    if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
+    requireIdempotencyKey(route, request.headers);
+    const body = route.body && (await readBody(route.body, request, clock));
+    const query = readQuery(route, search, request.headers);
+    const call: Call = { requestId, request, params, query, body, owner, key, rate };
+    return toAnswer(route.success, await route.handle(call, context));
+  }
+
+  function options204(current: Visit, allow: string): Answer {
+    const { headers } = current.request;
+    return {
+      status: 204,
+      headers: { Allow: allow, ...preflightHeaders(headers, allow, corsOrigins) },
+      body: null,
+    };
+  }
+
+  function errorAnswer(thrown: unknown, requestId: string): Answer {
+    const error = toApiError(thrown);
+    if (error.status >= 500 && !isToldAlready(thrown))
+      log("error", error.message, { requestId, code: error.code, error: thrown });
+    return refusal(error, requestId);
+  }
+
+  /** The header fields of every answer, and its line in the log. */
+  function finish(current: Visit, answer: Answer): Answer {
+    const { request, requestId, startedAt, route, owner, keyId } = current;
+    const { status } = answer;
+    const headers = Object.assign(current.headers, corsHeaders(request.headers, corsOrigins), answer.headers);
+    const durationMs = clock.now() - startedAt;
+    // The path itself may hold what somebody put there by mistake; its pattern cannot.
+    log("info", "request", {
+      requestId,
+      method: request.method,
+      route: route?.path,
+      status,
+      durationMs,
+      owner,
+      keyId,
+    });
+    if (request.method !== "HEAD" || typeof answer.body !== "string")
+      return { status, headers, body: answer.body };
+    headers["Content-Length"] = String(utf8ToBytes(answer.body).length);
+    return { status, headers, body: null };
+  }
+
+  return {
+    byPath: (request) => visit(request, byPath),
+    byRoute: (request, route, given) => visit(request, (current) => byRoute(current, route, given)),
+    refuse(error) {
+      const requestId = newId("req");
+      const { status, headers, body } = errorAnswer(error, requestId);
+      log("info", "request", { requestId, status });
+      return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
+    },
+  };
+}
+
+/** Whether an error is no news: it was made to answer what is in the log already, such as a reply that failed. */
+function isToldAlready(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.cause === undefined;
+}
