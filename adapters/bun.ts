@@ -61,7 +61,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     url: urlOf(server.hostname, server.port),
     async close({ graceMs } = {}) {
       const sent = server.stop();
-      await service.close(graceMs === undefined ? {} : { graceMs });
+      await service.close({ graceMs });
       await lastAnswers(sent);
       await server.stop(true); // connections that never sent a request
     },

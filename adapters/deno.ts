@@ -39,7 +39,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     url: urlOf(server.addr.hostname, server.addr.port),
     async close({ graceMs } = {}) {
       const sent = server.shutdown();
-      await service.close(graceMs === undefined ? {} : { graceMs });
+      await service.close({ graceMs });
       await lastAnswers(sent);
     },
   };

@@ -10,11 +10,11 @@ import { type Log, type LogLevel, logLevels } from "../core/log.ts";
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {
   /** The least urgent level that is written. Default `info`. */
-  readonly level?: LogLevel;
+  readonly level?: LogLevel | undefined;
   /** Takes one line, its line end included. */
   readonly write: (line: string) => void;
   /** Milliseconds since the epoch. Default: the system's. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /**

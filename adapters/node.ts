@@ -18,9 +18,9 @@ import { NodeRequest } from "./node-request.ts";
 /** Options of {@link serve}. */
 export interface ServeOptions {
   /** Default `127.0.0.1`. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Default 8787; 0 picks a free one. */
-  readonly port?: number;
+  readonly port?: number | undefined;
 }
 
 /** A server that listens. */
@@ -31,7 +31,7 @@ export interface RunningServer {
    * Takes no new connections, closes the service with `graceMs` milliseconds for running replies (default
    * 25,000), then ends the connections.
    */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
 /** How long idle connections stay open: longer than load balancers keep theirs, in milliseconds. */
@@ -122,7 +122,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     async close({ graceMs } = {}) {
       closing = true;
       const closed = stopListening(server);
-      await service.close(graceMs === undefined ? {} : { graceMs });
+      await service.close({ graceMs });
       const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       server.closeIdleConnections();

@@ -25,23 +25,23 @@ export interface OpenAIOptions {
   /** The model of twins that name none. Default: none is named, and the server decides. */
   readonly model?: string | undefined;
   /** How requests reach the model. Default: `fetch`. */
-  readonly transport?: ModelTransport;
+  readonly transport?: ModelTransport | undefined;
   /** Longest wait for an answer's header, connecting included, in milliseconds. Default: 30,000. */
-  readonly headersMs?: number;
+  readonly headersMs?: number | undefined;
   /** Longest silence within an answer, in milliseconds. Default: 60,000. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
-  readonly totalMs?: number;
+  readonly totalMs?: number | undefined;
   /** How often a request that failed before its answer began is sent again. Default: 2. */
-  readonly retries?: number;
+  readonly retries?: number | undefined;
   /** The longest line or event of an answer, in UTF-16 code units. Default: 1,048,576. */
-  readonly maxEventLength?: number;
+  readonly maxEventLength?: number | undefined;
   /** The longest reply, in UTF-16 code units. Default: 4,194,304. */
-  readonly maxReplyLength?: number;
+  readonly maxReplyLength?: number | undefined;
   /** The clock that waits and pauses run on. Default: the system's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Spreads pauses between retries: a number from 0 up to 1. Default: `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** A first pause of half to all of this, doubled each time: three attempts take less than a second. */

@@ -30,9 +30,9 @@ export interface PostgresOptions {
    * The most connections that this process holds for the store. Default 10. Beside them it has one that it
    * listens on, and two for limits.
    */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
   /** Default: silence. */
-  readonly log?: Log;
+  readonly log?: Log | undefined;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Redis {
 /** Options of {@link openRedis}. */
 export interface RedisOptions extends RedisLimiterOptions {
   /** Default: silence. */
-  readonly log?: Log;
+  readonly log?: Log | undefined;
 }
 
 /**

@@ -30,9 +30,9 @@ interface ScriptArguments {
 /** Options of {@link createRedisLimiter}. */
 export interface RedisLimiterOptions {
   /** What the keys in Redis begin with. Default `twins:limit:`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** How long Redis may take to decide, in milliseconds. Default 100. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /**

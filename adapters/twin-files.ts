@@ -19,15 +19,15 @@ export interface TwinFilesOptions {
   /** The engine of files that name none, such as `knowledge`. */
   readonly defaultEngine: string;
   /** The engines that files may name. Default: `knowledge`, `openai` and `echo`. */
-  readonly engines?: readonly string[];
+  readonly engines?: readonly string[] | undefined;
   /** Those of them that are not there. Twins that name one are logged with a warning. Default: none. */
-  readonly absentEngines?: readonly string[];
+  readonly absentEngines?: readonly string[] | undefined;
   /** Is told of changes, and of files that cannot be used. Default: nobody is. */
-  readonly log?: Log;
+  readonly log?: Log | undefined;
   /** How often to look for changes that the system does not announce, in milliseconds. Default 2,000. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
   /** The clock that looking for changes runs on. Default: the system's, with timers that keep no process alive. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Twins that follow the files of a folder. */

@@ -107,10 +107,10 @@ export function scopePermits(held: Scope, needed: Scope): boolean {
 /** Options of {@link createKeyring}. */
 export interface KeyringOptions {
   readonly store: Pick<Store, "findKey" | "touchKey">;
-  readonly clock?: Clock;
-  readonly log?: Log;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
   /** How many keys are remembered between requests. Default 10,000. */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
 }
 
 /** Tells whose request it is. */

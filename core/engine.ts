@@ -71,12 +71,12 @@ export class ModelError extends Error {
   }
 }
 
-/** Options of {@link createEchoEngine}. */
-export interface EchoOptions {
+/** How fast an engine writes whose whole text is there at once. */
+export interface PacingOptions {
   /** Pause before each word, in milliseconds. Default 0: the whole text is there at once. */
-  readonly pauseMs?: number;
+  readonly pauseMs?: number | undefined;
   /** The clock that pauses run on. Default: the system's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -89,7 +89,7 @@ export interface EchoOptions {
  * const engines = { echo: createEchoEngine({ pauseMs: 50 }) };
  * ```
  */
-export function createEchoEngine(options: EchoOptions = {}): TwinEngine {
+export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
     async reply(turn, output) {
       await writeWords(turn.content, output, options);
@@ -102,7 +102,7 @@ export function createEchoEngine(options: EchoOptions = {}): TwinEngine {
 export async function writeWords(
   text: string,
   output: ReplyOutput,
-  { pauseMs = 0, clock = systemClock }: EchoOptions,
+  { pauseMs = 0, clock = systemClock }: PacingOptions,
 ): Promise<void> {
   for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
     if (pauseMs > 0) await sleep(clock, pauseMs);

@@ -60,11 +60,11 @@ const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** What an {@link ApiError} carries beside its code and message. */
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** Header fields of the error's response, such as `Retry-After`. A 401 has its `WWW-Authenticate` without them. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What went wrong underneath. Logged, never sent. */
-  readonly cause?: unknown;
+  readonly cause?: unknown | undefined;
 }
 
 /**

@@ -13,9 +13,9 @@ export interface FallbackLimiterOptions {
   /** The limiter that several processes share. It must reject, and not wait for ever, when it is down. */
   readonly shared: RateLimiter;
   /** Default: the system's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Default: keeps silent. */
-  readonly log?: Log;
+  readonly log?: Log | undefined;
 }
 
 /** A limiter that answers while the shared one is down, too. */

@@ -31,10 +31,10 @@ export interface JwtVerifierOptions {
   readonly issuer?: string | undefined;
   /** The `aud` that a token must have, alone or among others. Default: any or none. */
   readonly audience?: string | undefined;
-  readonly clock?: Clock;
-  readonly log?: Log;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
   /** What fetches the JWKS document. Default: the runtime's `fetch`. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
 const maxTokenBytes = 8 * 1024;
@@ -193,7 +193,7 @@ export interface SignTokenOptions {
   readonly expiresInSeconds: number;
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

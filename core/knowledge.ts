@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
-import { type Turn, type TwinEngine, writeWords } from "./engine.ts";
+import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "./engine.ts";
 import {
   createKnowledgeIndex,
   type Finding,
@@ -23,14 +22,6 @@ import {
 } from "./knowledge-talk.ts";
 import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./knowledge-text.ts";
 import type { Twin } from "./twins.ts";
-
-/** Options of {@link createKnowledgeEngine}. */
-export interface KnowledgeOptions {
-  /** Pause before each word, in milliseconds. Default 0: the whole answer is there at once. */
-  readonly pauseMs?: number;
-  /** The clock that pauses run on. Default: the system's. */
-  readonly clock?: Clock;
-}
 
 /** What a twin says, and the passages that it has it from. */
 interface Answer {
@@ -74,7 +65,7 @@ const contextWeight = 0.5;
  * const twins = createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions }]);
  * ```
  */
-export function createKnowledgeEngine(options: KnowledgeOptions = {}): TwinEngine {
+export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   const minds = new WeakMap<Twin, Mind>();
 
   function mindOf(twin: Twin): Mind {

@@ -121,11 +121,11 @@ export interface BucketStore {
 /** Options of {@link createMemoryLimiter}. */
 export interface MemoryLimiterOptions {
   /** Default: the system's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Keeps the buckets over a restart. Default: they end with the process. */
-  readonly buckets?: BucketStore;
+  readonly buckets?: BucketStore | undefined;
   /** With `buckets`: how many are also held in memory, so that they need not be loaded. Default: 10,000. */
-  readonly cached?: number;
+  readonly cached?: number | undefined;
 }
 
 /**

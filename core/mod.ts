@@ -22,11 +22,11 @@ export type { Answer, IncomingRequest, RequestBody, RequestHeaders } from "./ans
 export { type Clock, systemClock } from "./clock.ts";
 export {
   createEchoEngine,
-  type EchoOptions,
   type EngineProgress,
   type EngineResult,
   type HistoryMessage,
   ModelError,
+  type PacingOptions,
   type ReplyOutput,
   type Turn,
   type TwinEngine,
@@ -46,7 +46,7 @@ export {
 export type { RandomBytes } from "./ids.ts";
 export { type PublicKey, readPublicKey } from "./jwk.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
-export { createKnowledgeEngine, type KnowledgeOptions } from "./knowledge.ts";
+export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   type Bucket,
   type BucketStore,
@@ -70,7 +70,8 @@ export type {
   TwinResource,
   UsageResource,
 } from "./schema.ts";
-export { createService, type Handler, type Service, type ServiceOptions } from "./service.ts";
+export { createService, type Handler, type Service } from "./service.ts";
+export type { ServiceOptions } from "./service-options.ts";
 export type { EventStream } from "./sse.ts";
 export * from "./store.ts";
 export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";

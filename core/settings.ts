@@ -6,6 +6,7 @@
 
 import { minSecretBytes } from "./jwt.ts";
 import { logLevels } from "./log.ts";
+import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
 /** A setting that cannot be used. The message is one line: which setting, and what is accepted. */
 export class ConfigError extends Error {
@@ -174,19 +175,19 @@ export const settings = {
     variable: "HEARTBEAT_MS",
     fallback: "5000",
     about: "silence on a stream before a keep-alive comment, in milliseconds",
-    ...wholeNumber(1, 3_600_000),
+    ...wholeNumber(...timeRanges.heartbeatMs),
   }),
   maxReplyMs: setting({
     variable: "MAX_REPLY_MS",
     fallback: "300000",
     about: "longest time that a reply may take, in milliseconds",
-    ...wholeNumber(1, 86_400_000),
+    ...wholeNumber(...timeRanges.maxReplyMs),
   }),
   leaseMs: setting({
     variable: "LEASE_MS",
     fallback: "30000",
     about: "time without a sign of life after which another process ends a reply, in milliseconds",
-    ...wholeNumber(100, 86_400_000),
+    ...wholeNumber(...timeRanges.leaseMs),
   }),
   shutdownGraceMs: setting({
     variable: "SHUTDOWN_GRACE_MS",
@@ -198,7 +199,7 @@ export const settings = {
     variable: "ON_DISCONNECT",
     fallback: "continue",
     about: "whether a reply goes on or is cancelled when its last reader has gone",
-    ...oneOf(["continue", "cancel"]),
+    ...oneOf(disconnectPolicies),
   }),
   basePath: setting({
     variable: "BASE_PATH",
@@ -274,13 +275,8 @@ function readOrigins(text: string): readonly string[] | undefined {
   return origins.every(isOrigin) ? origins : undefined;
 }
 
-function isOrigin(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
-}
-
 function readBasePath(text: string): string | undefined {
-  const path = text.replace(/^\/|\/$/g, "");
-  if (path === "") return "";
-  const isPlain = (segment: string) => /^[A-Za-z0-9._~-]+$/.test(segment) && !/^\.\.?$/.test(segment);
-  return path.split("/").every(isPlain) ? `/${path}` : undefined;
+  const segments = text.replace(/^\/|\/$/g, "");
+  const path = segments && `/${segments}`;
+  return isBasePath(path) ? path : undefined;
 }

@@ -323,6 +323,26 @@ describe("single endpoints", () => {
     assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
   });
 
+  test("an option that would be misunderstood in silence is refused with what is accepted", async () => {
+    const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
+      [{ basePath: "twins-api" }, /basePath must be empty, or a path such as \/twins-api, not "twins-api"/],
+      [{ basePath: "/twins-api/" }, /basePath/],
+      [{ basePath: "/a/../b" }, /basePath/],
+      [
+        { corsOrigins: ["https://a.example/"] },
+        /corsOrigins must be origins such as .+, not "https:\/\/a\.example\/"/,
+      ],
+      [{ heartbeatMs: Number.NaN }, /heartbeatMs must be a whole number from 1 to 3600000, not NaN/],
+      [{ maxReplyMs: Number.POSITIVE_INFINITY }, /maxReplyMs/],
+      [{ leaseMs: 0 }, /leaseMs/],
+      [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
+    ];
+    for (const [options, message] of refused) {
+      await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
+    }
+    await using _ = await openFixture(inProcess, { basePath: "/a/b.c", leaseMs: undefined });
+  });
+
   test("nothing runs before the first request", async () => {
     let calls = 0;
     const counting = new Proxy(createMemoryStore(), {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EngineProgress, HistoryMessage } from "../core/engine.ts";
-import { createKnowledgeEngine, type KnowledgeOptions } from "../core/knowledge.ts";
+import type { EngineProgress, HistoryMessage, PacingOptions } from "../core/engine.ts";
+import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { toQuery } from "../core/knowledge-search.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
@@ -403,7 +403,7 @@ test("names of Object.prototype are words like others", async () => {
 
 test("with a pause, words come one at a time, and an abort ends them", async () => {
   const clock = createManualClock();
-  const options: KnowledgeOptions = { pauseMs: 100, clock };
+  const options: PacingOptions = { pauseMs: 100, clock };
   const abort = new AbortController();
   const writes: string[] = [];
   const reply = createKnowledgeEngine(options).reply(

@@ -1,0 +1,95 @@
+/**
+ * What a service is made of, and which values its options take.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+import type { TwinEngine } from "./engine.ts";
+import type { RandomBytes } from "./ids.ts";
+import type { RateLimiter } from "./limit.ts";
+import type { Log } from "./log.ts";
+import type { Store } from "./store.ts";
+import type { TwinSource } from "./twins.ts";
+
+/** Options of {@link createService}. */
+export interface ServiceOptions {
+  readonly store: Store;
+  readonly twins: TwinSource;
+  /** The engines that twins name, such as `{ echo: createEchoEngine() }`. */
+  readonly engines: Readonly<Record<string, TwinEngine>>;
+  readonly limiter: RateLimiter;
+  /**
+   * The owner that a token speaks for, 1 to 255 printable characters. Rejects with an {@link ApiError}, `invalid_token`
+   * as a rule. What resolves with anything else answers 500, and the log says so.
+   */
+  readonly verifyToken: (token: string) => Promise<string>;
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
+  /** Default: Web Crypto. */
+  readonly random?: RandomBytes | undefined;
+  /** Default: silence. */
+  readonly log?: Log | undefined;
+  /** What all paths begin with, such as `/twins-api`: plain segments, no slash at its end. Default: nothing. */
+  readonly basePath?: string | undefined;
+  /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
+  readonly heartbeatMs?: number | undefined;
+  /**
+   * Whether tokens that follow one another within 4 ms share a delta, and so a write. The first text leaves at once,
+   * unless it is all there is. It is the system's time that counts, not `clock`. Default `true`.
+   */
+  readonly joinTokens?: boolean | undefined;
+  /** The longest that a reply may take, in milliseconds. Default 300,000. */
+  readonly maxReplyMs?: number | undefined;
+  /** How long a running reply stays its process's own without a save, in milliseconds. Default 30,000. */
+  readonly leaseMs?: number | undefined;
+  /** Whether a reply goes on when its last follower has gone. Default `continue`. */
+  readonly onDisconnect?: "continue" | "cancel" | undefined;
+  /**
+   * Called with each reply that begins, as a promise of its stored end, which never rejects: for hosts that otherwise
+   * stop what a request began when its client has gone, such as workers. Default: nobody is told.
+   */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+}
+
+/** The least and the most milliseconds of each time. */
+export const timeRanges = {
+  heartbeatMs: [1, 3_600_000],
+  maxReplyMs: [1, 86_400_000],
+  leaseMs: [100, 86_400_000],
+} as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>;
+
+/** What to do with a reply whose last follower has gone. */
+export const disconnectPolicies = ["continue", "cancel"] as const;
+
+/** Whether a path can stand before all others: nothing, or plain segments, each after a slash. */
+export function isBasePath(text: string): boolean {
+  return /^(\/(?!\.\.?(\/|$))[A-Za-z0-9._~-]+)*$/.test(text);
+}
+
+/** Whether a text is an origin as browsers send it: no path, no slash at its end, no default port. */
+export function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** @throws {TypeError} for the first option that would be misunderstood in silence, with what is accepted. */
+export function requireServiceOptions(options: ServiceOptions): void {
+  const { basePath = "", corsOrigins = [], onDisconnect = "continue" } = options;
+  for (const [name, [least, most]] of Object.entries(timeRanges)) {
+    const value = options[name as keyof typeof timeRanges] ?? least;
+    if (Number.isInteger(value) && value >= least && value <= most) continue;
+    throw unusable(name, `a whole number from ${least} to ${most}`, value);
+  }
+  if (!isBasePath(basePath)) throw unusable("basePath", "empty, or a path such as /twins-api", basePath);
+  const odd = corsOrigins.find((origin) => !isOrigin(origin));
+  if (odd !== undefined) throw unusable("corsOrigins", "origins such as https://app.example.com", odd);
+  if (disconnectPolicies.includes(onDisconnect)) return;
+  throw unusable("onDisconnect", `one of ${disconnectPolicies.join(", ")}`, onDisconnect);
+}
+
+function unusable(name: string, accepted: string, value: unknown): TypeError {
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return new TypeError(`createService: ${name} must be ${accepted}, not ${shown}.`);
+}
