@@ -52,7 +52,7 @@ const backgroundClock: Clock = {
  * too; names that begin with a dot and subfolders are left alone.
  *
  * Later changes take effect at once and all together: a new file adds a twin, a deleted one removes it. A file
- * that cannot be used any more keeps its last good version and is logged as an error.
+ * that cannot be used any more keeps its last good version, with a warning in the log.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   function warnOf(file: string, twin: Twin | undefined): void {
     logSilentTwin(file, twin, log);
     if (!twin || !absentEngines.includes(twin.engine)) return;
-    log("warn", "A twin's engine is not set up, so its replies will fail.", {
+    log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
       twin: twin.id,
       engine: twin.engine,
@@ -100,8 +100,12 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
       folderProblem = undefined;
     } catch (error) {
       const problem = String(error);
-      if (problem !== folderProblem)
-        log("error", "The folder of twin files cannot be read.", { folder, error });
+      if (problem !== folderProblem) {
+        log("warn", "the folder of twin files cannot be read; its twins stay as they were", {
+          folder,
+          error,
+        });
+      }
       folderProblem = problem;
     }
   }
@@ -113,7 +117,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
 
   const found = await read();
   for (const { problem } of found.values()) if (problem) throw problem;
-  if (found.size === 0) log("warn", "The folder has no twin files.", { folder });
+  if (found.size === 0) log("warn", "the folder has no twin files", { folder });
   for (const [file, { twin }] of found) warnOf(file, twin);
   take(found);
 
@@ -144,22 +148,28 @@ function logChanges(
   for (const [file, { signature, twin, problem }] of found) {
     const last = before.get(file);
     if (problem && (signature !== last?.signature || problem.message !== last.problem?.message)) {
-      log("error", problem.message, { file, kept: twin !== undefined });
+      logProblem(file, problem.message, twin, log);
     } else if (!problem && twin !== last?.twin) {
-      log("info", "A twin file was read.", { file, twin: twin?.id });
+      log("info", "a twin file was read", { file, twin: twin?.id });
       warnOf(file, twin);
     }
   }
   for (const [file, { twin }] of before) {
-    if (!found.has(file)) log("info", "A twin file is gone.", { file, twin: twin?.id });
+    if (!found.has(file)) log("info", "a twin file is gone", { file, twin: twin?.id });
   }
+}
+
+function logProblem(file: string, problem: string, kept: Twin | undefined, log: Log): void {
+  if (kept)
+    log("warn", "a twin file cannot be used; its last good version stays", { file, problem, twin: kept.id });
+  else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
 }
 
 /** Warns of a twin that is to answer from its text, which has nothing to quote. */
 function logSilentTwin(file: string, twin: Twin | undefined, log: Log): void {
   if (twin?.engine !== "knowledge") return;
   if (readKnowledge(twin.name, twin.instructions).passages.length > 0) return;
-  log("warn", "A twin has no sections under headings, so the knowledge engine knows no answers.", {
+  log("warn", "a twin has no sections under headings, so the knowledge engine knows no answers", {
     file,
     twin: twin.id,
   });

@@ -277,7 +277,7 @@ describe("what the server logs", () => {
     const twin = "---\nname: Talker\nengine: openai\naccess: [alice]\n---\nYou talk.\n";
     const { flags } = await scratch({ "talker.md": twin });
     const server = await startServer(flags);
-    const warning = await server.logged("A twin's engine is not set up, so its replies will fail.");
+    const warning = await server.logged("a twin's engine is not set up, so its replies will fail");
     assert.equal(warning.level, "warn");
     assert.equal(warning.twin, "talker");
     const key = await createKey(server, await mint(flags));

@@ -298,16 +298,16 @@ test("a file that breaks keeps its last good version, and is logged once for eac
   await files.reload();
   assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
   assert.deepEqual(await idsFor(files, "mallory"), []);
-  assert.equal(recorder.of("error").length, 1);
-  assert.match(recorder.of("error").join(), /"ada.md": "acess" is not a known key/u);
+  assert.deepEqual(recorder.of("warn"), ["a twin file cannot be used; its last good version stays"]);
+  assert.match(String(recorder.entries[0]?.fields.problem), /"ada.md": "acess" is not a known key/u);
 
   await writeFile(join(folder, "ada.md"), "");
   await files.reload();
-  assert.equal(recorder.of("error").length, 2);
+  assert.equal(recorder.of("warn").length, 2);
   await writeFile(join(folder, "ada.md"), "---\nname: Ada King\n---\n# A\nB");
   await files.reload();
   assert.equal((await files.get("mallory", "ada"))?.name, "Ada King");
-  assert.equal(recorder.of("error").length, 2);
+  assert.equal(recorder.of("warn").length, 2);
 });
 
 test("a broken new file adds no twin, and the others are still updated", async (t) => {
@@ -326,7 +326,8 @@ test("a new file with the id of another does not take it over", async (t) => {
   await writeFile(join(folder, "a.md"), "---\nid: ada\nname: Impostor\n---\n");
   await files.reload();
   assert.equal((await files.get("alice", "ada"))?.name, "Ada");
-  assert.match(recorder.of("error").join(), /"a.md": its id "ada" is that of "m.md" already/u);
+  const entry = recorder.entries.find(({ level }) => level === "error");
+  assert.match(String(entry?.fields.problem), /"a.md": its id "ada" is that of "m.md" already/u);
 });
 
 test("a file that changes to the id of another keeps its last good version", async (t) => {
@@ -377,14 +378,16 @@ test("an unchanged file keeps its twin object, so that what is kept for it stays
 });
 
 test("a folder that cannot be read any more keeps its twins, and is logged once", async (t) => {
-  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n# A\nB" });
   const recorder = createRecorder();
   const files = await open(t, folder, { log: recorder.log });
   await rename(folder, `${folder}-away`);
   await files.reload();
   await files.reload();
   assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
-  assert.deepEqual(recorder.of("error"), ["The folder of twin files cannot be read."]);
+  assert.deepEqual(recorder.of("warn"), [
+    "the folder of twin files cannot be read; its twins stay as they were",
+  ]);
   await rename(`${folder}-away`, folder);
   await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
   await files.reload();
