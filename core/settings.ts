@@ -91,7 +91,9 @@ export const settings = {
     flag: "database",
     fallback: "sqlite:./data/twins.db",
     about: "where keys and conversations are kept; a SQLite file belongs to one process",
-    accepts: "sqlite:<path>, memory: or postgres://<user>:<password>@<host>/<database>",
+    accepts:
+      "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~ and no ?), memory: or " +
+      "postgres://<user>:<password>@<host>/<database> (special characters percent-encoded)",
     read: readDatabase,
     secret: true,
   }),
@@ -265,8 +267,13 @@ function readModelUrl(text: string): string | undefined {
 function readDatabase(text: string): Database | undefined {
   if (text === "memory:") return { kind: "memory" };
   const path = /^sqlite:(?:\/\/(?=\/))?([^\0]+)$/.exec(text)?.[1];
-  if (path) return /^:memory:|^\/?$/.test(path) ? undefined : { kind: "sqlite", path };
+  if (path) return isFilePath(path) ? { kind: "sqlite", path } : undefined;
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
+}
+
+/** Whether it is a path, rather than what shells, SQLite or other programs' addresses mean otherwise. */
+function isFilePath(path: string): boolean {
+  return !/^:memory:|^\/?$|^\/\/|^~|\?/.test(path);
 }
 
 function readOrigins(text: string): readonly string[] | undefined {

@@ -173,6 +173,10 @@ describe("settings", () => {
       ["sqlite:///var/x.db", { kind: "sqlite", path: "/var/x.db" }],
       ["postgres://a:b@h:1/c", { kind: "postgres", url: "postgres://a:b@h:1/c" }],
       ["postgresql://h/c?sslmode=require", { kind: "postgres", url: "postgresql://h/c?sslmode=require" }],
+      ["sqlite:a b#1.db", { kind: "sqlite", path: "a b#1.db" }],
+      ["sqlite://data/x.db", undefined], // an address would have it below a host, others below this folder
+      ["sqlite:x.db?mode=ro", undefined],
+      ["sqlite:~/x.db", undefined],
       ["sqlite:", undefined],
       ["sqlite::memory:", undefined],
       ["memory", undefined],
