@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
 import { hashApiKey, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
+import { trimBlanks } from "./blanks.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ApiError, challenge } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
@@ -69,12 +70,6 @@ function readSingle(headers: RequestHeaders, name: string): string | undefined {
 function readBearer(authorization: string): string | undefined {
   const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1];
   return token && (trimBlanks(token) || undefined);
-}
-
-// Only what HTTP calls optional white space. String.prototype.trim would also take NBSP and its like, and so
-// accept a key that was never issued.
-function trimBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
 /** 401: the request carries no credential. */
