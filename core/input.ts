@@ -97,9 +97,12 @@ export async function readBody(
   return pick(value as Record<string, unknown>, schema);
 }
 
+/** The one media type, with any parameters (RFC 9110 section 8.3.1): fields that were sent twice do not look so. */
+const jsonType =
+  /^application\/json[ \t]*(?:;[ \t]*(?:[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?)*$/i;
+
 function requireJson(contentType: string | null, contentEncoding: string | null): void {
-  const [mediaType = ""] = (contentType ?? "").split(";");
-  if (mediaType.trim().toLowerCase() !== "application/json") {
+  if (!jsonType.test(contentType ?? "")) {
     throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
   }
   if (contentEncoding !== null) {

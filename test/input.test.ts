@@ -14,7 +14,12 @@ for (const transport of transports) {
     test("a body is taken as JSON only, with any parameters", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
-      for (const type of ["application/json", "APPLICATION/JSON", "application/json ; charset=utf-8; x=y"]) {
+      for (const type of [
+        "application/json",
+        "APPLICATION/JSON",
+        "application/json ; charset=utf-8; x=y",
+        'application/json;a="b, \\"c;";',
+      ]) {
         assert.equal((await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type })).status, 201);
       }
       for (const type of [
@@ -23,12 +28,16 @@ for (const transport of transports) {
         "application/x-www-form-urlencoded",
         "json",
         "",
+        "application/json, application/json", // as two fields are joined
+        "application/json; a=b, text/plain",
+        'application/json; a="b',
+        "\u00a0application/json",
       ]) {
         const response = await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type });
         assert.equal(response.status, 415, type);
         assert.equal((await errorOf(response)).code, "unsupported_media_type");
       }
-      assert.equal(await countConversations(fixture, key), 3);
+      assert.equal(await countConversations(fixture, key), 4);
     });
 
     test("a body is not taken in any coding", async () => {
