@@ -24,7 +24,7 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
   if (response.headersSent) return;
   const { socket } = response;
   if (body !== null && typeof body !== "string") writeEvents(answer, body, request, response);
-  else if (request.leavesBodyUnread && socket) hangUp(socket, answer);
+  else if (request.leavesBodyUnread && socket) hangUp(socket, answer, request.method);
   else writeText(answer, body, response);
 }
 
@@ -176,17 +176,19 @@ function chunk(text: string): string {
  * Answers on the bare socket and closes it: where there is no request to answer, or a body that nobody will
  * read. First only our half is closed: a client that still sends would take a reset for the answer.
  */
-export function hangUp(socket: Duplex, { status, headers, body }: Answer): void {
+export function hangUp(socket: Duplex, { status, headers, body }: Answer, method: string): void {
   if (!socket.writable) return; // closed meanwhile, or hung up on already
-  const text = typeof body === "string" ? body : "";
+  const text = typeof body === "string" ? body : undefined;
   const fields = Object.entries({
-    ...headers,
-    "Content-Length": Buffer.byteLength(text),
+    ...headers, // which tell the length that HEAD asks for
+    ...(text !== undefined && { "Content-Length": Buffer.byteLength(text) }),
     Date: new Date().toUTCString(),
     Connection: "close",
   });
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.pause();
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${text}`);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${method === "HEAD" ? "" : (text ?? "")}`,
+  );
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -7,17 +7,27 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Answer, IncomingRequest } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
+import { trimBlanks } from "../core/blanks.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
 import { headersTooLong, maxHeaderFields, tooManyHeaders, unknownExpectation } from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
-import { NodeRequest, rawHeadersOf } from "./node-request.ts";
+import { NodeRequest, rawHeadersOf, readField } from "./node-request.ts";
 
-/** What Node's parser lets through, and what the service does not see of the header section. */
+/** A request's head, as far as the service does not see it. */
+interface Head {
+  readonly httpVersion: string;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** What is wrong with a head that Node's parser lets through. */
 export function framingError(message: IncomingMessage): ApiError | undefined {
-  const { httpVersion } = message;
-  const rawHeaders = rawHeadersOf(message);
+  return headError({ httpVersion: message.httpVersion, rawHeaders: rawHeadersOf(message) });
+}
+
+function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
   }
@@ -30,6 +40,10 @@ export function framingError(message: IncomingMessage): ApiError | undefined {
   }
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
     return new ApiError("invalid_request", "There must be exactly one Host header.");
+  }
+  const coding = readField(rawHeaders, "transfer-encoding") ?? "chunked";
+  if (coding.toLowerCase() !== "chunked") {
+    return new ApiError("invalid_request", "Of Transfer-Encoding, only chunked is understood.");
   }
   return undefined;
 }
@@ -56,16 +70,17 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
     });
   }
 
-  function refuse(socket: Duplex, answer: Answer): void {
+  /** Answers bytes that begin with `method`, as far as one can tell. */
+  function refuse(socket: Duplex, answer: Answer, method = ""): void {
     const exchange = last.get(socket);
     if (!exchange) {
-      hangUp(socket, answer);
+      hangUp(socket, answer, method);
       return;
     }
     const { request, message, response } = exchange;
     if (message.complete || response.headersSent) {
       socket.pause(); // the parser would stop at each further byte again
-      response.once("close", () => hangUp(socket, answer));
+      response.once("close", () => hangUp(socket, answer, method));
     } else {
       // The bytes are this request's own body.
       response.setHeader("Connection", "close");
@@ -76,18 +91,28 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
   server.on("checkExpectation", (message, response) => {
     writeAnswer(service.refuse(unknownExpectation()), new NodeRequest(message, response), response);
   });
-  server.on("connect", (_, socket) => {
+  /** Answers a request that Node does not hand over as one. The service refuses it, and says which methods it takes. */
+  async function answerStranger(socket: Duplex, { method, url, ...head }: Stranger): Promise<void> {
+    const error = headError(head);
+    const headers = { get: (name: string) => readField(head.rawHeaders, name) };
+    refuse(
+      socket,
+      error ? service.refuse(error) : await service.answer({ method, url, headers, body: null }),
+    );
+  }
+
+  server.on("connect", ({ method = "", url = "", httpVersion, rawHeaders }, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
-    refuse(socket, service.refuse(new ApiError("not_found", "There is nothing at this path.")));
+    void answerStranger(socket, { method, url, httpVersion, rawHeaders });
   });
   server.on("clientError", (error: ClientError, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
       return;
     }
-    const request = requestOfOtherMethod(error);
-    if (request) void service.answer(request).then((answer) => refuse(socket, answer));
-    else refuse(socket, service.refuse(parserError(error)));
+    const stranger = requestOfOtherMethod(error);
+    if (stranger) void answerStranger(socket, stranger);
+    else refuse(socket, service.refuse(parserError(error)), /^[A-Z]+(?= )/.exec(parsedText(error))?.[0]);
   });
   return note;
 }
@@ -117,17 +142,28 @@ function parserError(error: ClientError): ApiError {
   return new ApiError("invalid_request", "What arrived is not an HTTP/1.1 request.");
 }
 
-const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/1\.[01]\r\n/;
+/** A request whose method Node has another use for, or does not know. */
+interface Stranger extends Head {
+  readonly method: string;
+  readonly url: string;
+}
+
+const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/(1\.[01])\r\n/;
 
 /**
  * A request whose only fault is a method that Node's parser does not know. The service knows none of these
  * either, but tells which it knows.
  */
-function requestOfOtherMethod(error: ClientError): IncomingRequest | undefined {
+function requestOfOtherMethod(error: ClientError): Stranger | undefined {
   if (error.code !== "HPE_INVALID_METHOD") return undefined;
   const text = error.rawPacket?.toString("latin1") ?? "";
-  const [, method, url] = requestLine.exec(text) ?? [];
-  if (!method || !url || parsedText(error).length > method.length) return undefined;
-  const host = /\r\nhost:[ \t]*([^\r\n]*?)[ \t]*\r\n/i.exec(text)?.[1] ?? null;
-  return { method, url, headers: { get: (name) => (name === "host" ? host : null) }, body: null };
+  const [line = "", method, url, httpVersion] = requestLine.exec(text) ?? [];
+  if (!method || !url || !httpVersion || parsedText(error).length > method.length) return undefined;
+  const [section = ""] = text.slice(line.length).split(/^\r\n|\r\n\r\n/);
+  return { method, url, httpVersion, rawHeaders: section.split("\r\n").flatMap(nameAndValue) };
+}
+
+function nameAndValue(field: string): string[] {
+  const colon = field.indexOf(":");
+  return colon < 0 ? [] : [field.slice(0, colon), trimBlanks(field.slice(colon + 1))];
 }

@@ -19,6 +19,19 @@ export function rawHeadersOf(message: IncomingMessage): readonly string[] {
   );
 }
 
+/** A field of a header section. One that was sent twice is joined, as web `Headers` do. */
+export function readField(rawHeaders: readonly string[], name: string): string | null {
+  const wanted = name.toLowerCase();
+  let value: string | null = null;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const field = rawHeaders[index] ?? "";
+    if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
+    const text = rawHeaders[index + 1] ?? "";
+    value = value === null ? text : `${value}, ${text}`;
+  }
+  return value;
+}
+
 export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
@@ -46,18 +59,9 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return this;
   }
 
-  /** Fields sent twice are joined, as web `Headers` do. (`message.headers` drops a second Authorization.) */
+  /** Not from `message.headers`, which drops a second Authorization. */
   get(name: string): string | null {
-    const rawHeaders = rawHeadersOf(this.#message);
-    const wanted = name.toLowerCase();
-    let value: string | null = null;
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const field = rawHeaders[index] ?? "";
-      if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
-      const text = rawHeaders[index + 1] ?? "";
-      value = value === null ? text : `${value}, ${text}`;
-    }
-    return value;
+    return readField(rawHeadersOf(this.#message), name);
   }
 
   /** Asking for the body is what lets a client send it that waits for `100 Continue`. */

@@ -66,6 +66,27 @@ describe("framing", () => {
     ["TRACE", head("TRACE /healthz HTTP/1.1"), 405, "method_not_allowed"],
     ["a method nobody knows", head("BREW /healthz HTTP/1.1"), 405, "method_not_allowed"],
     ["a method in lower case", head("get /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["CONNECT to a path", head("CONNECT /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["CONNECT without Host", "CONNECT /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+    ["a method nobody knows without Host", "BREW /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+    [
+      "a method nobody knows with two Hosts",
+      head("BREW /healthz HTTP/1.1", "Host: a/b"),
+      400,
+      "invalid_request",
+    ],
+    [
+      "a method nobody knows with 101 fields",
+      head("BREW / HTTP/1.1", ...fields(99)),
+      431,
+      "headers_too_large",
+    ],
+    [
+      "a transfer coding beside chunked",
+      head(create, "Transfer-Encoding: gzip, chunked"),
+      400,
+      "invalid_request",
+    ],
     ["a method nobody knows, elsewhere", head("BREW /tea HTTP/1.1"), 404, "not_found"],
   ];
   for (const [name, bytes, status, code] of refused) {
@@ -92,6 +113,28 @@ describe("framing", () => {
       assert.deepEqual(more, []);
       assert.equal(answer?.status, 200);
       assert.equal(answer.body, '{"data":{"status":"ok"}}');
+    });
+  }
+
+  const bodiless: [name: string, bytes: string, status: number, length: RegExp | null][] = [
+    ["HEAD", head("HEAD /healthz HTTP/1.1"), 200, /^24$/],
+    ["HEAD of who waits to continue", head("HEAD /healthz HTTP/1.1", expectation), 200, /^24$/],
+    ["HEAD with a body that does not end", head("HEAD /healthz HTTP/1.1", chunked), 200, /^24$/],
+    ["HEAD with two Hosts", head("HEAD /healthz HTTP/1.1", "Host: a", chunked), 400, /^\d{2,}$/],
+    ["HEAD with a long field", head("HEAD /healthz HTTP/1.1", `X: ${"x".repeat(34_000)}`), 431, /^\d{2,}$/],
+    ["HEAD with a long query", head(`HEAD /healthz?${"x".repeat(40_000)} HTTP/1.1`), 414, /^\d{2,}$/],
+    ["OPTIONS", head("OPTIONS /healthz HTTP/1.1"), 204, null],
+    ["OPTIONS of who waits to continue", head("OPTIONS /healthz HTTP/1.1", expectation), 204, null],
+  ];
+  for (const [name, bytes, status, length] of bodiless) {
+    test(`${name} is answered ${status} without a body`, async () => {
+      const text = await exchange(fixture.url, bytes);
+      const [headers, body] = text.split("\r\n\r\n");
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+      const [, told] = /\r\nContent-Length: (.*)/i.exec(headers ?? "") ?? [];
+      if (length) assert.match(String(told), length);
+      else assert.equal(told, undefined);
+      assert.equal(body, "");
     });
   }
 
