@@ -15,6 +15,9 @@ import { afterJoin, forEach } from "./shared-timer.ts";
 /** How long a reader may take nothing of an answer that is written, in milliseconds. */
 const stallMs = 60_000;
 
+/** The longest text that is written at once, in bytes. Of a longer one, a reader must take such a piece in that time. */
+const pieceBytes = 64 * 1024;
+
 /** How long a client that still sends has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
 
@@ -29,15 +32,46 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
 }
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
-  if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
+  const length = body === null ? 0 : Buffer.byteLength(body);
+  if (body !== null) headers["Content-Length"] = String(length);
   response.writeHead(status, headers); // may be a middleware's, and return nothing
-  response.end(body);
+  if (body === null || length <= pieceBytes) response.end(body);
+  else writePieces(Buffer.from(body), response);
   cutIfStalled(response);
 }
 
-/** Cuts a reader that does not take the rest. Hosts that play a request, such as in tests, have sockets without timers. */
-function cutIfStalled({ socket }: ServerResponse): void {
-  socket?.setTimeout?.(stallMs);
+function writePieces(bytes: Buffer, response: ServerResponse): void {
+  let written = 0;
+  function writeOn(): void {
+    while (written < bytes.length) {
+      const piece = bytes.subarray(written, written + pieceBytes);
+      written += piece.length;
+      if (response.write(piece) === false) return; // to go on when it drains
+    }
+    response.off("drain", writeOn);
+    response.end();
+  }
+  response.on("drain", writeOn);
+  writeOn();
+}
+
+/** Cuts a reader that takes nothing of what is written, once it is its turn. */
+function cutIfStalled(response: ServerResponse): void {
+  if (response.writableEnded && response.socket?.writableLength === 0) return; // the system has taken all of it
+  let timer: NodeJS.Timeout;
+  let hadItsTurn = response.socket !== null;
+  function wait(): void {
+    clearTimeout(timer);
+    timer = setTimeout(check, stallMs).unref();
+  }
+  function check(): void {
+    if (hadItsTurn) return void response.destroy();
+    hadItsTurn = response.socket !== null; // behind others on its connection, it has none
+    wait();
+  }
+  response.on("drain", wait);
+  response.once("close", () => clearTimeout(timer));
+  wait();
 }
 
 function writeEvents(

@@ -95,6 +95,113 @@ test("a body that the host has read already is the host's fault, and the log say
   assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
 });
 
+/** A connection that sends `requests`, takes the beginning of what comes, and then no more until it is told to. */
+async function openReader(url: string, requests: string) {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => {}); // a cut may be a reset
+  socket.write(requests);
+  const [head] = (await once(socket, "data")) as [Buffer];
+  socket.pause();
+  let text = head.toString("latin1");
+  return {
+    /** Takes some 4 MB more. */
+    async takeSome(): Promise<void> {
+      for (let taken = 0; taken < 4_000_000; ) {
+        const bytes: Buffer | null = socket.read();
+        if (bytes) text += bytes.toString("latin1");
+        else await once(socket, "readable");
+        taken += bytes?.length ?? 0;
+      }
+    },
+    /** All that has come once the connection is closed, or `end` is there. */
+    async readUntil(end: string): Promise<string> {
+      const closed = once(socket, "close");
+      socket.on("data", (bytes: Buffer) => {
+        text += bytes.toString("latin1");
+        if (text.includes(end)) socket.destroy();
+      });
+      socket.resume();
+      await closed;
+      return text;
+    },
+  };
+}
+
+/** A conversation whose messages are longer than what systems keep for a reader. */
+async function openLongChat() {
+  const store = createMemoryStore();
+  const { transport } = hosted();
+  const long: typeof store = {
+    ...store,
+    async listMessages(...slice) {
+      const listing = await store.listMessages(...slice);
+      const content = "long ".repeat(4_000_000);
+      return listing && { ...listing, items: listing.items.map((message) => ({ ...message, content })) };
+    },
+  };
+  const chat = await openChat(transport, { store: long });
+  const sent = chat.send();
+  (await chat.engine.next()).finish();
+  assert.equal((await sent).status, 200);
+  const { origin } = new URL((await chat.fixture.send("/healthz")).url);
+  const path = `/api/v1/conversations/${chat.conversationId}/messages`;
+  return { chat, origin, request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n` };
+}
+
+test("a reader that takes nothing of a long answer for 60 s is cut", async () => {
+  const { chat, origin, request } = await openLongChat();
+  await using _ = chat;
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const reader = await openReader(origin, request);
+    mock.timers.tick(59_999);
+    await turnEnd();
+    mock.timers.tick(1);
+    const text = await reader.readUntil("no such text: to its end");
+    assert.ok(text.length < 40_000_000, `${text.length} bytes came`);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a reader that takes a long answer slowly gets all of it", { timeout: 20_000 }, async () => {
+  const { chat, origin, request } = await openLongChat();
+  await using _ = chat;
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const reader = await openReader(origin, request);
+    for (let minute = 0; minute < 4; minute++) {
+      mock.timers.tick(59_000);
+      await reader.takeSome();
+      await turnEnd();
+    }
+    const text = await reader.readUntil('"pagination"');
+    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("an answer that waits for its reply behind another is not cut for having nothing to read", async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport);
+  const { origin } = new URL((await chat.fixture.send("/healthz")).url);
+  const path = `/api/v1/conversations/${chat.conversationId}/messages`;
+  const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json\r\nContent-Length: 16`;
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const requests = `GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nPOST ${path} HTTP/1.1\r\n${fields}\r\n\r\n{"content":"Hi"}`;
+    const reader = await openReader(origin, requests);
+    const run = await chat.engine.next();
+    mock.timers.tick(120_000);
+    run.write("At last.");
+    run.finish();
+    assert.match(await reader.readUntil("At last."), /"status":"ok"[\s\S]*HTTP\/1.1 200 OK[\s\S]*At last\./);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 /** A host's own server, whose connections a test sees. */
 function hosted() {
   const server = createServer();
@@ -181,3 +288,9 @@ test("a client that leaves before the turn of its pipelined request follows its 
   socket.destroy();
   await Promise.all(runs.map(({ aborted }) => aborted));
 });
+
+function turnEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
