@@ -27,3 +27,8 @@ export function headersTooLong(): ApiError {
 export function unknownExpectation(): ApiError {
   return new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
 }
+
+/** 400: the body comes in another coding than `chunked`, or in two. */
+export function unknownCoding(): ApiError {
+  return new ApiError("invalid_request", "Of Transfer-Encoding, only chunked is understood.");
+}

@@ -11,7 +11,13 @@ import type { Answer } from "../core/answer.ts";
 import { trimBlanks } from "../core/blanks.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import { headersTooLong, maxHeaderFields, tooManyHeaders, unknownExpectation } from "./header-section.ts";
+import {
+  headersTooLong,
+  maxHeaderFields,
+  tooManyHeaders,
+  unknownCoding,
+  unknownExpectation,
+} from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
 import { NodeRequest, rawHeadersOf, readField } from "./node-request.ts";
 
@@ -36,14 +42,14 @@ function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
   }
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts++;
+    const name = rawHeaders[index] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+    if (name.length === 17 && name.toLowerCase() === "transfer-encoding") {
+      if (rawHeaders[index + 1]?.toLowerCase() !== "chunked") return unknownCoding();
+    }
   }
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
     return new ApiError("invalid_request", "There must be exactly one Host header.");
-  }
-  const coding = readField(rawHeaders, "transfer-encoding") ?? "chunked";
-  if (coding.toLowerCase() !== "chunked") {
-    return new ApiError("invalid_request", "Of Transfer-Encoding, only chunked is understood.");
   }
   return undefined;
 }
