@@ -87,6 +87,12 @@ describe("framing", () => {
       400,
       "invalid_request",
     ],
+    [
+      "a method nobody knows with a Host of blanks",
+      `BREW / HTTP/1.1\r\nHost:${" ".repeat(30_000)}x\r\n\r\n`,
+      404,
+      "not_found",
+    ],
     ["a method nobody knows, elsewhere", head("BREW /tea HTTP/1.1"), 404, "not_found"],
   ];
   for (const [name, bytes, status, code] of refused) {

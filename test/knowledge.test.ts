@@ -384,6 +384,11 @@ test("endless words and questions are cut before they cost memory or time", asyn
   assert.deepEqual((await ask(words)).sources, []);
 });
 
+test("accents heaped on a letter take no longer than the letters of a text", { timeout: 10_000 }, () => {
+  const heap = `o${"\u0345".repeat(11_000)}${"\u0301".repeat(10_500)}${"\u0316".repeat(10_000)}dd`;
+  for (let count = 0; count < 50; count++) assert.deepEqual(wordsOf(heap), ["odd"]); // at 3 s each, were they sorted
+});
+
 test("a heading counts for more than a mention", async () => {
   const twin = createTwin(
     "# Tea\n\nCoffee is not tea; coffee comes later.\n\n# Coffee\n\nBlack, with a biscuit on the side.",
