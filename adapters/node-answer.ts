@@ -81,7 +81,11 @@ function writeEvents(
   response: ServerResponse,
 ): void {
   const writer = new EventWriter(events, response);
-  events.attach(writer.ready, () => response.destroy());
+  events.attach(writer.ready, () => {
+    if (!response.socket) return false; // it waits behind others on its connection
+    response.destroy();
+    return true;
+  });
   response.on("drain", writer.drained);
   request.signal.addEventListener("abort", () => events.detach());
   if (response.destroyed) {

@@ -90,6 +90,7 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
     } else {
       // The bytes are this request's own body.
       response.setHeader("Connection", "close");
+      response.once("finish", () => message.destroy()); // nothing else tells whoever waits for the rest
       writeAnswer(answer, request, response);
     }
   }

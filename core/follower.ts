@@ -96,7 +96,7 @@ class ReplyFollower implements EventStream {
   /** Since when the reader has been offered something that it did not take. */
   #offeredAt: number | undefined;
   #ready: () => void = () => {};
-  #cut: () => void = () => {};
+  #cut: () => boolean = () => true;
   #stopTimer: () => void = () => {};
 
   constructor(feed: ReplyFeed, options: FollowOptions) {
@@ -116,7 +116,7 @@ class ReplyFollower implements EventStream {
     return this.#offset === from && !this.#feed.ending;
   }
 
-  attach(ready: () => void, cut: () => void): void {
+  attach(ready: () => void, cut: () => boolean): void {
     this.#ready = ready;
     this.#cut = cut;
     this.#feed.subscribe(this.#offer);
@@ -128,7 +128,7 @@ class ReplyFollower implements EventStream {
     this.#stopTimer();
     this.#stopTimer = () => {};
     this.#ready = () => {};
-    this.#cut = () => {};
+    this.#cut = () => true;
   }
 
   read(): string {
@@ -210,8 +210,8 @@ class ReplyFollower implements EventStream {
     if (this.#offeredAt !== undefined) {
       this.#offeredAt = Math.min(this.#offeredAt, now); // the clock may have been set back
       if (now - this.#offeredAt >= stallMs) {
-        this.#cut();
-        return;
+        if (this.#cut()) return;
+        this.#offeredAt = now;
       }
     }
     const silence = Math.abs(now - this.#readAt); // for the same reason
@@ -219,7 +219,8 @@ class ReplyFollower implements EventStream {
       this.#keepAliveDue = true;
       this.#offer();
     }
-    const rest = heartbeatMs - silence;
-    this.#stopTimer = clock.after(rest > 0 ? rest : heartbeatMs, this.#tick);
+    const toHeartbeat = silence < heartbeatMs ? heartbeatMs - silence : heartbeatMs;
+    const toCut = stallMs - (now - (this.#offeredAt ?? now));
+    this.#stopTimer = clock.after(Math.min(toHeartbeat, toCut), this.#tick);
   };
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import type { Pagination, Scope } from "../core/mod.ts";
+import { settle } from "./clock.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 
@@ -194,6 +195,14 @@ describe("framing", () => {
     await talk(fixture.url, (socket) => socket.end(request + body));
     assert.equal(await countConversations(key), 0);
     assert.equal((await fixture.send("/healthz")).status, 200);
+  });
+
+  test("a client that leaves within its body is waited for no longer", async () => {
+    const waiting = fixture.clock.pending;
+    const request = head(create, await credential(), jsonType, `Content-Length: ${body.length + 1}`);
+    await talk(fixture.url, (socket) => socket.end(request + body));
+    await settle();
+    assert.equal(fixture.clock.pending, waiting);
   });
 
   test("what follows a body's announced end is another request, answered after it", async () => {

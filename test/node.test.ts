@@ -12,7 +12,7 @@ import {
   createTwinList,
   type Service,
 } from "../core/mod.ts";
-import { openChat } from "./chat.ts";
+import { type Chat, openChat } from "./chat.ts";
 import type { Transport } from "./harness.ts";
 
 function newService(verifyToken: () => Promise<string>) {
@@ -143,17 +143,16 @@ async function openLongChat() {
   const sent = chat.send();
   (await chat.engine.next()).finish();
   assert.equal((await sent).status, 200);
-  const { origin } = new URL((await chat.fixture.send("/healthz")).url);
   const path = `/api/v1/conversations/${chat.conversationId}/messages`;
-  return { chat, origin, request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n` };
+  return { chat, request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n` };
 }
 
 test("a reader that takes nothing of a long answer for 60 s is cut", async () => {
-  const { chat, origin, request } = await openLongChat();
+  const { chat, request } = await openLongChat();
   await using _ = chat;
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const reader = await openReader(origin, request);
+    const reader = await openReader(chat.fixture.url, request);
     mock.timers.tick(59_999);
     await turnEnd();
     mock.timers.tick(1);
@@ -165,11 +164,11 @@ test("a reader that takes nothing of a long answer for 60 s is cut", async () =>
 });
 
 test("a reader that takes a long answer slowly gets all of it", { timeout: 20_000 }, async () => {
-  const { chat, origin, request } = await openLongChat();
+  const { chat, request } = await openLongChat();
   await using _ = chat;
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const reader = await openReader(origin, request);
+    const reader = await openReader(chat.fixture.url, request);
     for (let minute = 0; minute < 4; minute++) {
       mock.timers.tick(59_000);
       await reader.takeSome();
@@ -185,13 +184,10 @@ test("a reader that takes a long answer slowly gets all of it", { timeout: 20_00
 test("an answer that waits for its reply behind another is not cut for having nothing to read", async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
-  const { origin } = new URL((await chat.fixture.send("/healthz")).url);
-  const path = `/api/v1/conversations/${chat.conversationId}/messages`;
-  const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json\r\nContent-Length: 16`;
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const requests = `GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nPOST ${path} HTTP/1.1\r\n${fields}\r\n\r\n{"content":"Hi"}`;
-    const reader = await openReader(origin, requests);
+    const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    const reader = await openReader(chat.fixture.url, health + post(chat, "messages"));
     const run = await chat.engine.next();
     mock.timers.tick(120_000);
     run.write("At last.");
@@ -201,6 +197,36 @@ test("an answer that waits for its reply behind another is not cut for having no
     mock.timers.reset();
   }
 });
+
+test("a stream that waits behind another is not cut for having nothing to read", async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport);
+  const other = await chat.fixture.conversation(chat.key, "scripted");
+  const requests = post(chat, "messages/stream") + post(chat, "messages/stream", other);
+  const reader = await openReader(chat.fixture.url, requests);
+  const [first, second] = [await chat.engine.next(), await chat.engine.next()];
+  second.write("later ".repeat(50_000));
+  second.write("At last.");
+  second.finish();
+  await chat.clock.advance(130_000);
+  first.finish();
+  const text = await reader.readUntil("At last.");
+  assert.equal(text.split("HTTP/1.1 200 OK").length, 3);
+});
+
+/** The bytes of a request that sends something into a conversation. */
+function post({ key, ...chat }: Chat, path: string, conversationId = chat.conversationId): string {
+  const body = JSON.stringify({ content: "Hello?" });
+  return [
+    `POST /api/v1/conversations/${conversationId}/${path} HTTP/1.1`,
+    "Host: twins.test",
+    `Authorization: Bearer ${key}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
+}
 
 /** A host's own server, whose connections a test sees. */
 function hosted() {
@@ -270,20 +296,8 @@ test("a client that leaves before the turn of its pipelined request follows its 
   await using chat = await openChat(transport, { onDisconnect: "cancel" });
   const other = await chat.fixture.conversation(chat.key, "scripted");
   const { port, hostname } = new URL(chat.fixture.url);
-  const body = JSON.stringify({ content: "Hello?" });
-  const requests = [chat.conversationId, other].map((id) =>
-    [
-      `POST /api/v1/conversations/${id}/messages/stream HTTP/1.1`,
-      "Host: twins.test",
-      `Authorization: Bearer ${chat.key}`,
-      "Content-Type: application/json",
-      `Content-Length: ${body.length}`,
-      "",
-      body,
-    ].join("\r\n"),
-  );
   const socket = connect(Number(port), hostname);
-  socket.write(requests.join(""));
+  socket.write(post(chat, "messages/stream") + post(chat, "messages/stream", other));
   const runs = [await chat.engine.next(), await chat.engine.next()];
   socket.destroy();
   await Promise.all(runs.map(({ aborted }) => aborted));

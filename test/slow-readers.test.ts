@@ -80,6 +80,19 @@ test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
   await assert.rejects(response.text());
 });
 
+test("a reader that takes nothing is cut after 60 s, however seldom keep-alives are", async () => {
+  await using chat = await openChat(inProcess, { onDisconnect: "cancel", heartbeatMs: 3_600_000 });
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const run = await chat.engine.next();
+  await chat.clock.advance(90_000); // nothing to read is no stall
+  run.write("never read");
+  await chat.clock.advance(59_000);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(7_000);
+  assert.equal(run.signal.aborted, true);
+  await assert.rejects(response.text());
+});
+
 test("a reader that takes nothing is cut within a minute more when the machine's clock is set back", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
   const response = await chat.post("/messages/stream", { content: "Hi" });
