@@ -29,8 +29,14 @@ export interface Sweeper {
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;
 
+/**
+ * How many looks must go well before one ends anything, once the store was away. Leases ran out whose holders live: a
+ * call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second later comes the next, which renews them.
+ */
+const looksAfterOutage = 5;
+
 export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
-  let storeWasThere = true;
+  let looksToWait = 0;
   let stopped = false;
   let cancelTimer = () => {};
 
@@ -48,17 +54,13 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
     }
   }
 
-  /**
-   * When the store was away, leases ran out whose holders live: they renew them about once a second, so they are
-   * given the time up to the next look.
-   */
   async function sweep(): Promise<void> {
     try {
-      if (storeWasThere) await endAbandoned(clock.now());
+      if (looksToWait === 0) await endAbandoned(clock.now());
       await store.sweepClaims(clock.now());
-      storeWasThere = true;
+      looksToWait = Math.max(0, looksToWait - 1);
     } catch (error) {
-      storeWasThere = false;
+      looksToWait = looksAfterOutage;
       log("warn", "the store could not be swept; it will be tried again", { error });
     }
   }

@@ -29,6 +29,7 @@ import {
   textOf,
   transports,
 } from "./harness.ts";
+import { createScriptedEngine } from "./scripted-engine.ts";
 
 const [inProcess] = transports;
 if (!inProcess) throw new Error("There is no transport.");
@@ -684,4 +685,41 @@ test("a store that was away for longer than a lease costs no running reply: its 
   run.finish();
   const reply = await dataOf<MessageResource>(await sending);
   assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
+});
+
+test("nor one that hung for a while in each call, whenever it comes back", async () => {
+  for (let phaseMs = 0; phaseMs < 9_000; phaseMs += 500) {
+    const memory = { ...createMemoryStore(), exclusive: false };
+    const clock = createManualClock(startOfTests);
+    let down = false;
+    const store = new Proxy(memory, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        return async (...args: unknown[]) => {
+          if (!down) return Reflect.apply(member, target, args);
+          await new Promise<void>((resolve) => clock.after(7_000, resolve)); // PostgreSQL's longest
+          throw new StoreUnavailable("away");
+        };
+      },
+    });
+    const engine = createScriptedEngine();
+    const options = { store, engines: { echo: engine } };
+    await using other = await openFixture(inProcess, options, clock);
+    await other.service.ready();
+    await using here = await openFixture(inProcess, options, clock);
+    const key = await here.key();
+    const path = `/conversations/${await here.conversation(key)}/messages`;
+    const sending = here.call("POST", path, key, { content: "Hello?" });
+    const run = await engine.next();
+    await clock.advance(2_000);
+    down = true;
+    await clock.advance(44_000 + phaseMs);
+    down = false;
+    await clock.advance(20_000);
+    run.write("after");
+    run.finish();
+    const reply = await dataOf<MessageResource>(await sending);
+    assert.deepEqual([reply.status, reply.content], ["completed", "after"], `${phaseMs}`);
+  }
 });
