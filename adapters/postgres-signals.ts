@@ -19,6 +19,9 @@ const reconnectMs = 500;
 /** How often the connection is tried: one that died in silence hears nothing and would never say so. */
 const heartbeatMs = 10_000;
 
+/** How long the connection may take to close, in milliseconds: in a network that froze it would wait for ever. */
+const closingMs = 1_000;
+
 /** What signals are made with. */
 export interface SignalsOptions {
   /** A new connection, not opened yet: listening takes one of its own. */
@@ -109,7 +112,16 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
       closed = true;
       clearTimeout(timer);
       await sending.idle();
-      await client?.end();
+      if (client) await closeInTime(client);
     },
   };
+}
+
+async function closeInTime(client: Client): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closingMs);
+  });
+  await Promise.race([client.end(), late]);
+  clearTimeout(timer);
 }

@@ -40,7 +40,8 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
           WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
         [owner, conversationId, from, to],
       );
-      return { items: rows.map(messageFromRow), total };
+      // Messages go with their conversation alone: if some have gone since it was read, so has that.
+      return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
     },
 
     async readHistory(owner, conversationId, exchanges) {
@@ -94,11 +95,12 @@ interface SeqRange {
   readonly total: number;
 }
 
+/** Of the messages that were counted: more may have come since. */
 function seqRange({ order, offset, limit }: MessageSlice, count: number, after?: number): SeqRange {
   if (order === "asc") {
     const first = (after ?? -1) + 1;
-    return { from: first + offset, to: first + offset + limit, total: count - first };
+    return { from: first + offset, to: Math.min(first + offset + limit, count), total: count - first };
   }
   const total = after ?? count;
-  return { from: total - offset - limit, to: total - offset, total };
+  return { from: Math.max(total - offset - limit, 0), to: total - offset, total };
 }

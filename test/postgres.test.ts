@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
@@ -178,6 +179,16 @@ describe("PostgreSQL", { skip }, () => {
     await assert.rejects(database.store.ping(), StoreUnavailable);
   });
 
+  test("closing does not wait for a network that has just frozen", { timeout: 20_000 }, async () => {
+    const network = await openNetwork(url);
+    const database = await openPostgres(network.url);
+    await database.store.ping();
+    await until("it listens for signals", 5000, async () => network.connections > 1);
+    network.freeze();
+    await database.close();
+    network.close();
+  });
+
   test("a signal reaches the other processes, and does again after its connection was lost", async () => {
     const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const [sender, receiver] = databases.map(({ store }) => store.signals);
@@ -204,6 +215,39 @@ describe("PostgreSQL", { skip }, () => {
     assert.equal(heard.length, before);
   });
 });
+
+/** A way to a server that can stop to carry anything, without a word to either side. */
+async function openNetwork(server: string) {
+  const { hostname, port } = new URL(server);
+  const sockets: Socket[] = [];
+  const proxy = createServer((near) => {
+    const far = connectTo(Number(port || 5432), hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on("error", () => {});
+      from.pipe(to);
+      sockets.push(from);
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const url = new URL(server);
+  url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    get connections() {
+      return sockets.length / 2;
+    },
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
 
 function conversation(owner: string, number: number): ConversationRecord {
   const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };

@@ -374,6 +374,31 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
+  test("a page of messages tells of one moment, whatever is stored while it is read", async () => {
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+    let meanwhile = async () => {};
+    const store = createSqlStore(
+      {
+        ...driver,
+        async all(sql, params) {
+          const rows = await driver.all(sql, params);
+          if (sql.startsWith("SELECT message_count")) await meanwhile();
+          return rows;
+        },
+      },
+      { exclusive: true },
+    );
+    const owner = newOwner();
+    const { id } = await newConversation(store, owner);
+    await store.endReply(ending(await begin(store, owner, id)));
+    meanwhile = async () => void (await begin(store, owner, id));
+    const page = await store.listMessages(owner, id, { offset: 0, limit: 20, order: "asc" });
+    assert.deepEqual([page?.items.length, page?.total], [2, 2]);
+    meanwhile = async () => void (await store.deleteConversation(owner, id));
+    assert.equal(await store.listMessages(owner, id, { offset: 0, limit: 20, order: "desc" }), undefined);
+    await store.close();
+  });
+
   test("closing stores what was begun; later calls are refused as unavailable", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
