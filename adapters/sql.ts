@@ -8,9 +8,9 @@
  * @module
  */
 
-import type { ConversationRecord, Store } from "../core/store.ts";
+import type { ConversationRecord, Slice, Store } from "../core/store.ts";
 import { claimAndRun, claimMethods } from "./sql-claims.ts";
-import type { SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 import { messageMethods } from "./sql-messages.ts";
 import { replyMethods } from "./sql-replies.ts";
 import {
@@ -66,14 +66,9 @@ function keyMethods(driver: SqlDriver): KeyMethods {
       return outcome.committed ? "created" : "limit_reached";
     },
 
-    async listKeys(owner, { offset, limit }) {
-      const total = await readTotal(driver, owner, "keys");
-      if (offset >= total) return { items: [], total };
-      const rows = await driver.all(
-        `SELECT ${keyColumns} FROM api_keys WHERE owner = $1
-          ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
-        [owner, limit, offset],
-      );
+    async listKeys(owner, slice) {
+      const list = { name: "keys", columns: keyColumns, from: "api_keys", where: "owner = $1" };
+      const { rows, total } = await readPage(driver, owner, list, slice);
       return { items: rows.map(keyFromRow), total };
     },
 
@@ -129,14 +124,15 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return undefined;
     },
 
-    async listConversations(owner, { offset, limit, twinId }) {
-      const total = await readTotal(driver, owner, listName(twinId));
-      if (offset >= total) return { items: [], total }; // or all of them would be skipped one by one
-      const page = "ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
-      const where = twinId === undefined ? "owner = $1" : "owner = $1 AND twin_id = $4";
-      const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${where} ${page}`;
+    async listConversations(owner, { twinId, ...slice }) {
+      const list = {
+        name: listName(twinId),
+        columns: conversationColumns,
+        from: "conversations",
+        where: twinId === undefined ? "owner = $1" : "owner = $1 AND twin_id = $5",
+      };
       const filter = twinId === undefined ? [] : [twinId];
-      const rows = await driver.all(sql, [owner, limit, offset, ...filter]);
+      const { rows, total } = await readPage(driver, owner, list, slice, filter);
       return { items: rows.map(conversationFromRow), total };
     },
 
@@ -180,10 +176,35 @@ function takeFromTotal(owner: string, list: string): SqlStatement {
   return { sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = $2", params: [owner, list] };
 }
 
-async function readTotal(driver: SqlDriver, owner: string, list: string): Promise<number> {
-  const sql = "SELECT total FROM totals WHERE owner = $1 AND list = $2";
-  const [row] = await driver.all(sql, [owner, list]);
-  return Number(row?.total ?? 0);
+/** A list of an owner's, newest first. */
+interface List {
+  /** What `totals` calls it. */
+  readonly name: string;
+  readonly columns: string;
+  readonly from: string;
+  /** Its own parameters begin with `$5`. */
+  readonly where: string;
+}
+
+const selectTotal = "SELECT total FROM totals WHERE owner = $1 AND list = $2";
+
+/** A part of a list, and how long the list was in the same moment. */
+async function readPage(
+  driver: SqlDriver,
+  owner: string,
+  { name, columns, from, where }: List,
+  { offset, limit }: Slice,
+  filter: readonly SqlValue[] = [],
+): Promise<{ rows: readonly SqlRow[]; total: number }> {
+  const [row] = await driver.all(selectTotal, [owner, name]);
+  const total = Number(row?.total ?? 0);
+  if (offset >= total) return { rows: [], total }; // or all of them would be skipped one by one
+  const rows = await driver.all(
+    `SELECT ${columns}, (${selectTotal}) AS total FROM ${from} WHERE ${where}
+      ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
+    [owner, name, limit, offset, ...filter],
+  );
+  return { rows, total: Number(rows[0]?.total ?? total) };
 }
 
 /** Runs one statement that changes a row at most, and returns that row. */

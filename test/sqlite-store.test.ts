@@ -374,7 +374,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a page of messages tells of one moment, whatever is stored while it is read", async () => {
+  test("a page tells of one moment, whatever is stored while it is read", async () => {
     const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
     let meanwhile = async () => {};
     const store = createSqlStore(
@@ -382,7 +382,7 @@ describe("a store in SQLite", () => {
         ...driver,
         async all(sql, params) {
           const rows = await driver.all(sql, params);
-          if (sql.startsWith("SELECT message_count")) await meanwhile();
+          if (/^SELECT (message_count|total)/.test(sql)) await meanwhile();
           return rows;
         },
       },
@@ -390,6 +390,9 @@ describe("a store in SQLite", () => {
     );
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
+    meanwhile = async () => void (await newConversation(store, owner));
+    const conversations = await store.listConversations(owner, { offset: 0, limit: 20 });
+    assert.deepEqual([conversations.items.length, conversations.total], [2, 2]);
     await store.endReply(ending(await begin(store, owner, id)));
     meanwhile = async () => void (await begin(store, owner, id));
     const page = await store.listMessages(owner, id, { offset: 0, limit: 20, order: "asc" });
