@@ -30,7 +30,11 @@ export interface ReplyOutput {
    * from the reply's text. Text written after the signal aborted is ignored.
    */
   write(text: string): void;
-  /** Tells followers of something beside the text, sent as a `progress` event: `{ stage, … }`. */
+  /**
+   * Tells followers of something beside the text, sent as a `progress` event: `{ stage, … }`.
+   *
+   * @throws {TypeError} for what JSON cannot hold, such as a `bigint`.
+   */
   progress(progress: EngineProgress): void;
   /**
    * Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Let go of everything then. It is made

@@ -22,8 +22,8 @@ export interface ReplyFeed {
   readonly length: number;
   /** Text between two offsets. Ends at `length` are never inside a surrogate pair. */
   slice(from: number, to: number): string;
-  /** What the engine told beside the text, in order. Only grows. */
-  readonly progress: readonly EngineProgress[];
+  /** What the engine told beside the text, each as JSON, in order. Only grows. */
+  readonly progress: readonly string[];
   /** Whether its text is whole and only its end is still to be stored. */
   readonly ending: boolean;
   /** The reply as stored at its end. Once this is set, nothing changes any more. */
@@ -145,10 +145,10 @@ class ReplyFollower implements EventStream {
     const unreachable = this.#endsBeforeOffset();
     if (!this.#accepted) {
       this.#accepted = true;
-      if (!unreachable) text += this.#progressEvent(this.#acceptance());
+      if (!unreachable) text += this.#progressEvent(encodeJson(this.#acceptance()));
     }
     for (; this.#progressSent < this.#feed.progress.length; this.#progressSent++) {
-      text += this.#progressEvent(this.#feed.progress[this.#progressSent]);
+      text += this.#progressEvent(this.#feed.progress[this.#progressSent] ?? "");
     }
     if (this.#offset < this.#feed.length) text += this.#delta();
     if (this.#feed.ended && (unreachable || this.#offset >= this.#feed.length))
@@ -165,8 +165,8 @@ class ReplyFollower implements EventStream {
     return { stage: "accepted", messageId: this.#feed.id, userMessageId: this.#feed.questionId };
   }
 
-  #progressEvent(progress: EngineProgress | undefined): string {
-    return encodeEvent(this.#offset, encodeJson({ type: "progress", progress }));
+  #progressEvent(progress: string): string {
+    return encodeEvent(this.#offset, `{"type":"progress","progress":${progress}}`);
   }
 
   #delta(): string {

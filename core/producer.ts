@@ -6,10 +6,11 @@
  */
 
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { type EngineProgress, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
+import { ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import { type Exchange, type KeeperContext, type KeptProducer, ReplyKeeper } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
+import { encodeJson } from "./sse.ts";
 import { type MessageRecord, type ReplyFailure, StoreUnavailable } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
@@ -31,7 +32,7 @@ export interface Production extends Exchange {
 export class Producer implements ReplyFeed, KeptProducer {
   readonly id: string;
   readonly questionId: string;
-  readonly progress: EngineProgress[] = [];
+  readonly progress: string[] = [];
   ended: MessageRecord | undefined;
   readonly #context: ProducerContext;
   readonly #production: Production;
@@ -158,7 +159,7 @@ export class Producer implements ReplyFeed, KeptProducer {
       },
       progress: (progress) => {
         if (this.#over) return;
-        this.progress.push(progress);
+        this.progress.push(encodeJson(progress)); // here, where it is the engine that is told what JSON cannot hold
         this.#changed();
       },
       signal: () => this.#signal(),

@@ -276,6 +276,17 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
     code: "model_error",
     content: "half",
   },
+  "tells of progress that JSON cannot hold": {
+    engine: {
+      async reply(_, output) {
+        output.write("half");
+        output.progress({ stage: "counting", tokens: 1n });
+        return { finishReason: "stop", usage: null };
+      },
+    },
+    code: "model_error",
+    content: "half",
+  },
   "rejects with something that is no Error": {
     engine: { reply: () => Promise.reject(null) },
     code: "model_error",
