@@ -46,7 +46,8 @@ export function requireIdempotencyKey(
 export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
   const key = call.request.headers.get(header);
   if (key === null) return undefined;
-  const fingerprint = bytesToHex(sha256(utf8ToBytes(JSON.stringify(call.body))));
+  const fields = JSON.stringify(call.body, (_, value: unknown) => value ?? undefined); // null stands for no value
+  const fingerprint = bytesToHex(sha256(utf8ToBytes(fields)));
   return { owner: call.owner, path, key, fingerprint, createdAt: now, expiresAt: now + claimMs };
 }
 

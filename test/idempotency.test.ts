@@ -114,6 +114,15 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 1);
     });
 
+    test("a field that is null is as one that is absent", async () => {
+      await using chat = await openChat(transport);
+      const create = (body: object) => chat.fixture.call("POST", "/conversations", chat.key, body, once);
+      const first = await dataOf<{ id: string }>(await create({ twinId: "scripted" }));
+      const again = await create({ twinId: "scripted", title: null });
+      assert.ok(wasReplayed(again));
+      assert.equal((await dataOf<{ id: string }>(again)).id, first.id);
+    });
+
     test("a failed reply replays its failure, normally and streamed", async () => {
       await using chat = await openChat(transport);
       const sending = chat.send("Hi", once);
