@@ -120,7 +120,7 @@ export class CompletionReader {
   #readEvent({ event, data }: EventSourceMessage): void {
     if (this.#done) return;
     if (data.length > this.#limits.maxEventLength) throw this.#tooLongEvent();
-    if (data === "[DONE]") {
+    if (data.startsWith("[DONE]")) {
       this.#done = true;
       return;
     }

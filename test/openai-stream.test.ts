@@ -46,7 +46,9 @@ describe("the OpenAI engine", () => {
   });
 
   test("an end marker without its blank line counts", async () => {
-    assert.equal((await read(`${model.delta("Hi")}data: [DONE]`)).result.finishReason, "stop");
+    for (const end of ["data: [DONE]", "data: [DONE] \n\n"]) {
+      assert.equal((await read(model.delta("Hi") + end)).result.finishReason, "stop");
+    }
   });
 
   test("what stands behind the end marker is not read", async () => {
