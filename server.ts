@@ -57,11 +57,12 @@ async function run(settings: Settings): Promise<void> {
 
   const storage = await parts.open(openStorage(settings, log), ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
-  const twins = await parts.open(openTwins(settings, log), ({ close }) => close());
+  const twinsDir = settings.twinsDir ?? (await findTwins(log));
+  const twins = await parts.open(openTwins(twinsDir, settings, log), ({ close }) => close());
   const service = createService({
     store: storage.store,
     twins,
-    engines: createEngines(settings),
+    engines: createEngines(settings, log),
     limiter: storage.limiter,
     verifyToken,
     log,
@@ -77,10 +78,23 @@ async function run(settings: Settings): Promise<void> {
   const server = await parts.open(listen(service, settings), ({ close }) => close({ graceMs }));
 
   process.stdout.write(`listening on ${server.url}\n`);
+  logStart(settings, twinsDir, log);
   if (isSecretFleeting(settings)) {
     log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
   }
   if (process.stderr.isTTY) await showFirstSteps(settings, secret, twins, server.url);
+}
+
+/** What the settings came to: a name that was misspelt shows as a default here. */
+function logStart({ database, redisUrl, modelBaseUrl }: Settings, twinsDir: string, log: Log): void {
+  log("info", "started", {
+    version: packageInfo.version,
+    runtime,
+    database: database.kind,
+    limits: redisUrl === undefined ? database.kind : "redis",
+    twins: twinsDir,
+    model: modelBaseUrl !== undefined,
+  });
 }
 
 /** Who the first steps are taken as. */
@@ -148,8 +162,7 @@ async function importServe() {
   }
 }
 
-async function openTwins({ modelBaseUrl, ...settings }: Settings, log: Log) {
-  const twinsDir = settings.twinsDir ?? (await findTwins(log));
+async function openTwins(twinsDir: string, { modelBaseUrl }: Settings, log: Log) {
   return openTwinFiles(twinsDir, {
     defaultEngine: modelBaseUrl === undefined ? "knowledge" : "openai",
     absentEngines: modelBaseUrl === undefined ? ["openai"] : [],
@@ -181,10 +194,17 @@ function exists(path: string): Promise<boolean> {
 /** The shortest silence within a model's answer that is taken for its end, in milliseconds. */
 const leastIdleMs = 60_000;
 
-function createEngines(settings: Settings): Record<string, TwinEngine> {
+function createEngines(settings: Settings, log: Log): Record<string, TwinEngine> {
   const { modelBaseUrl, modelApiKey, modelName, modelTimeoutMs } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
-  if (modelBaseUrl === undefined) return offline;
+  if (modelBaseUrl === undefined) {
+    if (modelApiKey ?? modelName)
+      log("warn", "MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
+    return offline;
+  }
+  if (new URL(modelBaseUrl).pathname === "/") {
+    log("warn", "MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
+  }
   const openai = createOpenAIEngine({
     baseUrl: modelBaseUrl,
     apiKey: modelApiKey,

@@ -266,6 +266,29 @@ describe("what the server logs", () => {
       assert.ok(!stderr.includes(secret), secret);
   });
 
+  test("its start is a line that says what it came to, without secrets", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags, {
+      MODEL_BASE_URL: "http://127.0.0.1:9",
+      MODEL_API_KEY: "secret-key",
+    });
+    const { time, version, ...rest } = await server.logged("started");
+    const expected = { runtime, database: "sqlite", limits: "sqlite", twins: flags[1], model: true };
+    assert.deepEqual(rest, { level: "info", message: "started", ...expected });
+    assert.match(`${time} ${version}`, /^\S+Z \d+\.\d+\.\d+$/);
+    await server.logged("MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
+    const { stderr } = await server.stop();
+    assert.ok(!stderr.includes("secret-key"));
+  });
+
+  test("half of a model's settings is warned of", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags, { MODEL_NAME: "llama3.2" });
+    const { level } = await server.logged("MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
+    assert.equal(level, "warn");
+    await server.stop();
+  });
+
   test("LOG_LEVEL leaves less urgent entries out", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { LOG_LEVEL: "error" });
