@@ -57,12 +57,13 @@ async function run(settings: Settings): Promise<void> {
 
   const storage = await parts.open(openStorage(settings, log), ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
+  const engines = createEngines(settings, log);
   const twinsDir = settings.twinsDir ?? (await findTwins(log));
-  const twins = await parts.open(openTwins(twinsDir, settings, log), ({ close }) => close());
+  const twins = await parts.open(openTwins(twinsDir, engines, log), ({ close }) => close());
   const service = createService({
     store: storage.store,
     twins,
-    engines: createEngines(settings, log),
+    engines,
     limiter: storage.limiter,
     verifyToken,
     log,
@@ -162,12 +163,9 @@ async function importServe() {
   }
 }
 
-async function openTwins(twinsDir: string, { modelBaseUrl }: Settings, log: Log) {
-  return openTwinFiles(twinsDir, {
-    defaultEngine: modelBaseUrl === undefined ? "knowledge" : "openai",
-    absentEngines: modelBaseUrl === undefined ? ["openai"] : [],
-    log,
-  }).catch((error: unknown) => {
+async function openTwins(twinsDir: string, engines: Engines, log: Log) {
+  const defaultEngine = engines.openai ? "openai" : "knowledge";
+  return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch((error: unknown) => {
     if (codeOf(error) === undefined) throw error; // a twin file's own line
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
     const accepted = "name a folder of Markdown files that this process may read";
@@ -194,7 +192,9 @@ function exists(path: string): Promise<boolean> {
 /** The shortest silence within a model's answer that is taken for its end, in milliseconds. */
 const leastIdleMs = 60_000;
 
-function createEngines(settings: Settings, log: Log): Record<string, TwinEngine> {
+type Engines = Readonly<Record<string, TwinEngine>>;
+
+function createEngines(settings: Settings, log: Log): Engines {
   const { modelBaseUrl, modelApiKey, modelName, modelTimeoutMs } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {

@@ -6,6 +6,7 @@
 
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "../core/clock.ts";
+import type { TwinEngine } from "../core/engine.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { type Log, noLog } from "../core/log.ts";
 import { listTwins, type Twin, type TwinSource } from "../core/twins.ts";
@@ -18,10 +19,11 @@ export { TwinFileError } from "./twin-file.ts";
 export interface TwinFilesOptions {
   /** The engine of files that name none, such as `knowledge`. */
   readonly defaultEngine: string;
-  /** The engines that files may name. Default: `knowledge`, `openai` and `echo`. */
-  readonly engines?: readonly string[] | undefined;
-  /** Those of them that are not there. Twins that name one are logged with a warning. Default: none. */
-  readonly absentEngines?: readonly string[] | undefined;
+  /**
+   * The service's engines, by the names that files may give, beside `knowledge`, `openai` and `echo`. Twins that name
+   * one of those three that is not among them are logged with a warning. Default: these three, and nobody is warned.
+   */
+  readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
   /** Is told of changes, and of files that cannot be used. Default: nobody is. */
   readonly log?: Log | undefined;
   /** How often to look for changes that the system does not announce, in milliseconds. Default 2,000. */
@@ -37,6 +39,8 @@ export interface TwinFiles extends TwinSource {
   /** Stops looking for changes. */
   close(): Promise<void>;
 }
+
+const usualEngines = ["knowledge", "openai", "echo"];
 
 const backgroundClock: Clock = {
   now: () => Date.now(),
@@ -56,9 +60,11 @@ const backgroundClock: Clock = {
  *
  * @example
  * ```ts
+ * import { createKnowledgeEngine } from "twin-service";
  * import { openTwinFiles } from "twin-service/twin-files";
  *
- * const twins = await openTwinFiles("./twins", { defaultEngine: "knowledge" });
+ * const engines = { knowledge: createKnowledgeEngine() }; // the service's, too
+ * const twins = await openTwinFiles("./twins", { defaultEngine: "knowledge", engines });
  * ```
  *
  * @throws {TwinFileError} if a file cannot be used, or two have the same id.
@@ -66,7 +72,8 @@ const backgroundClock: Clock = {
  */
 export async function openTwinFiles(folder: string, options: TwinFilesOptions): Promise<TwinFiles> {
   const { log = noLog, pollMs = 2000, clock = backgroundClock } = options;
-  const { defaultEngine, engines = ["knowledge", "openai", "echo"], absentEngines = [] } = options;
+  const { defaultEngine, engines } = options;
+  const engineNames = [...new Set([...usualEngines, ...Object.keys(engines ?? {})])];
 
   let files: Folder = new Map();
   let twins: TwinSource = listTwins([]);
@@ -75,7 +82,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
 
   function warnOf(file: string, twin: Twin | undefined): void {
     logSilentTwin(file, twin, log);
-    if (!twin || !absentEngines.includes(twin.engine)) return;
+    if (!twin || !engines || Object.hasOwn(engines, twin.engine)) return;
     log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
       twin: twin.id,
@@ -84,7 +91,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   }
 
   function read(): Promise<Folder> {
-    return readFolder(folder, files, { defaultEngine, engines });
+    return readFolder(folder, files, { defaultEngine, engines: engineNames });
   }
 
   function take(found: Folder): void {

@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { parseTwinFile, TwinFileError } from "../adapters/twin-file.ts";
 import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../adapters/twin-files.ts";
 import type { Clock } from "../core/clock.ts";
+import { createEchoEngine } from "../core/engine.ts";
 import type { LogLevel } from "../core/log.ts";
 import { createManualClock } from "./clock.ts";
 
@@ -406,6 +407,22 @@ test("a twin of the knowledge engine without sections is warned of", async (t) =
     warnings.map((entry) => entry.fields),
     [{ file: "ada.md", twin: "ada" }],
   );
+});
+
+test("files name the service's engines; one of the usual three that it lacks is warned of", async (t) => {
+  const folder = await createFolder(t, {
+    "ada.md": "---\nname: Ada\nengine: mine\n---\n",
+    "bob.md": "---\nname: Bob\nengine: openai\n---\n",
+  });
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log, engines: { mine: createEchoEngine() } });
+  assert.equal((await files.get("alice", "ada"))?.engine, "mine");
+  assert.deepEqual(recorder.of("warn"), ["a twin's engine is not set up, so its replies will fail"]);
+  assert.deepEqual(recorder.entries[0]?.fields, { file: "bob.md", twin: "bob", engine: "openai" });
+  await writeFile(join(folder, "cyd.md"), "---\nname: Cyd\nengine: theirs\n---\n");
+  await files.reload();
+  const problem = recorder.entries.find(({ level }) => level === "error")?.fields.problem;
+  assert.match(String(problem), /engine.+must be one of knowledge, openai, echo, mine/);
 });
 
 test("the regular look finds a change that nobody announced", { timeout: 20_000 }, async (t) => {
