@@ -117,8 +117,10 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
 
 function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySource {
   const { secret, publicKey, jwksUrl } = options;
-  if ([secret, publicKey, jwksUrl].filter((source) => source !== undefined).length !== 1) {
-    throw new TypeError("Exactly one of secret, publicKey and jwksUrl must be given.");
+  const given = Object.entries({ secret, publicKey, jwksUrl }).flatMap(([name, source]) => (source ? name : []));
+  if (given.length !== 1) {
+    const found = given.join(" and ") || "none, or an empty one; is the variable set that it comes from?";
+    throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);
   }
   if (secret !== undefined) return fixedKey(secretBytes(secret), ["HS256"]);
   if (publicKey) return fixedKey(publicKey.jwk, publicKey.algorithms);
