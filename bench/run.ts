@@ -21,6 +21,8 @@ import { visit } from "./visit.ts";
 
 const nodeMajor = process.versions.node.split(".")[0];
 
+const seeHelp = "npm run bench -- --help tells more.";
+
 const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
 
 Scenarios (default: all):
@@ -31,15 +33,16 @@ ${Object.entries(scenarios)
   --seconds n        seconds of one round with one contender; default 1.5
   --rounds n         rounds; default 5
   --conversations n  how many are many to "listing"; default 100000
-  --json file        where the figures go, with Markdown beside it; default, if all scenarios are run:
-                     bench/results/node${nodeMajor}.json
+  --json file        where the figures go, with Markdown and the chart of "burst" beside it; default, if all
+                     scenarios are run: bench/results/node${nodeMajor}.json
 
 A server of your own: npm run bench -- --url http://127.0.0.1:8787 --key twin_… [--twin id]
 
   --key key       an API key with the scope full_access
   --twin id       the twin to talk to; default: the first of the list
   --streams n     conversations at once; default 4
-  --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too.
+  --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too: take a key
+                  that nobody else needs
   --content text  what is sent; default: a question
 `;
 
@@ -48,31 +51,32 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: {
       seconds: { type: "string" },
-      rounds: { type: "string", default: "5" },
-      conversations: { type: "string", default: "100000" },
+      rounds: { type: "string" },
+      conversations: { type: "string" },
       json: { type: "string" },
       url: { type: "string" },
       key: { type: "string" },
       twin: { type: "string" },
-      streams: { type: "string", default: "4" },
-      content: { type: "string", default: "Tell me about yourself." },
+      streams: { type: "string" },
+      content: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return console.log(help);
+  refuseMixture(Object.keys(values), positionals);
   if (values.url !== undefined) {
-    const { url, key, twin, content } = values;
+    const { url, key, twin, content = "Tell me about yourself." } = values;
     if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
     const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
-    const streams = atLeast(1, values.streams, "--streams");
+    const streams = atLeast(1, values.streams ?? "4", "--streams");
     const progress = (line: string) => void process.stderr.write(`\r${line} `);
     return console.log(`\n${await visit({ url, key, twin, content, seconds, streams }, progress)}`);
   }
   const names = positionals.length > 0 ? positionals : Object.keys(scenarios);
   const effort: ScenarioEffort = {
     seconds: atLeast(0.2, values.seconds ?? "1.5", "--seconds"),
-    rounds: atLeast(1, values.rounds, "--rounds"),
-    conversations: atLeast(1000, values.conversations, "--conversations"),
+    rounds: atLeast(1, values.rounds ?? "5", "--rounds"),
+    conversations: atLeast(1000, values.conversations ?? "100000", "--conversations"),
     progress: (line) => console.error(line),
   };
   const unknown = names.filter((name) => !(name in scenarios));
@@ -82,9 +86,21 @@ async function main(): Promise<void> {
   const machine = describeMachine(effort);
   console.log(toHead(machine));
   const results = await runScenarios(names, effort);
-  saveChart(results);
   const { json = positionals.length === 0 ? local(`results/node${nodeMajor}.json`) : undefined } = values;
   if (json !== undefined) save(json, machine, results);
+}
+
+/** What is for a server of one's own does not go together with what is for the scenarios. */
+function refuseMixture(flags: readonly string[], scenarioNames: readonly string[]): void {
+  const ofServer = ["key", "twin", "streams", "content"].find((name) => flags.includes(name));
+  const ofScenarios = ["rounds", "conversations", "json"].find((name) => flags.includes(name));
+  if (!flags.includes("url")) {
+    if (ofServer)
+      throw new Error(`--${ofServer} is for a server of your own: name that with --url. ${seeHelp}`);
+  } else if (ofScenarios ?? scenarioNames[0]) {
+    const misplaced = ofScenarios ? `--${ofScenarios}` : `The scenario ${scenarioNames[0]}`;
+    throw new Error(`${misplaced} does not go with --url, which measures a server of your own. ${seeHelp}`);
+  }
 }
 
 function atLeast(least: number, text: string, flag: string): number {
@@ -155,17 +171,12 @@ function describeMachine({ seconds, rounds }: ScenarioEffort): Machine {
   };
 }
 
-function saveChart(results: readonly Result[]): void {
-  const streams = results.find(({ scenario }) => scenario === "burst");
-  if (!streams) return;
-  mkdirSync(local("results"), { recursive: true });
-  writeFileSync(local("results/streams.svg"), toSvg(streams));
-}
-
 function save(file: string, machine: Machine, results: readonly Result[]): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
   writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
+  const streams = results.find(({ scenario }) => scenario === "burst");
+  if (streams) writeFileSync(`${dirname(file)}/streams.svg`, toSvg(streams));
   console.log(`Written to ${file}, and as Markdown beside it.`);
 }
 
@@ -188,6 +199,7 @@ try {
   await main();
   process.exit(); // with 1 if a scenario failed
 } catch (error) {
-  console.error(messageOf(error));
+  const isUsage = error instanceof TypeError && "code" in error; // a flag that parseArgs does not know
+  console.error(isUsage ? `${messageOf(error).split(". ")[0]}. ${seeHelp}` : messageOf(error));
   process.exit(1);
 }

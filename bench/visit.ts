@@ -52,11 +52,11 @@ class Refused extends Error {
 export async function visit(options: VisitOptions, progress: (line: string) => void): Promise<string> {
   const { seconds, streams, twin, content } = options;
   const call = createCaller(options);
+  const usage = await call<Usage>("GET", "/usage"); // costs nothing
+  let budget = usage.remaining - requestsLeftAlone - 2 * streams - 1;
+  if (budget < 1) throw new Error(tooFewRequests(usage, 1 - budget));
   const twinId = twin ?? (await call<{ id: string }[]>("GET", "/twins?limit=1"))[0]?.id;
   if (twinId === undefined) throw new Error("The key sees no twin.");
-  const { remaining } = await call<{ remaining: number }>("GET", "/usage");
-  let budget = remaining - requestsLeftAlone - 2 * streams;
-  if (budget < 1) throw new Error(`The key has ${remaining} requests left: too few. Wait, or take another.`);
 
   const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, outOfBudget: false };
   const conversations: string[] = [];
@@ -89,6 +89,21 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
     if (!(error instanceof Refused) || error.status !== 429) throw error;
     seen.outOfBudget = true;
   }
+}
+
+/** A key's bucket, as `GET /usage` tells it. */
+interface Usage {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: string;
+}
+
+function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): string {
+  const needed = `The key has ${remaining} requests left, and ${remaining + missing} are needed`;
+  if (remaining + missing > limit)
+    return `${needed}, more than its ${limit} an hour: ask for fewer --streams.`;
+  const secondsEach = (Date.parse(resetAt) - Date.now()) / 1000 / (limit - remaining);
+  return `${needed}: wait ${Math.ceil(missing * secondsEach)} s, or take another key.`;
 }
 
 /** Asks the server. Throws with its address where it cannot be reached. */
@@ -171,8 +186,8 @@ function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOpt
     ["replies, all checked", String(seen.replies)],
     ["replies a second", (seen.replies / seconds).toFixed(1)],
     ["characters a second", (seen.characters / seconds).toFixed(0)],
-    ["time to first token, p50 / p99", `${quantiles(seen.firstTokens)} ms`],
-    ["gap between deltas, p50 / p99", `${quantiles(seen.gaps)} ms`],
+    ["time to first token, p50 / p99", quantiles(seen.firstTokens)],
+    ["gap between deltas, p50 / p99", quantiles(seen.gaps)],
   ];
   if (seen.outOfBudget)
     rows.push(["ended early", `after ${seconds.toFixed(0)} s the key's hourly budget was used up`]);
@@ -180,5 +195,6 @@ function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOpt
 }
 
 function quantiles(values: readonly number[]): string {
-  return `${median(values).toFixed(1)} / ${percentile(values, 0.99).toFixed(1)}`;
+  if (values.length === 0) return "none";
+  return `${median(values).toFixed(1)} / ${percentile(values, 0.99).toFixed(1)} ms`;
 }
