@@ -105,7 +105,8 @@ export function validationError(fields: readonly FieldError[]): ApiError {
 
 /** The value of `error` in an error answer and in a stream's error event. */
 export interface ErrorObject {
-  readonly code: string;
+  /** `interrupted` is an end of a reply alone: no answer's status. */
+  readonly code: ErrorCode | "interrupted";
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId: string;

@@ -117,7 +117,9 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
 
 function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySource {
   const { secret, publicKey, jwksUrl } = options;
-  const given = Object.entries({ secret, publicKey, jwksUrl }).flatMap(([name, source]) => (source ? name : []));
+  const given = Object.entries({ secret, publicKey, jwksUrl }).flatMap(([name, source]) =>
+    source ? name : [],
+  );
   if (given.length !== 1) {
     const found = given.join(" and ") || "none, or an empty one; is the variable set that it comes from?";
     throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);

@@ -67,6 +67,7 @@ export type {
   CreatedApiKeyResource,
   MessageResource,
   Pagination,
+  StreamEventData,
   TwinResource,
   UsageResource,
 } from "./schema.ts";

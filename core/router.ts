@@ -44,18 +44,14 @@ export function createRouter(routes: readonly Route[]): (path: string) => PathMa
 }
 
 /** What a host's own router found, or the path's last segments, held against a route's pattern. */
-export function paramsOf(
-  route: Route,
-  path: string,
-  given: Readonly<Record<string, string>> = {},
-): PathParams {
+export function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): PathParams {
   const pattern = route.path.split("/");
   const segments = path.split("/");
   const params: Record<string, string> = {};
   for (const [index, part] of pattern.entries()) {
     const name = paramName(part);
     const segment = segments.at(index - pattern.length) ?? ""; // counted from the end: hosts mount it anywhere
-    if (name) params[name] = given[name] ?? decodeSegment(segment) ?? "";
+    if (name) params[name] = given[name as keyof PathParams] ?? decodeSegment(segment) ?? "";
   }
   return { ...noParams, ...params };
 }

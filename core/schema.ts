@@ -5,6 +5,9 @@
  * @module
  */
 
+import type { EngineProgress } from "./engine.ts";
+import type { ErrorObject } from "./errors.ts";
+
 /** The subset of JSON Schema that the service speaks. */
 export interface Schema {
   readonly type: JsonType | readonly JsonType[];
@@ -263,6 +266,12 @@ export type TwinResource = FromSchema<typeof twinSchema>;
 export type ConversationResource = FromSchema<typeof conversationSchema>;
 /** A message as clients see it: the same in answers, in history and in the `complete` event of a stream. */
 export type MessageResource = FromSchema<typeof messageSchema>;
+/** The data of an event of a stream, by its `type`. `delta` continues the reply; `complete` and `error` end it. */
+export type StreamEventData =
+  | { readonly type: "progress"; readonly progress: EngineProgress }
+  | { readonly type: "delta"; readonly content: string }
+  | { readonly type: "complete"; readonly message: MessageResource }
+  | { readonly type: "error"; readonly error: ErrorObject };
 /** An API key as clients see it later, without the key itself. */
 export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 /** An API key in the answer to its creation: the only one that has `key`. */

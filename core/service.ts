@@ -15,13 +15,13 @@ import { createIds, systemRandom } from "./ids.ts";
 import { noLog } from "./log.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
-import type { HandlerContext } from "./route.ts";
+import type { HandlerContext, PathParams } from "./route.ts";
 import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
 import { createVisits } from "./visit.ts";
 
 /** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
-export type Handler = (request: Request, pathParams?: Readonly<Record<string, string>>) => Promise<Response>;
+export type Handler = (request: Request, pathParams?: Partial<PathParams>) => Promise<Response>;
 
 /** The service. */
 export interface Service {

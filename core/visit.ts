@@ -41,7 +41,7 @@ export interface Visits {
   /** To a request for whatever its path names. */
   byPath(request: IncomingRequest): Promise<Answer>;
   /** To a request for one endpoint. `given`: its path parameters; default: the path's own. */
-  byRoute(request: IncomingRequest, route: Route, given?: Readonly<Record<string, string>>): Promise<Answer>;
+  byRoute(request: IncomingRequest, route: Route, given?: Partial<PathParams>): Promise<Answer>;
   /** To what is refused before it is a request. */
   refuse(error: ApiError): Answer;
 }
@@ -81,11 +81,7 @@ export function createVisits(options: VisitsOptions): Visits {
     return walkRoute(current, route, found.params, search);
   }
 
-  async function byRoute(
-    current: Visit,
-    route: Route,
-    given?: Readonly<Record<string, string>>,
-  ): Promise<Answer> {
+  async function byRoute(current: Visit, route: Route, given?: Partial<PathParams>): Promise<Answer> {
     const { request } = current;
     const { path = "", search } = readTarget(request.url, "");
     const only = new Map([[route.method as string, route]]);

@@ -9,11 +9,11 @@ import {
   createMemoryStore,
   createService,
   createTwinList,
-  type MessageResource,
   type Scope,
   type Service,
   type ServiceOptions,
   type Store,
+  type StreamEventData,
   type Twin,
 } from "../core/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
@@ -196,14 +196,7 @@ export async function errorOf(response: Response): Promise<{
 /** One event of a stream. */
 export interface StreamEvent {
   readonly id: number;
-  readonly data:
-    | {
-        readonly type: "progress";
-        readonly progress: { readonly stage: string; readonly [field: string]: unknown };
-      }
-    | { readonly type: "delta"; readonly content: string }
-    | { readonly type: "complete"; readonly message: MessageResource }
-    | { readonly type: "error"; readonly error: { readonly code: string; readonly requestId: string } };
+  readonly data: StreamEventData;
 }
 
 /** All events of a stream that ends. */

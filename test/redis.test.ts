@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { createClient } from "redis";
 import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis.ts";
@@ -227,7 +228,11 @@ test("an address that is none is refused", async () => {
   await assert.rejects(openRedis("redis//127.0.0.1"), /Invalid URL/);
 });
 
-test("closing ends the attempts to connect", async () => {
-  const opened = await openRedis(`redis://127.0.0.1:${await freePort()}`);
-  opened.close();
+test("closing ends the attempts to connect: nothing keeps the process alive", async () => {
+  const url = `redis://127.0.0.1:${await freePort()}`;
+  const code = `import { openRedis } from "./adapters/redis-client.ts"; (await openRedis("${url}")).close();`;
+  const args = ["--import", "tsx", "--input-type=module", "--eval", code];
+  const cwd = new URL("..", import.meta.url);
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 20_000 });
+  assert.equal(status, 0, stderr);
 });
