@@ -8,12 +8,9 @@ import { ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
-import { type EventStream, joinMs } from "../core/sse.ts";
+import { type EventStream, joinMs, stallMs } from "../core/sse.ts";
 import type { NodeRequest } from "./node-request.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
-
-/** How long a reader may take nothing of an answer that is written, in milliseconds. */
-const stallMs = 60_000;
 
 /** The longest text that is written at once, in bytes. Of a longer one, a reader must take such a piece in that time. */
 const pieceBytes = 64 * 1024;

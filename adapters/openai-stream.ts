@@ -11,6 +11,7 @@ import {
   type EventSourceParser,
 } from "eventsource-parser";
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
 
 /** What a completion is cut off at. */
@@ -22,9 +23,6 @@ export interface CompletionLimits {
 }
 
 type FinishReason = EngineResult["finishReason"];
-
-/** What this module takes from an event. Everything in it is checked before use. */
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Reads one completion. Pieces of its body may be split anywhere. */
 export class CompletionReader {
@@ -132,7 +130,7 @@ export class CompletionReader {
   }
 
   #readChoice({ delta, finish_reason: reason }: JsonObject): void {
-    if (isObject(delta) && typeof delta.content === "string") this.#append(delta.content);
+    if (isJsonObject(delta) && typeof delta.content === "string") this.#append(delta.content);
     // Some servers write "" where others write null.
     if (typeof reason === "string" && reason !== "")
       this.#finishReason = readFinishReason(reason, this.#written > 0);
@@ -167,7 +165,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array): string {
 /** The event's JSON object. What it says stays out of error messages: it may quote the conversation. */
 function parseChunk(data: string): JsonObject {
   const value = parseJson(data);
-  if (!isObject(value)) throw malformed();
+  if (!isJsonObject(value)) throw malformed();
   // Null in chunks of servers that write all fields always. `object: "error"` is how older vLLM reports.
   if ((value.error !== undefined && value.error !== null) || value.object === "error") {
     throw reportedError(value);
@@ -191,7 +189,7 @@ function malformed(): ModelError {
 /** An error that the model reports instead of a chunk, with its code if that is a plain identifier. */
 function reportedError(chunk: JsonObject): ModelError {
   const { error = chunk } = chunk;
-  const { code, type } = isObject(error) ? error : {};
+  const { code, type } = isJsonObject(error) ? error : {};
   const identifier = [code, type].find((name) => typeof name === "string" && /^[a-z_]{1,64}$/i.test(name));
   return new ModelError("model_error", `The model reported an error${identifier ? `: ${identifier}` : ""}.`);
 }
@@ -201,7 +199,7 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   if (choices === undefined || choices === null) return undefined;
   if (!Array.isArray(choices)) throw malformed();
   const choice: unknown = choices[0];
-  if (choice !== undefined && !isObject(choice)) throw malformed();
+  if (choice !== undefined && !isJsonObject(choice)) throw malformed();
   return choice;
 }
 
@@ -224,7 +222,7 @@ function readFinishReason(reason: string, hasText: boolean): FinishReason {
 }
 
 function readUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total } = value;
   if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
   return { inputTokens, outputTokens, totalTokens: isCount(total) ? total : inputTokens + outputTokens };
@@ -232,8 +230,4 @@ function readUsage(value: unknown): Usage | undefined {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

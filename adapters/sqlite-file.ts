@@ -6,6 +6,7 @@
 
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
 
@@ -67,14 +68,14 @@ async function makeFile(path: string): Promise<void> {
   const folder = dirname(path);
   await makeFolder(folder).catch((error: unknown) => {
     throw new RefusedFile(
-      `cannot be made: its folder ${folder} cannot be made (${codeOf(error)})${elsewhere}`,
+      `cannot be made: its folder ${folder} cannot be made (${reasonOf(error)})${elsewhere}`,
     );
   });
   try {
     // Only ever a new file: opening and closing one that SQLite has open would give SQLite's locks away.
     await (await open(path, "wx", 0o600)).close();
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw new RefusedFile(`cannot be made (${codeOf(error)})${elsewhere}`);
+    if (codeOf(error) !== "EEXIST") throw new RefusedFile(`cannot be made (${reasonOf(error)})${elsewhere}`);
     await refuseFolder(path);
   }
 }
@@ -182,6 +183,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? messageOf(error);
+/** The system's code for it, or what it says. */
+function reasonOf(error: unknown): string {
+  return codeOf(error) ?? messageOf(error);
 }

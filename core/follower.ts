@@ -10,7 +10,7 @@ import type { EngineProgress } from "./engine.ts";
 import { ApiError } from "./errors.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
-import { type EventStream, encodeEvent, encodeJson, keepAliveComment } from "./sse.ts";
+import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "./sse.ts";
 import type { MessageRecord } from "./store.ts";
 
 /** A reply as followers see it, wherever it is produced. */
@@ -71,9 +71,6 @@ export interface FollowOptions {
   /** For the error event of a reply that failed. */
   readonly requestId: string;
 }
-
-/** A reader that takes nothing for this long is cut, in milliseconds. */
-const stallMs = 60_000;
 
 /** The longest piece of text in one delta, in code units: what a reader that stops may cost. */
 const deltaLength = 16_384;

@@ -7,6 +7,7 @@
 import type { JWK } from "jose";
 import type { Clock } from "./clock.ts";
 import { ApiError } from "./errors.ts";
+import { isJsonObject } from "./json.ts";
 import { type PublicKey, toPublicKey } from "./jwk.ts";
 import type { Log } from "./log.ts";
 
@@ -181,11 +182,7 @@ async function readCapped(
 
 function readKeys(text: string): PublicKey[] {
   const document: unknown = JSON.parse(text);
-  if (!isObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
+  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
   // Keys of an unknown kind are to be ignored (RFC 7517 section 5).
-  return document.keys.flatMap((jwk: unknown) => (isObject(jwk) ? (toPublicKey(jwk as JWK) ?? []) : []));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return document.keys.flatMap((jwk: unknown) => (isJsonObject(jwk) ? (toPublicKey(jwk as JWK) ?? []) : []));
 }

@@ -13,6 +13,9 @@ export const keepAliveComment = ": keep-alive\n\n";
  */
 export const joinMs = 4;
 
+/** A reader that takes nothing for this long is cut, in milliseconds. */
+export const stallMs = 60_000;
+
 /**
  * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue.
  * A sender reads until there is nothing, then waits for `ready`.

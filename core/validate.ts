@@ -6,11 +6,12 @@
  */
 
 import type { FieldError } from "./errors.ts";
+import { isJsonObject } from "./json.ts";
 import type { JsonType, Schema } from "./schema.ts";
 
 /** What a value of an object schema gets wrong, a field each; empty if it is fine. */
 export function validate(schema: Schema, value: unknown): FieldError[] {
-  if (!isObject(value)) return [{ path: "body", message: "must be a JSON object" }];
+  if (!isJsonObject(value)) return [{ path: "body", message: "must be a JSON object" }];
   return wrongProperties(schema, value).map(([path, property]) => {
     const missing = !Object.hasOwn(value, path);
     return { path, message: `${missing ? "is required:" : "must be"} ${accepted(property)}` };
@@ -29,7 +30,7 @@ function fits(schema: Schema, value: unknown): boolean {
   if (typeof value === "string") return fitsText(schema, value);
   if (typeof value === "number") return isWithin(schema.minimum, schema.maximum, value);
   if (Array.isArray(value)) return value.every((item) => !schema.items || fits(schema.items, item));
-  return !isObject(value) || wrongProperties(schema, value).length === 0;
+  return !isJsonObject(value) || wrongProperties(schema, value).length === 0;
 }
 
 function typesOf({ type }: Schema): readonly JsonType[] {
@@ -45,14 +46,10 @@ function isOfType(type: JsonType, value: unknown): boolean {
     case "array":
       return Array.isArray(value);
     case "object":
-      return isObject(value);
+      return isJsonObject(value);
     default:
       return typeof value === type;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function fitsText({ minLength, maxLength, format }: Schema, text: string): boolean {
