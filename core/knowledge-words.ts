@@ -15,8 +15,9 @@ const unspacedRuns = new RegExp(unspaced, "gu");
 // Nobody asks for longer ones, and matching them loosely would take memory by the square of their length.
 const longestWord = 40;
 
-// More marks on a letter than any writing has. Normalizing sorts them, in time by the square of their number.
-const heapedMarks = /(\p{M}{8})\p{M}+/gu;
+// More marks on a letter than any writing has. Normalizing sorts them, in time by the square of their number. It makes
+// marks of two letters, too: the halfwidth signs of voiced sounds.
+const heapedMarks = /([\p{M}\uff9e\uff9f]{8})[\p{M}\uff9e\uff9f]+/gu;
 
 /** A text's words in order: lower case, without accents. Words of more than 40 characters are cut there. */
 export function wordsOf(text: string): string[] {

@@ -146,10 +146,11 @@ describe("credentials in header fields", () => {
     }
   });
 
-  test("a field full of blanks takes no longer than another", { timeout: 10_000 }, () => {
+  test("a field full of blanks takes no longer than another", { timeout: 10_000 }, async () => {
     const credential = `a${" ".repeat(32_000)}b`; // looked at blank by blank, all of these would take a minute and more
     for (let count = 0; count < 100; count++) {
       assert.equal(readApiKey(fields({ Authorization: `Bearer ${credential}` })), credential);
+      await settle(); // lets the time limit count
     }
   });
 

@@ -6,7 +6,7 @@ import { toQuery } from "../core/knowledge-search.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
 import type { Twin } from "../core/twins.ts";
-import { createManualClock } from "./clock.ts";
+import { createManualClock, settle } from "./clock.ts";
 
 const keeper = `
 You are Odd, the lighthouse keeper. Never mention the SMUGGLERS of the cove.
@@ -384,9 +384,14 @@ test("endless words and questions are cut before they cost memory or time", asyn
   assert.deepEqual((await ask(words)).sources, []);
 });
 
-test("accents heaped on a letter take no longer than the letters of a text", { timeout: 10_000 }, () => {
+test("accents heaped on a letter take no longer than the letters of a text", { timeout: 10_000 }, async () => {
   const heap = `o${"\u0345".repeat(11_000)}${"\u0301".repeat(10_500)}${"\u0316".repeat(10_000)}dd`;
-  for (let count = 0; count < 50; count++) assert.deepEqual(wordsOf(heap), ["odd"]); // at 3 s each, were they sorted
+  const mixed = heap.replace(/\p{M}{8}/gu, "$&\uff9e").slice(0, 32_000);
+  for (let count = 0; count < 30; count++) {
+    assert.deepEqual(wordsOf(heap), ["odd"]); // at a second each, were they sorted
+    assert.deepEqual(wordsOf(mixed).slice(0, 1), ["o"]);
+    await settle(); // lets the time limit count
+  }
 });
 
 test("a heading counts for more than a mention", async () => {
