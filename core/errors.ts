@@ -61,7 +61,7 @@ const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Header fields of the error's response, such as `Retry-After`. A 401 has its `WWW-Authenticate` without them. */
+  /** Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` also without them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What went wrong underneath. Logged, never sent. */
   readonly cause?: unknown | undefined;
@@ -81,13 +81,18 @@ export class ApiError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
-    const asked = challengeByCode[code];
-    this.headers = { ...(asked && { "WWW-Authenticate": asked }), ...options.headers };
+    this.headers = withChallenge(code, options.headers ?? {});
   }
 
   get status(): number {
     return statusByCode[this.code];
   }
+}
+
+function withChallenge(code: ErrorCode, headers: Readonly<Record<string, string>>) {
+  const asked = challengeByCode[code];
+  const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "www-authenticate");
+  return asked && !hasOwn ? { ...headers, "WWW-Authenticate": asked } : headers;
 }
 
 /** One refused field of a request: where it is, and what is accepted there. */

@@ -64,25 +64,32 @@ export const timeRanges = {
 /** What to do with a reply whose last follower has gone. */
 export const disconnectPolicies = ["continue", "cancel"] as const;
 
-/** Whether a path can stand before all others: nothing, or plain segments, each after a slash. */
+/** Whether a path can stand before all others: nothing, or segments, each after a slash. A path is compared as it is sent, so none is escaped. */
 export function isBasePath(text: string): boolean {
-  return /^(\/(?!\.\.?(\/|$))[A-Za-z0-9._~-]+)*$/.test(text);
+  return /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(text);
 }
 
-/** Whether a text is an origin as browsers send it: no path, no slash at its end, no default port. */
+/**
+ * Whether a text is an origin as browsers send it: no path, no slash at its end, no default port. Web views of apps and
+ * extensions have schemes of their own, such as `capacitor://localhost`.
+ */
 export function isOrigin(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  if (!/^https?:/.test(text)) return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/.test(text);
+  return URL.canParse(text) && new URL(text).origin === text;
 }
+
+const basePathForm =
+  "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments";
 
 /** @throws {TypeError} for the first option that would be misunderstood in silence, with what is accepted. */
 export function requireServiceOptions(options: ServiceOptions): void {
   const { basePath = "", corsOrigins = [], onDisconnect = "continue" } = options;
   for (const [name, [least, most]] of Object.entries(timeRanges)) {
-    const value = options[name as keyof typeof timeRanges] ?? least;
+    const { [name as keyof typeof timeRanges]: value = least } = options;
     if (Number.isInteger(value) && value >= least && value <= most) continue;
     throw unusable(name, `a whole number from ${least} to ${most}`, value);
   }
-  if (!isBasePath(basePath)) throw unusable("basePath", "empty, or a path such as /twins-api", basePath);
+  if (!isBasePath(basePath)) throw unusable("basePath", basePathForm, basePath);
   const odd = corsOrigins.find((origin) => !isOrigin(origin));
   if (odd !== undefined) throw unusable("corsOrigins", "origins such as https://app.example.com", odd);
   if (disconnectPolicies.includes(onDisconnect)) return;

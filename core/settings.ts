@@ -266,7 +266,7 @@ function readModelUrl(text: string): string | undefined {
 
 function readDatabase(text: string): Database | undefined {
   if (text === "memory:") return { kind: "memory" };
-  const path = /^sqlite:(?:\/\/(?=\/))?([^\0]+)$/.exec(text)?.[1];
+  const path = /^sqlite:(?:\/\/\/?(?=\/))?([^\0]+)$/.exec(text)?.[1];
   if (path) return isFilePath(path) ? { kind: "sqlite", path } : undefined;
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
 }

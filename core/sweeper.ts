@@ -30,13 +30,14 @@ export interface Sweeper {
 const sweepMs = 2000;
 
 /**
- * How many looks must go well before one ends anything, once the store was away. Leases ran out whose holders live: a
- * call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second later comes the next, which renews them.
+ * How many looks must go well before one ends anything, once the store was away, and at a start, which may come after an
+ * outage. Leases ran out whose holders live: a call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second
+ * later comes the next, which renews them.
  */
 const looksAfterOutage = 5;
 
 export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
-  let looksToWait = 0;
+  let looksToWait = store.exclusive ? 0 : looksAfterOutage;
   let stopped = false;
   let cancelTimer = () => {};
 

@@ -253,6 +253,14 @@ for (const transport of transports) {
       assert.equal((await errorOf(response)).message, "The session is over.");
     });
 
+    test("a challenge of the host's own replaces the service's", async () => {
+      const headers = { "www-authenticate": "Session" };
+      const verifyToken = () => Promise.reject(new ApiError("invalid_token", "It is over.", { headers }));
+      await using fixture = await openFixture(transport, { verifyToken });
+      const response = await fixture.call("GET", "/auth/api-keys", "session");
+      assert.equal(response.headers.get("www-authenticate"), "Session");
+    });
+
     test("a verifier of the host's own that names no owner makes no keys", async () => {
       const said: unknown[] = [];
       const log: Log = (_, __, { error } = {}) => void said.push(error);

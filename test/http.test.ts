@@ -325,8 +325,12 @@ describe("single endpoints", () => {
 
   test("an option that would be misunderstood in silence is refused with what is accepted", async () => {
     const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
-      [{ basePath: "twins-api" }, /basePath must be empty, or a path such as \/twins-api, not "twins-api"/],
+      [
+        { basePath: "twins-api" },
+        /basePath must be empty, or a path such as \/twins-api, .+, not "twins-api"/,
+      ],
       [{ basePath: "/twins-api/" }, /basePath/],
+      [{ basePath: "/my%20app" }, /basePath.+letters, digits and/],
       [{ basePath: "/a/../b" }, /basePath/],
       [
         { corsOrigins: ["https://a.example/"] },
@@ -335,12 +339,15 @@ describe("single endpoints", () => {
       [{ heartbeatMs: Number.NaN }, /heartbeatMs must be a whole number from 1 to 3600000, not NaN/],
       [{ maxReplyMs: Number.POSITIVE_INFINITY }, /maxReplyMs/],
       [{ leaseMs: 0 }, /leaseMs/],
+      [{ heartbeatMs: null }, /heartbeatMs.+not null/],
+      [{ corsOrigins: ["null"] }, /corsOrigins/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
     ];
     for (const [options, message] of refused) {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
     }
-    await using _ = await openFixture(inProcess, { basePath: "/a/b.c", leaseMs: undefined });
+    const corsOrigins = ["https://a.example", "capacitor://localhost"];
+    await using _ = await openFixture(inProcess, { basePath: "/@a/b.c", leaseMs: undefined, corsOrigins });
   });
 
   test("nothing runs before the first request", async () => {

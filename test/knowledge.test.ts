@@ -384,7 +384,9 @@ test("endless words and questions are cut before they cost memory or time", asyn
   assert.deepEqual((await ask(words)).sources, []);
 });
 
-test("accents heaped on a letter take no longer than the letters of a text", { timeout: 10_000 }, async () => {
+test("accents heaped on a letter take no longer than the letters of a text", {
+  timeout: 10_000,
+}, async () => {
   const heap = `o${"\u0345".repeat(11_000)}${"\u0301".repeat(10_500)}${"\u0316".repeat(10_000)}dd`;
   const mixed = heap.replace(/\p{M}{8}/gu, "$&\uff9e").slice(0, 32_000);
   for (let count = 0; count < 30; count++) {
