@@ -4,6 +4,7 @@
  * @module
  */
 
+import { lookup } from "node:dns/promises";
 import type { Service } from "../core/service.ts";
 import type { RunningServer, ServeOptions } from "./node.ts";
 import { lastAnswers, respond, urlOf } from "./web-server.ts";
@@ -17,6 +18,7 @@ declare const Bun: {
     readonly port: number;
     readonly idleTimeout: number;
     readonly development: boolean;
+    readonly maxRequestBodySize: number;
     fetch(request: Request): Promise<Response>;
   }): BunServer;
 };
@@ -44,14 +46,18 @@ const idleSeconds = 65;
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
+  await lookup(host); // Bun would say of a name that is none that its port is in use
+  let closing = false;
+  const how = { isClosing: () => closing, drainsBodies: true };
   const server = Bun.serve({
     hostname: host,
     port,
     idleTimeout: idleSeconds,
     development: false,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses by length, in its own words
     async fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      const response = await respond(service, request);
+      const response = await respond(service, request, how);
       if (!isEventStream(response)) server.timeout(request, idleSeconds);
       return response;
     },
@@ -60,6 +66,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   return {
     url: urlOf(server.hostname, server.port),
     async close({ graceMs } = {}) {
+      closing = true;
       const sent = server.stop();
       await service.close({ graceMs });
       await lastAnswers(sent);

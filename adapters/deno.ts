@@ -33,11 +33,16 @@ declare const Deno: {
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
-  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) => respond(service, request));
+  let closing = false;
+  const isClosing = () => closing;
+  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) =>
+    respond(service, request, { isClosing }),
+  );
 
   return {
     url: urlOf(server.addr.hostname, server.addr.port),
     async close({ graceMs } = {}) {
+      closing = true;
       const sent = server.shutdown();
       await service.close({ graceMs });
       await lastAnswers(sent);

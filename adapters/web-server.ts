@@ -12,6 +12,7 @@ import {
   maxHeaderBytes,
   maxHeaderFields,
   tooManyHeaders,
+  unknownCoding,
   unknownExpectation,
 } from "./header-section.ts";
 import { afterJoin } from "./shared-timer.ts";
@@ -19,10 +20,24 @@ import { afterJoin } from "./shared-timer.ts";
 /** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
 const lastAnswersMs = 5_000;
 
+/** How a server answers. */
+export interface RespondOptions {
+  /** Whether the server is to stop. */
+  readonly isClosing: () => boolean;
+  /** Whether the runtime reads on to the end of a body that was refused, unless the connection is closed. */
+  readonly drainsBodies?: boolean;
+}
+
 /** Answers a request, unless its header section is refused, which the service itself does not look at. */
-export async function respond(service: Service, request: Request): Promise<Response> {
+export async function respond(
+  service: Service,
+  request: Request,
+  { isClosing, drainsBodies = false }: RespondOptions,
+): Promise<Response> {
   const error = headersError(request.headers);
   const answer = error ? service.refuse(error) : await service.answer(request);
+  const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
+  if (leavesBody || isClosing()) answer.headers.Connection = "close";
   return toResponse(answer, afterJoin);
 }
 
@@ -35,6 +50,7 @@ function headersError(headers: Headers): ApiError | undefined {
   }
   if (fields > maxHeaderFields) return tooManyHeaders();
   if (bytes > maxHeaderBytes) return headersTooLong();
+  if (!/^(?:chunked)?$/i.test(headers.get("transfer-encoding") ?? "")) return unknownCoding();
   if (/^(?:100-continue)?$/i.test(headers.get("expect") ?? "")) return undefined;
   return unknownExpectation();
 }

@@ -32,7 +32,10 @@ export interface IncomingRequest {
   readonly body: RequestBody | null;
   /** Whether somebody has read the body already. */
   readonly bodyUsed?: boolean;
-  /** The whole body, where the runtime has it at hand. Called instead of reading `body`, if its length is known. */
+  /**
+   * The whole body, where the runtime has it at hand. Called instead of reading `body`, if `Content-Length` tells how long
+   * it is: to be left out where that may be untrue.
+   */
   arrayBuffer?(): Promise<ArrayBuffer>;
   /** Aborts when the client has gone. It may abort after the answer, too. */
   readonly signal?: ClientSignal;
@@ -44,6 +47,11 @@ export interface Answer {
   /** The answer's own object: an adapter may add to it. */
   readonly headers: Record<string, string>;
   readonly body: string | EventStream | null;
+}
+
+/** A host's request, without its `arrayBuffer`: hosts that inflate a body, or make a request anew, may keep its fields. */
+export function toIncoming({ method, url, headers, body, bodyUsed, signal }: Request): IncomingRequest {
+  return { method, url, headers, body, bodyUsed, signal };
 }
 
 /** The answer as a web `Response`. `afterJoin`: the timer of its stream, where streams can share one. */

@@ -9,7 +9,7 @@ import type { Clock } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import type { NewId } from "./ids.ts";
 import type { Log } from "./log.ts";
@@ -203,8 +203,7 @@ export function createReplies(options: RepliesOptions): Replies {
     start: sweeper.start,
 
     async send(send) {
-      if (closing)
-        throw new ApiError("shutting_down", "The server is shutting down; send the message again elsewhere.");
+      if (closing) throw shuttingDown();
       const sent = begin(send);
       underway.track(sent);
       return sent;

@@ -5,12 +5,12 @@
  */
 
 import { createAdmission } from "./admission.ts";
-import { type Answer, type IncomingRequest, toResponse } from "./answer.ts";
+import { type Answer, type IncomingRequest, toIncoming, toResponse } from "./answer.ts";
 import { createKeyring } from "./auth.ts";
 import { systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { unavailable } from "./envelope.ts";
-import { ApiError } from "./errors.ts";
+import { type ApiError, shuttingDown } from "./errors.ts";
 import { createIds, systemRandom } from "./ids.ts";
 import { noLog } from "./log.ts";
 import { createOpenApi } from "./openapi.ts";
@@ -118,7 +118,7 @@ export function createService(options: ServiceOptions): Service {
   }
 
   async function requireReady(): Promise<void> {
-    if (replies.closing) throw new ApiError("shutting_down", "The server is shutting down.");
+    if (replies.closing) throw shuttingDown();
     await ready();
     await store.ping();
   }
@@ -136,11 +136,12 @@ export function createService(options: ServiceOptions): Service {
   return {
     answer: byPath,
     async fetch(request) {
-      return toResponse(await byPath(request));
+      return toResponse(await byPath(toIncoming(request)));
     },
     handlers: Object.fromEntries(
       routes.map((route) => {
-        const handler: Handler = async (request, given) => toResponse(await byRoute(request, route, given));
+        const handler: Handler = async (request, given) =>
+          toResponse(await byRoute(toIncoming(request), route, given));
         return [route.operationId, handler];
       }),
     ) as Record<OperationId, Handler>,

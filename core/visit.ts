@@ -16,7 +16,7 @@ import {
   toAnswer,
   toApiError,
 } from "./envelope.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, shuttingDown } from "./errors.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import { readBody, readQuery } from "./input.ts";
 import type { Log } from "./log.ts";
@@ -103,10 +103,17 @@ export function createVisits(options: VisitsOptions): Visits {
     const { owner, key, rate } = await admit(current, route);
     if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
     requireIdempotencyKey(route, request.headers);
-    const body = route.body && (await readBody(route.body, request, clock));
+    const body = route.body && (await readBody(route.body, request, clock).catch(whyNotRead));
     const query = readQuery(route, search, request.headers);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
+  }
+
+  /** Where a server's own shutdown breaks off what is being read, that is no fault of the client's. */
+  function whyNotRead(error: unknown): never {
+    const isBroken = error instanceof ApiError && error.code === "invalid_request";
+    if (isBroken && context.replies.closing) throw shuttingDown();
+    throw error;
   }
 
   function options204(current: Visit, allow: string): Answer {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConversationResource, MessageResource, Pagination } from "../core/mod.ts";
 import { settle } from "./clock.ts";
-import { dataOf, errorOf, type Fixture, openFixture, transports } from "./harness.ts";
+import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } from "./harness.ts";
 
 const maxBodyBytes = 256 * 1024;
 
@@ -314,3 +314,24 @@ async function countConversations(fixture: Fixture, key: string): Promise<number
   const response = await fixture.call("GET", "/conversations", key);
   return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }
+
+test("a body that is longer than its Content-Length says is not read on", async () => {
+  await using fixture = await openFixture(inProcess);
+  let pulled = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      pulled++;
+      if (pulled > 50) controller.error(new Error("That was enough."));
+      else controller.enqueue(new Uint8Array(65_536).fill(32));
+    },
+  });
+  const headers = {
+    "X-API-Key": await fixture.key(),
+    "Content-Type": "application/json",
+    "Content-Length": "10",
+  };
+  const init = { method: "POST", headers, body, ...halfDuplex };
+  const response = await fixture.service.fetch(new Request("http://twins.test/api/v1/conversations", init));
+  assert.equal(response.status, 413);
+  assert.ok(pulled < 10, `${pulled} pieces were read`);
+});

@@ -4,8 +4,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { openChat } from "./chat.ts";
 import { type Fixture, openFixture, overSocket } from "./harness.ts";
-import { assertRefused, exchange, head } from "./raw-socket.ts";
+import { assertRefused, exchange, head, talk } from "./raw-socket.ts";
 import { runtime } from "./runtime.ts";
 
 const health = "GET /healthz HTTP/1.1";
@@ -15,6 +16,17 @@ before(async () => {
   fixture = await openFixture(overSocket);
 });
 after(() => fixture[Symbol.asyncDispose]());
+
+/** What comes before the client closes: not every runtime closes while a body is still to come. */
+function answerTo(bytes: string): Promise<string> {
+  return talk(
+    fixture.url,
+    (socket) => socket.write(bytes),
+    (text, socket) => {
+      if (/\}\}$|Content-Length: 0\r\n[\s\S]*\r\n\r\n$/i.test(text)) socket.end();
+    },
+  );
+}
 
 function fields(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `X-Field-${index}: 1`);
@@ -47,6 +59,22 @@ describe(`a request's header section, on ${runtime}`, () => {
     assertRefused(text, 400, "invalid_request");
   });
 
+  test("a transfer coding beside chunked is 400", async () => {
+    const text = await answerTo(head(health, "Transfer-Encoding: gzip, chunked"));
+    if (runtime === "bun")
+      assert.match(text, /^HTTP\/1\.1 400 /); // Bun's own
+    else assertRefused(text, 400, "invalid_request");
+  });
+
+  test("a body of more than the runtimes themselves take is refused in the service's words", async () => {
+    const create = "POST /api/v1/conversations HTTP/1.1";
+    const fieldLines = ["Content-Type: application/json", `Content-Length: ${128 * 1024 * 1024 + 1}`];
+    const credential = `X-API-Key: ${await fixture.key()}`;
+    const tooLong = await answerTo(head(create, credential, ...fieldLines));
+    assertRefused(tooLong, 413, "payload_too_large");
+    assertRefused(await answerTo(head(create, ...fieldLines)), 401, "missing_credentials");
+  });
+
   test("a path of 9 KiB is 414 uri_too_long", async () => {
     const text = await exchange(fixture.url, head(`GET /${"x".repeat(9 * 1024)} HTTP/1.1`));
     assertRefused(text, 414, "uri_too_long");
@@ -73,4 +101,22 @@ describe(`HEAD, on ${runtime}`, () => {
       }
     });
   }
+});
+
+test(`an answer that a shutdown overtakes tells that its connection closes, on ${runtime}`, async () => {
+  const chat = await openChat(overSocket);
+  const body = JSON.stringify({ content: "Hello?" });
+  const request = [
+    `POST /api/v1/conversations/${chat.conversationId}/messages HTTP/1.1`,
+    "Host: twins.test",
+    `X-API-Key: ${chat.key}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
+  const answered = exchange(chat.fixture.url, request);
+  await chat.engine.next();
+  await chat[Symbol.asyncDispose]();
+  assert.match(await answered, /^HTTP\/1\.1 503 [\s\S]*\r\nconnection: close\r\n[\s\S]*"shutting_down"/i);
 });
