@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { type EventStream, joinMs, stallMs } from "../core/sse.ts";
+import { createTurns, waitsForTurn } from "./node-pipeline.ts";
 import type { NodeRequest } from "./node-request.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
 
@@ -54,17 +55,17 @@ function writePieces(bytes: Buffer, response: ServerResponse): void {
 
 /** Cuts a reader that takes nothing of what is written, once it is its turn. */
 function cutIfStalled(response: ServerResponse): void {
-  if (response.writableEnded && response.socket?.writableLength === 0) return; // the system has taken all of it
+  // As a rule, the system has taken all of it.
+  if (response.writableEnded && !response.socket?.writableLength && !waitsForTurn(response)) return;
+  const hadItsTurn = createTurns(response);
   let timer: NodeJS.Timeout;
-  let hadItsTurn = response.socket !== null;
   function wait(): void {
     clearTimeout(timer);
     timer = setTimeout(check, stallMs).unref();
   }
   function check(): void {
-    if (hadItsTurn) return void response.destroy();
-    hadItsTurn = response.socket !== null; // behind others on its connection, it has none
-    wait();
+    if (hadItsTurn()) response.destroy();
+    else wait();
   }
   response.on("drain", wait);
   response.once("close", () => clearTimeout(timer));
@@ -78,8 +79,9 @@ function writeEvents(
   response: ServerResponse,
 ): void {
   const writer = new EventWriter(events, response);
+  const hadItsTurn = createTurns(response);
   events.attach(writer.ready, () => {
-    if (!response.socket) return false; // it waits behind others on its connection
+    if (!hadItsTurn()) return false;
     response.destroy();
     return true;
   });
@@ -183,6 +185,7 @@ class EventWriter {
     } else {
       this.#response.end(lastText);
     }
+    this.#events.detach();
     cutIfStalled(this.#response);
   }
 

@@ -5,9 +5,9 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 
-/** The responses whose turn on their connection has not come. */
+/** The responses whose turn on their connection had not come when their request did. */
 const queued = new WeakMap<Socket, Set<ServerResponse>>();
 
 /**
@@ -15,10 +15,26 @@ const queued = new WeakMap<Socket, Set<ServerResponse>>();
  * whose turn it is: the others would be written, and followed, for a client that has gone.
  */
 export function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
-  if (response.socket) return; // it is its turn
+  if (response.socket || !(socket instanceof Socket)) return; // it is its turn, or a host plays the request
   const waiting = queued.get(socket) ?? watch(socket);
   waiting.add(response);
   response.once("close", () => waiting.delete(response));
+}
+
+/** Whether a response waits behind others on its connection, so that its reader cannot take anything. */
+export function waitsForTurn(response: ServerResponse): boolean {
+  const { req, socket } = response; // where a host plays the request, it may have neither
+  return !socket && req !== undefined && (queued.get(req.socket)?.has(response) ?? false);
+}
+
+/** Makes a function that tells whether a response had its turn all the time since one last asked. */
+export function createTurns(response: ServerResponse): () => boolean {
+  let waited = waitsForTurn(response);
+  return () => {
+    const waitedBefore = waited;
+    waited = waitsForTurn(response);
+    return !waitedBefore && !waited;
+  };
 }
 
 function watch(socket: Socket): Set<ServerResponse> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { mock, test } from "node:test";
 import { serve, toNodeHandler } from "../adapters/node.ts";
@@ -116,9 +116,12 @@ async function openReader(url: string, requests: string) {
     /** All that has come once the connection is closed, or `end` is there. */
     async readUntil(end: string): Promise<string> {
       const closed = once(socket, "close");
+      let tail = text.slice(-end.length);
       socket.on("data", (bytes: Buffer) => {
-        text += bytes.toString("latin1");
-        if (text.includes(end)) socket.destroy();
+        const more = bytes.toString("latin1");
+        text += more;
+        tail = tail.slice(-end.length) + more; // to search all of a long text at each piece takes for ever
+        if (tail.includes(end)) socket.destroy();
       });
       socket.resume();
       await closed;
@@ -130,7 +133,7 @@ async function openReader(url: string, requests: string) {
 /** A conversation whose messages are longer than what systems keep for a reader. */
 async function openLongChat() {
   const store = createMemoryStore();
-  const { transport } = hosted();
+  const { server, transport } = hosted();
   const long: typeof store = {
     ...store,
     async listMessages(...slice) {
@@ -144,18 +147,24 @@ async function openLongChat() {
   (await chat.engine.next()).finish();
   assert.equal((await sent).status, 200);
   const path = `/api/v1/conversations/${chat.conversationId}/messages`;
-  return { chat, request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n` };
+  return {
+    chat,
+    destroyed: countDestroyed(server),
+    request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n`,
+  };
 }
 
 test("a reader that takes nothing of a long answer for 60 s is cut", async () => {
-  const { chat, request } = await openLongChat();
+  const { chat, destroyed, request } = await openLongChat();
   await using _ = chat;
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     const reader = await openReader(chat.fixture.url, request);
-    mock.timers.tick(59_999);
     await turnEnd();
+    mock.timers.tick(59_999);
+    assert.equal(destroyed(), 0);
     mock.timers.tick(1);
+    assert.equal(destroyed(), 1);
     const text = await reader.readUntil("no such text: to its end");
     assert.ok(text.length < 40_000_000, `${text.length} bytes came`);
   } finally {
@@ -197,6 +206,34 @@ test("an answer that waits for its reply behind another is not cut for having no
     mock.timers.reset();
   }
 });
+
+test("an answer that is ready waits behind another as long as that takes", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  const destroyed = countDestroyed(server);
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + health);
+    const run = await chat.engine.next();
+    for (let minute = 0; minute < 3; minute++) {
+      mock.timers.tick(60_000);
+      await turnEnd();
+    }
+    assert.equal(destroyed(), 0);
+    run.finish();
+    assert.match(await reader.readUntil('"status":"ok"'), /"type":"complete"[\s\S]*"status":"ok"/);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+/** How many of a server's responses were destroyed so far. */
+function countDestroyed(server: Server): () => number {
+  const responses: ServerResponse[] = [];
+  server.prependListener("request", (_, response) => responses.push(response));
+  return () => responses.filter((response) => response.destroyed && !response.writableFinished).length;
+}
 
 test("a stream that waits behind another is not cut for having nothing to read", async () => {
   const { transport } = hosted();
