@@ -100,7 +100,7 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
   });
   /** Answers a request that Node does not hand over as one. The service refuses it, and says which methods it takes. */
   async function answerStranger(socket: Duplex, { method, url, ...head }: Stranger): Promise<void> {
-    const error = headError(head);
+    const error = head.isWhole ? headError(head) : undefined;
     const headers = { get: (name: string) => readField(head.rawHeaders, name) };
     refuse(
       socket,
@@ -110,7 +110,7 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
 
   server.on("connect", ({ method = "", url = "", httpVersion, rawHeaders }, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
-    void answerStranger(socket, { method, url, httpVersion, rawHeaders });
+    void answerStranger(socket, { method, url, httpVersion, rawHeaders, isWhole: true });
   });
   server.on("clientError", (error: ClientError, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
@@ -119,7 +119,7 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
     }
     const stranger = requestOfOtherMethod(error);
     if (stranger) void answerStranger(socket, stranger);
-    else refuse(socket, service.refuse(parserError(error)), /^[A-Z]+(?= )/.exec(parsedText(error))?.[0]);
+    else refuse(socket, service.refuse(parserError(error)), methodOf(error));
   });
   return note;
 }
@@ -135,6 +135,12 @@ interface ClientError extends Error {
 /** The bytes that the parser took before it stopped. */
 function parsedText({ rawPacket, bytesParsed }: ClientError): string {
   return rawPacket?.toString("latin1", 0, bytesParsed) ?? "";
+}
+
+/** The method of the request that the parser stopped in. Others may come before it in one packet. */
+function methodOf(error: ClientError): string | undefined {
+  const text = parsedText(error);
+  return /^[A-Z]+(?= )/.exec(text.slice(text.lastIndexOf("\r\n\r\n") + 1).trimStart())?.[0];
 }
 
 function parserError(error: ClientError): ApiError {
@@ -153,6 +159,8 @@ function parserError(error: ClientError): ApiError {
 interface Stranger extends Head {
   readonly method: string;
   readonly url: string;
+  /** Whether all of its head is there. */
+  readonly isWhole: boolean;
 }
 
 const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/(1\.[01])\r\n/;
@@ -167,7 +175,8 @@ function requestOfOtherMethod(error: ClientError): Stranger | undefined {
   const [line = "", method, url, httpVersion] = requestLine.exec(text) ?? [];
   if (!method || !url || !httpVersion || parsedText(error).length > method.length) return undefined;
   const [section = ""] = text.slice(line.length).split(/^\r\n|\r\n\r\n/);
-  return { method, url, httpVersion, rawHeaders: section.split("\r\n").flatMap(nameAndValue) };
+  const rawHeaders = section.split("\r\n").flatMap(nameAndValue);
+  return { method, url, httpVersion, rawHeaders, isWhole: text.includes("\r\n\r\n") };
 }
 
 function nameAndValue(field: string): string[] {

@@ -123,6 +123,23 @@ describe("framing", () => {
     });
   }
 
+  test("a refusal has a body unless it is HEAD that is refused, whatever came before", async () => {
+    const good = keptOpen("HEAD /healthz HTTP/1.1");
+    const broken = (method: string) => `${method} /healthz HTTP/1.1\r\nHost: a\r\nX y: z\r\n\r\n`;
+    const ofGet = await exchange(fixture.url, good + broken("GET"));
+    assert.match(ofGet, /\r\n\r\nHTTP\/1\.1 400 [\s\S]*"invalid_request"/);
+    const ofHead = await exchange(fixture.url, good + broken("HEAD"));
+    assert.match(ofHead, /\r\n\r\nHTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
+  });
+
+  test("a method nobody knows is told those that there are, also where its head comes in pieces", async () => {
+    const text = await talk(fixture.url, (socket) => {
+      socket.write("BREW /healthz HTTP/1.1\r\nX: y\r\n");
+      setImmediate(() => socket.write("Host: a\r\n\r\n"));
+    });
+    assertRefused(text, 405, "method_not_allowed");
+  });
+
   const bodiless: [name: string, bytes: string, status: number, length: RegExp | null][] = [
     ["HEAD", head("HEAD /healthz HTTP/1.1"), 200, /^24$/],
     ["HEAD of who waits to continue", head("HEAD /healthz HTTP/1.1", expectation), 200, /^24$/],

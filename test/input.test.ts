@@ -18,6 +18,7 @@ for (const transport of transports) {
         "application/json",
         "APPLICATION/JSON",
         "application/json ; charset=utf-8; x=y",
+        "application/json; UTF-8",
         'application/json;a="b, \\"c;";',
       ]) {
         assert.equal((await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type })).status, 201);
@@ -37,7 +38,7 @@ for (const transport of transports) {
         assert.equal(response.status, 415, type);
         assert.equal((await errorOf(response)).code, "unsupported_media_type");
       }
-      assert.equal(await countConversations(fixture, key), 4);
+      assert.equal(await countConversations(fixture, key), 5);
     });
 
     test("a body is not taken in any coding", async () => {
