@@ -9,7 +9,6 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { type EventStream, joinMs, stallMs } from "../core/sse.ts";
-import { createTurns, waitsForTurn } from "./node-pipeline.ts";
 import type { NodeRequest } from "./node-request.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
 
@@ -53,19 +52,13 @@ function writePieces(bytes: Buffer, response: ServerResponse): void {
   writeOn();
 }
 
-/** Cuts a reader that takes nothing of what is written, once it is its turn. */
+/** Cuts a reader that takes nothing of what is written. */
 function cutIfStalled(response: ServerResponse): void {
-  // As a rule, the system has taken all of it.
-  if (response.writableEnded && !response.socket?.writableLength && !waitsForTurn(response)) return;
-  const hadItsTurn = createTurns(response);
+  if (response.writableEnded && !response.socket?.writableLength) return; // as a rule, the system has taken all of it
   let timer: NodeJS.Timeout;
   function wait(): void {
     clearTimeout(timer);
-    timer = setTimeout(check, stallMs).unref();
-  }
-  function check(): void {
-    if (hadItsTurn()) response.destroy();
-    else wait();
+    timer = setTimeout(() => response.destroy(), stallMs).unref();
   }
   response.on("drain", wait);
   response.once("close", () => clearTimeout(timer));
@@ -79,12 +72,7 @@ function writeEvents(
   response: ServerResponse,
 ): void {
   const writer = new EventWriter(events, response);
-  const hadItsTurn = createTurns(response);
-  events.attach(writer.ready, () => {
-    if (!hadItsTurn()) return false;
-    response.destroy();
-    return true;
-  });
+  events.attach(writer.ready, () => response.destroy());
   response.on("drain", writer.drained);
   request.signal.addEventListener("abort", () => events.detach());
   if (response.destroyed) {

@@ -1,5 +1,6 @@
 /**
- * Requests that a client sends without waiting for the answers before them.
+ * Requests that a client sends without waiting for the answers before them: each is begun when it is its turn. Begun
+ * at once, a few bytes a request would make as many answers as one likes, all kept until their turn.
  *
  * @module
  */
@@ -7,45 +8,42 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** The responses whose turn on their connection had not come when their request did. */
-const queued = new WeakMap<Socket, Set<ServerResponse>>();
+/** How many requests may wait on one connection: more than anybody sends ahead. */
+const mostWaiting = 100;
+
+/** The requests of a connection. */
+interface Line {
+  last: ServerResponse | undefined;
+  waiting: number;
+}
+
+const lines = new WeakMap<Socket, Line>();
 
 /**
- * Closes a response that waits for its turn once its connection has closed. Node tells that only to the response
- * whose turn it is: the others would be written, and followed, for a client that has gone.
+ * Calls `begin` once the responses before this one are out, if they were begun here. Never, if the connection closes
+ * before, as it does when too many wait.
  */
-export function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
-  if (response.socket || !(socket instanceof Socket)) return; // it is its turn, or a host plays the request
-  const waiting = queued.get(socket) ?? watch(socket);
-  waiting.add(response);
-  response.once("close", () => waiting.delete(response));
-}
-
-/** Whether a response waits behind others on its connection, so that its reader cannot take anything. */
-export function waitsForTurn(response: ServerResponse): boolean {
-  const { req, socket } = response; // where a host plays the request, it may have neither
-  return !socket && req !== undefined && (queued.get(req.socket)?.has(response) ?? false);
-}
-
-/** Makes a function that tells whether a response had its turn all the time since one last asked. */
-export function createTurns(response: ServerResponse): () => boolean {
-  let waited = waitsForTurn(response);
-  return () => {
-    const waitedBefore = waited;
-    waited = waitsForTurn(response);
-    return !waitedBefore && !waited;
-  };
-}
-
-function watch(socket: Socket): Set<ServerResponse> {
-  const waiting = new Set<ServerResponse>();
-  queued.set(socket, waiting);
-  socket.once("close", () => {
-    for (const response of waiting) {
-      if (response.socket) continue; // its turn has come
-      response.destroy();
-      response.emit("close");
-    }
+export function inTurn({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
+  const line = lineOf(socket);
+  const last = line?.last;
+  if (line) line.last = response;
+  if (!line || !last || response.socket || last.closed) {
+    begin();
+    return;
+  }
+  line.waiting++;
+  if (line.waiting > mostWaiting) socket.destroy();
+  last.once("close", () => {
+    line.waiting--;
+    if (!socket.destroyed) begin();
   });
-  return waiting;
+}
+
+function lineOf(socket: Socket): Line | undefined {
+  if (!(socket instanceof Socket)) return undefined; // a host plays the request
+  const known = lines.get(socket);
+  if (known) return known;
+  const line: Line = { last: undefined, waiting: 0 };
+  lines.set(socket, line);
+  return line;
 }

@@ -11,7 +11,7 @@ import { Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
 import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
-import { closeWithConnection } from "./node-pipeline.ts";
+import { inTurn } from "./node-pipeline.ts";
 import { framingError, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 
@@ -66,17 +66,18 @@ function respond(
   response: ServerResponse,
   isClosing = () => false,
 ): void {
-  closeWithConnection(message, response);
-  const refusal = framingError(message);
-  if (!refusal) {
-    void service.answer(request).then((answer) => {
-      if (isClosing() && !response.headersSent) response.setHeader("Connection", "close");
-      writeAnswer(answer, request, response);
-    });
-    return;
-  }
-  response.setHeader("Connection", "close"); // whoever frames one request badly may frame the next so, too
-  writeAnswer(service.refuse(refusal), request, response);
+  inTurn(message, response, () => {
+    const refusal = framingError(message);
+    if (!refusal) {
+      void service.answer(request).then((answer) => {
+        if (isClosing() && !response.headersSent) response.setHeader("Connection", "close");
+        writeAnswer(answer, request, response);
+      });
+      return;
+    }
+    response.setHeader("Connection", "close"); // whoever frames one request badly may frame the next so, too
+    writeAnswer(service.refuse(refusal), request, response);
+  });
 }
 
 /**

@@ -93,7 +93,7 @@ class ReplyFollower implements EventStream {
   /** Since when the reader has been offered something that it did not take. */
   #offeredAt: number | undefined;
   #ready: () => void = () => {};
-  #cut: () => boolean = () => true;
+  #cut: () => void = () => {};
   #stopTimer: () => void = () => {};
 
   constructor(feed: ReplyFeed, options: FollowOptions) {
@@ -113,7 +113,7 @@ class ReplyFollower implements EventStream {
     return this.#offset === from && !this.#feed.ending;
   }
 
-  attach(ready: () => void, cut: () => boolean): void {
+  attach(ready: () => void, cut: () => void): void {
     this.#ready = ready;
     this.#cut = cut;
     this.#feed.subscribe(this.#offer);
@@ -125,7 +125,7 @@ class ReplyFollower implements EventStream {
     this.#stopTimer();
     this.#stopTimer = () => {};
     this.#ready = () => {};
-    this.#cut = () => true;
+    this.#cut = () => {};
   }
 
   read(): string {
@@ -207,8 +207,8 @@ class ReplyFollower implements EventStream {
     if (this.#offeredAt !== undefined) {
       this.#offeredAt = Math.min(this.#offeredAt, now); // the clock may have been set back
       if (now - this.#offeredAt >= stallMs) {
-        if (this.#cut()) return;
-        this.#offeredAt = now;
+        this.#cut();
+        return;
       }
     }
     const silence = Math.abs(now - this.#readAt); // for the same reason

@@ -32,9 +32,9 @@ export interface EventStream {
   readonly urgent: boolean;
   /**
    * Begins to call back. `ready`: reading pays again; once more if it has become urgent meanwhile. `cut`: the reader
-   * took nothing for too long; drop it. False: it could not have taken anything yet, and has its time once more.
+   * took nothing for too long; drop it.
    */
-  attach(ready: () => void, cut: () => boolean): void;
+  attach(ready: () => void, cut: () => void): void;
   /** The reader has gone, or the body has ended. Idempotent. */
   detach(): void;
 }
@@ -101,7 +101,6 @@ export function toReadableStream(
           () => {
             controller.error(new Error("The reader took nothing for too long."));
             leave();
-            return true;
           },
         );
         return join(); // an end that is about to come goes along with the text

@@ -13,6 +13,7 @@ import {
   type Service,
 } from "../core/mod.ts";
 import { type Chat, openChat } from "./chat.ts";
+import { settle } from "./clock.ts";
 import type { Transport } from "./harness.ts";
 
 function newService(verifyToken: () => Promise<string>) {
@@ -235,20 +236,21 @@ function countDestroyed(server: Server): () => number {
   return () => responses.filter((response) => response.destroyed && !response.writableFinished).length;
 }
 
-test("a stream that waits behind another is not cut for having nothing to read", async () => {
+test("a stream that was asked for behind another begins when that has ended", async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
   const other = await chat.fixture.conversation(chat.key, "scripted");
   const requests = post(chat, "messages/stream") + post(chat, "messages/stream", other);
   const reader = await openReader(chat.fixture.url, requests);
-  const [first, second] = [await chat.engine.next(), await chat.engine.next()];
-  second.write("later ".repeat(50_000));
+  const first = await chat.engine.next();
+  await chat.clock.advance(130_000);
+  assert.equal(chat.engine.asked, 1);
+  first.finish();
+  const read = reader.readUntil("At last.");
+  const second = await chat.engine.next();
   second.write("At last.");
   second.finish();
-  await chat.clock.advance(130_000);
-  first.finish();
-  const text = await reader.readUntil("At last.");
-  assert.equal(text.split("HTTP/1.1 200 OK").length, 3);
+  assert.equal((await read).split("HTTP/1.1 200 OK").length, 3);
 });
 
 /** The bytes of a request that sends something into a conversation. */
@@ -326,7 +328,7 @@ test("a client that leaves while its reply begins follows it no more", { timeout
   await (await chat.engine.next()).aborted;
 });
 
-test("a client that leaves before the turn of its pipelined request follows its reply no more", {
+test("what a client sent ahead is not begun once it has left", {
   timeout: 20_000,
 }, async () => {
   const { transport } = hosted();
@@ -335,9 +337,30 @@ test("a client that leaves before the turn of its pipelined request follows its 
   const { port, hostname } = new URL(chat.fixture.url);
   const socket = connect(Number(port), hostname);
   socket.write(post(chat, "messages/stream") + post(chat, "messages/stream", other));
-  const runs = [await chat.engine.next(), await chat.engine.next()];
+  const run = await chat.engine.next();
   socket.destroy();
-  await Promise.all(runs.map(({ aborted }) => aborted));
+  await run.aborted;
+  await settle();
+  assert.equal(chat.engine.asked, 1);
+});
+
+test("of requests that are sent ahead without end, a hundred wait, and then the connection is closed", {
+  timeout: 20_000,
+}, async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport);
+  const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+  const ahead = health.repeat(99) + health.replace("healthz", "nowhere");
+  const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + ahead);
+  const run = await chat.engine.next();
+  run.finish();
+  const all = await reader.readUntil('"not_found"');
+  assert.equal(all.split("HTTP/1.1 200 OK").length, 101);
+  const flood = connect(Number(new URL(chat.fixture.url).port), "127.0.0.1");
+  const closed = once(flood, "close");
+  flood.on("error", () => {}).resume();
+  flood.write(post(chat, "messages/stream") + health.repeat(2_000));
+  await closed;
 });
 
 function turnEnd(): Promise<void> {

@@ -125,7 +125,6 @@ export function createReader(world: World, ledger: Ledger): Reader {
       () => {
         cut = true;
         wake();
-        return true;
       },
     );
     while (process.alive() && !cut && world.now() < leaveAt) {
