@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "./engine.ts";
+import { type HistoryMessage, type PacingOptions, type Turn, type TwinEngine, writeWords } from "./engine.ts";
 import {
   createKnowledgeIndex,
   type Finding,
@@ -42,6 +42,8 @@ const enough = 0.5;
 const enoughForHint = 0.4;
 // When all that speaks of a subject has been told, this much makes a passage a neighbour of it.
 const enoughForMore = 0.35;
+// Of a longer question only the beginning is looked at, in code units: some characters stand for a dozen others.
+const longestQuestion = 4_000;
 const mostTopics = 6;
 const mostRelated = 2;
 // Messages of the user, and replies to them, that are looked at for what the talk was about.
@@ -78,13 +80,21 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   }
 
   return {
-    async reply(turn, output) {
-      const { text, sources } = answer(turn, mindOf(turn.twin));
+    async reply({ twin, history, content }, output) {
+      const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
+      const { text, sources } = answer(turn, mindOf(twin));
       output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+/** A question keeps its beginning; a reply is the twin's own text, to be found in it as it is. */
+function beginningOf(message: HistoryMessage): HistoryMessage {
+  return message.role === "user"
+    ? { ...message, content: message.content.slice(0, longestQuestion) }
+    : message;
 }
 
 function toSource({ passage, confidence }: Finding): { heading: string; score: number } {

@@ -381,6 +381,8 @@ test("endless words and questions are cut before they cost memory or time", asyn
   assert.deepEqual(wordsOf("x".repeat(30_000)), ["x".repeat(40)]);
   const words = Array.from({ length: 6000 }, (_, index) => `w${index}q`).join(" ");
   assert.equal(toQuery(words, "Odd").size, 40);
+  const late = `${"x ".repeat(2_000)} How often does the lamp turn?`;
+  assert.deepEqual((await ask(late)).sources, []);
   assert.deepEqual((await ask(words)).sources, []);
 });
 
