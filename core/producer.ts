@@ -5,10 +5,18 @@
  * @module
  */
 
+import { sleep } from "./clock.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
+import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
-import { type Exchange, type KeeperContext, type KeptProducer, ReplyKeeper } from "./reply-keeper.ts";
+import {
+  type Exchange,
+  type KeeperContext,
+  type KeptProducer,
+  ReplyKeeper,
+  retryMs,
+} from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
 import { encodeJson } from "./sse.ts";
 import { type MessageRecord, type ReplyFailure, StoreUnavailable } from "./store.ts";
@@ -140,13 +148,28 @@ export class Producer implements ReplyFeed, KeptProducer {
     try {
       if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
       const { conversationId, content } = question;
-      const history = await this.#context.memory.historyOf(owner, conversationId, position);
+      const history = await this.#readHistory(owner, conversationId, position);
       if (this.#over) return cancelled; // the ending is decided already
       const result = await engine.reply({ twin, history, content }, this.#output());
       return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
     } catch (error) {
       if (!this.#over) this.#logFailure(error);
       return failed(failureCode(error));
+    }
+  }
+
+  /** A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply. */
+  async #readHistory(
+    ...where: Parameters<ConversationMemory["historyOf"]>
+  ): Promise<readonly HistoryMessage[]> {
+    const { memory, clock } = this.#context;
+    for (;;) {
+      try {
+        return await memory.historyOf(...where);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || this.#over) throw error;
+        await sleep(clock, retryMs);
+      }
     }
   }
 

@@ -55,7 +55,7 @@ const saveMs = 1000;
 const followedSaveMs = 150;
 
 /** Pause before an ending that could not be stored is tried again, in milliseconds. */
-const retryMs = 500;
+export const retryMs = 500;
 
 /** A lease that starts, or is renewed, now. */
 export function newLease({ clock, holder, leaseMs }: KeeperContext): Lease {

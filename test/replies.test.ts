@@ -698,6 +698,23 @@ test("a store that was away for longer than a lease costs no running reply: its 
   assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
 });
 
+test("a store that cannot tell the history at once costs no reply", async () => {
+  const memory = createMemoryStore();
+  let failures = 2;
+  const store: Store = {
+    ...memory,
+    async readHistory(...which) {
+      if (failures-- > 0) throw new StoreUnavailable("a connection broke");
+      return memory.readHistory(...which);
+    },
+  };
+  await using chat = await openChat(inProcess, { store });
+  const sending = chat.send();
+  await chat.clock.advance(2_000);
+  (await chat.engine.next()).finish();
+  assert.equal((await sending).status, 200);
+});
+
 test("nor one that hung for a while in each call, whenever it comes back", async () => {
   for (let phaseMs = 0; phaseMs < 9_000; phaseMs += 500) {
     const memory = { ...createMemoryStore(), exclusive: false };
