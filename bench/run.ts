@@ -176,8 +176,8 @@ function save(file: string, machine: Machine, results: readonly Result[]): void 
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
   writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
   const streams = results.find(({ scenario }) => scenario === "burst");
-  if (streams) writeFileSync(`${dirname(file)}/streams.svg`, toSvg(streams));
-  console.log(`Written to ${file}, and as Markdown beside it.`);
+  if (streams) writeFileSync(file.replace(/(\.json)?$/, ".svg"), toSvg(streams));
+  console.log(`Written to ${file}, and as Markdown${streams ? " and a chart" : ""} beside it.`);
 }
 
 /** What was interrupted leaves its databases behind. */

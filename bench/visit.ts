@@ -103,7 +103,7 @@ function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): 
   if (remaining + missing > limit)
     return `${needed}, more than its ${limit} an hour: ask for fewer --streams.`;
   const secondsEach = (Date.parse(resetAt) - Date.now()) / 1000 / (limit - remaining);
-  return `${needed}: wait ${Math.ceil(missing * secondsEach)} s, or take another key.`;
+  return `${needed}: wait ${Math.max(1, Math.ceil(missing * secondsEach))} s, or take another key.`;
 }
 
 /** Asks the server. Throws with its address where it cannot be reached. */
