@@ -109,11 +109,19 @@ function reasonOf(error: unknown): string {
 /** "twin": the lock that processes starting at once take in turn. */
 const migrationLock = 0x7477696e;
 
+/** In another encoding texts would be cut within characters, or refused: PostgreSQL counts what it knows as one. */
+async function requireUtf8(client: Client): Promise<void> {
+  const { rows } = await client.query("SHOW server_encoding");
+  const encoding = String(rows[0]?.server_encoding);
+  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make one with ENCODING 'UTF8'`);
+}
+
 /** Without time-outs: a long table takes its time, and whoever waits for the lock waits for that. */
 async function migrate(client: Client): Promise<void> {
   client.on("error", () => {}); // a connection that breaks; its query tells so, too
   try {
     await client.connect();
+    await requireUtf8(client);
     await client.query("BEGIN");
     await client.query("SET LOCAL statement_timeout = 0");
     await client.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);

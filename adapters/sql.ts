@@ -204,7 +204,9 @@ async function readPage(
       ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
     [owner, name, limit, offset, ...filter],
   );
-  return { rows, total: Number(rows[0]?.total ?? total) };
+  if (rows[0]) return { rows, total: Number(rows[0].total) };
+  const [now] = await driver.all(selectTotal, [owner, name]); // the list is shorter meanwhile
+  return { rows, total: Number(now?.total ?? 0) };
 }
 
 /** Runs one statement that changes a row at most, and returns that row. */

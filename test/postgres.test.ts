@@ -47,6 +47,25 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  test("a database of another encoding than UTF8 is refused with a line that says so", async () => {
+    const admin = await connect(url);
+    const name = "twins_test_ascii";
+    await admin.query(
+      `CREATE DATABASE ${name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+    );
+    try {
+      const ascii = new URL(url);
+      ascii.pathname = `/${name}`;
+      await assert.rejects(
+        openPostgres(ascii.href),
+        /its encoding is SQL_ASCII; make one with ENCODING 'UTF8'/,
+      );
+    } finally {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.end();
+    }
+  });
+
   test("a database of a newer version is refused with a line that says so", async () => {
     const fresh = await createDatabase();
     try {

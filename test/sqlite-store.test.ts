@@ -393,6 +393,12 @@ describe("a store in SQLite", () => {
     meanwhile = async () => void (await newConversation(store, owner));
     const conversations = await store.listConversations(owner, { offset: 0, limit: 20 });
     assert.deepEqual([conversations.items.length, conversations.total], [2, 2]);
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await store.deleteConversation(owner, conversations.items[0]?.id ?? "");
+    };
+    const behind = await store.listConversations(owner, { offset: 1, limit: 20 });
+    assert.deepEqual([behind.items.length, behind.total], [0, 1]);
     await store.endReply(ending(await begin(store, owner, id)));
     meanwhile = async () => void (await begin(store, owner, id));
     const page = await store.listMessages(owner, id, { offset: 0, limit: 20, order: "asc" });
