@@ -56,15 +56,40 @@ function queryOn(pool: Pool, { sql, params }: SqlStatement): Promise<readonly Sq
 }
 
 /** Lends a connection. One that broke, or in which a transaction is left open, does not come back. */
-async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect();
+export async function withClient<Result>(
+  pool: Pool,
+  use: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await takeClient(pool);
+  const since = performance.now();
   try {
     const result = await use(client);
+    answeredAt.set(client, performance.now());
     client.release();
     return result;
   } catch (error) {
+    if (wasGivenUp(error)) silentSince.set(pool, since);
     client.release(!isServerError(error) || isOver(error));
     throw error;
+  }
+}
+
+/** When a connection answered last. One that was just made is not here. */
+const answeredAt = new WeakMap<PoolClient, number>();
+
+/** When the last call began that nobody answered. */
+const silentSince = new WeakMap<Pool, number>();
+
+/**
+ * A connection of the pool. Where one fell silent, as in a failover, those that have not answered since are not tried one
+ * after the other, at 7 seconds each: they make room for new ones.
+ */
+async function takeClient(pool: Pool): Promise<PoolClient> {
+  for (;;) {
+    const client = await pool.connect();
+    const answered = answeredAt.get(client) ?? Number.POSITIVE_INFINITY;
+    if (answered >= (silentSince.get(pool) ?? 0)) return client;
+    client.release(true);
   }
 }
 
@@ -114,6 +139,11 @@ function isServerError(error: unknown): error is ServerError {
 /** Whether the connection ends with this error of the server's. */
 function isOver({ code }: ServerError): boolean {
   return code.startsWith("57P") || code.startsWith("08") || code === "25P03";
+}
+
+/** Whether `query_timeout` was over. */
+function wasGivenUp(error: unknown): boolean {
+  return error instanceof Error && error.message === "Query read timeout";
 }
 
 /** Whether a connection was lost while it was used. Another one may be had at once. */

@@ -15,7 +15,7 @@ import {
   windowSeconds,
 } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { brokeConnection, prepared, toStoreError } from "./postgres-driver.ts";
+import { brokeConnection, prepared, toStoreError, withClient } from "./postgres-driver.ts";
 import type { SqlRow } from "./sql-driver.ts";
 
 /** The table of the buckets. */
@@ -80,7 +80,10 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
    */
   async function query(text: string, params: Parameters<typeof prepared>[1], retries = 1): Promise<SqlRow[]> {
     try {
-      return (await pool.query<SqlRow>(prepared(text, params))).rows;
+      return await withClient(
+        pool,
+        async (client) => (await client.query<SqlRow>(prepared(text, params))).rows,
+      );
     } catch (error) {
       if (retries > 0 && brokeConnection(error)) return query(text, params, retries - 1);
       throw toStoreError(error);

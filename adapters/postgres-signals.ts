@@ -19,9 +19,6 @@ const reconnectMs = 500;
 /** How often the connection is tried: one that died in silence hears nothing and would never say so. */
 const heartbeatMs = 10_000;
 
-/** How long the connection may take to close, in milliseconds: in a network that froze it would wait for ever. */
-const closingMs = 1_000;
-
 /** What signals are made with. */
 export interface SignalsOptions {
   /** A new connection, not opened yet: listening takes one of its own. */
@@ -33,7 +30,7 @@ export interface SignalsOptions {
 
 /** Signals that can be closed. */
 export interface Signals extends StoreSignals {
-  /** Sends what was to be sent, and stops listening. */
+  /** Sends what was to be sent, and stops listening. The connection then closes. */
   close(): Promise<void>;
 }
 
@@ -84,7 +81,11 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
     client = undefined;
     clearTimeout(timer);
     timer = setTimeout(() => void listen(), reconnectMs);
-    lost.end().catch((error: unknown) => log("debug", "a lost connection did not close", { error }));
+    lost.end().catch(noteUnclosed);
+  }
+
+  function noteUnclosed(error: unknown): void {
+    log("debug", "a connection did not close", { error });
   }
 
   async function send(topic: string, subject: string): Promise<void> {
@@ -112,16 +113,7 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
       closed = true;
       clearTimeout(timer);
       await sending.idle();
-      if (client) await closeInTime(client);
+      client?.end().catch(noteUnclosed);
     },
   };
-}
-
-async function closeInTime(client: Client): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, closingMs);
-  });
-  await Promise.race([client.end(), late]);
-  clearTimeout(timer);
 }

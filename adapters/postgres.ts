@@ -11,6 +11,7 @@ import type { Store } from "../core/store.ts";
 import { createPostgresDriver } from "./postgres-driver.ts";
 import { createBuckets, createPostgresLimiter } from "./postgres-limiter.ts";
 import { openSignals } from "./postgres-signals.ts";
+import { createSockets } from "./postgres-sockets.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts";
 
@@ -52,8 +53,10 @@ export interface PostgresOptions {
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
   const { maxConnections = 10, log = noLog } = options;
   const { default: pg } = await importPg();
+  const sockets = createSockets();
   const config: PoolConfig = {
     connectionString: url,
+    stream: sockets.open,
     application_name: "twin-service",
     connectionTimeoutMillis: 2000, // for a connection of the pool that is free, too
     statement_timeout: 5000,
@@ -78,6 +81,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await signals.close();
     await store.close();
     if (!limits.ending) await limits.end();
+    await sockets.close();
   }
   return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits, log), close };
 }

@@ -208,6 +208,20 @@ describe("PostgreSQL", { skip }, () => {
     network.close();
   });
 
+  test("where all connections fall silent at once, one call waits for it, and the next has a new one", {
+    timeout: 30_000,
+  }, async () => {
+    const network = await openNetwork(url);
+    const database = await openPostgres(network.url, { maxConnections: 4 });
+    await Promise.all(Array.from({ length: 40 }, () => database.store.ping()));
+    assert.ok(network.connections > 4, `${network.connections} connections`);
+    network.freeze();
+    await assert.rejects(database.store.ping(), StoreUnavailable);
+    await Promise.all(Array.from({ length: 8 }, () => database.store.ping()));
+    await database.close();
+    network.close();
+  });
+
   test("a signal reaches the other processes, and does again after its connection was lost", async () => {
     const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const [sender, receiver] = databases.map(({ store }) => store.signals);

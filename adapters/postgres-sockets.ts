@@ -1,0 +1,46 @@
+/**
+ * The sockets under connections to PostgreSQL, so that none is left behind.
+ *
+ * @module
+ */
+
+import { Socket } from "node:net";
+import { clearTimeout, setTimeout } from "node:timers";
+
+/** How long connections may take to close, in milliseconds: in a network that froze they would wait for ever. */
+const closingMs = 1_000;
+
+/** Sockets that can be closed together. */
+export interface Sockets {
+  /** A socket, not connected yet. */
+  open(): Socket;
+  /** Resolves once all are closed. Those that have not closed within a second are destroyed. */
+  close(): Promise<void>;
+}
+
+export function createSockets(): Sockets {
+  const open = new Set<Socket>();
+  let allClosed = () => {};
+
+  return {
+    open() {
+      const socket = new Socket();
+      open.add(socket);
+      socket.once("close", () => {
+        open.delete(socket);
+        if (open.size === 0) allClosed();
+      });
+      return socket;
+    },
+    async close() {
+      if (open.size === 0) return;
+      const timer = setTimeout(() => {
+        for (const socket of open) socket.destroy();
+      }, closingMs);
+      await new Promise<void>((resolve) => {
+        allClosed = resolve;
+      });
+      clearTimeout(timer);
+    },
+  };
+}
