@@ -108,9 +108,11 @@ export function validationError(fields: readonly FieldError[]): ApiError {
   return new ApiError("validation_error", `${summary}.`, { details: { fields } });
 }
 
-/** 503: the server takes no new work. */
-export function shuttingDown(): ApiError {
-  return new ApiError("shutting_down", "The server is shutting down; send the request again elsewhere.");
+/** 503: the server takes no new work, or lets go of what it waited for. */
+export function shuttingDown(details?: Readonly<Record<string, unknown>>): ApiError {
+  return new ApiError("shutting_down", "The server is shutting down; send the request again elsewhere.", {
+    details,
+  });
 }
 
 /** The value of `error` in an error answer and in a stream's error event. */

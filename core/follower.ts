@@ -7,7 +7,7 @@
 import type { ClientSignal } from "./answer.ts";
 import type { Clock } from "./clock.ts";
 import type { EngineProgress } from "./engine.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, shuttingDown } from "./errors.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
 import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "./sse.ts";
@@ -28,6 +28,8 @@ export interface ReplyFeed {
   readonly ending: boolean;
   /** The reply as stored at its end. Once this is set, nothing changes any more. */
   readonly ended: MessageRecord | undefined;
+  /** Nobody learns here how it ends: the process stops, and another one produces it. */
+  readonly released?: boolean;
   /** Calls back after each change. Unsubscribing twice is harmless. */
   subscribe(changed: () => void): void;
   unsubscribe(changed: () => void): void;
@@ -44,9 +46,10 @@ export function endOf(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRe
       signal?.removeEventListener("abort", aborted);
     }
     function changed(): void {
-      if (!feed.ended) return;
+      if (!feed.ended && !feed.released) return;
       leave();
-      resolve(feed.ended);
+      if (feed.ended) resolve(feed.ended);
+      else reject(shuttingDown({ messageId: feed.id }));
     }
     function aborted(): void {
       leave();
@@ -132,6 +135,7 @@ class ReplyFollower implements EventStream {
     this.#offeredAt = undefined;
     if (this.#ended) return "";
     const text = this.#nextEvents() || this.#keepAlive();
+    if (this.#feed.released && !this.#feed.ended) this.#ended = true; // whoever follows goes on elsewhere
     if (text !== "") this.#readAt = this.#options.clock.now();
     this.#keepAliveDue = false;
     return text;

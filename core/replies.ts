@@ -101,7 +101,9 @@ export function createReplies(options: RepliesOptions): Replies {
   const running = new Map<string, Running>();
   /** The replies on their way to the store, where others may see them first: how they end if these stopped them. */
   const beginning = new Map<string, Ending | undefined>();
-  /** Beginnings on their way to the store, and productions: what a shutdown waits for. */
+  /** What is followed here and produced elsewhere, or has ended. */
+  const followed = new Map<string, SavedReply>();
+  /** Beginnings on their way to the store, productions, and what is waited for: what a shutdown waits for. */
   const underway = new Underway();
   let closing = false;
   let graceOver = false;
@@ -176,6 +178,10 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
+  function savedReply(owner: string, reply: MessageRecord): SavedReply {
+    return followed.get(reply.id) ?? new SavedReply({ store, clock, log, followed, underway }, owner, reply);
+  }
+
   /** Ends a reply of this process, also before it runs. False: there is none. */
   function stopHere(replyId: string, ending: Ending): boolean {
     const producer = producerOf(replyId);
@@ -212,7 +218,7 @@ export function createReplies(options: RepliesOptions): Replies {
     runs,
 
     feedOf(owner, reply) {
-      return producerOf(reply.id) ?? new SavedReply({ store, clock, log }, owner, reply);
+      return producerOf(reply.id) ?? savedReply(owner, reply);
     },
 
     async cancel(owner, reply) {
@@ -221,7 +227,7 @@ export function createReplies(options: RepliesOptions): Replies {
         await store.requestCancel(owner, reply.id);
         store.signals?.notify("stop", reply.id);
       }
-      return endOf(producer ?? new SavedReply({ store, clock, log }, owner, reply));
+      return endOf(producer ?? savedReply(owner, reply));
     },
 
     drop(replyId) {
@@ -235,6 +241,7 @@ export function createReplies(options: RepliesOptions): Replies {
       await drain(graceMs);
       graceOver = true;
       for (const { producer } of running.values()) producer?.stop(failed("interrupted"));
+      for (const saved of followed.values()) saved.release();
       await drain(lastStoreMs);
       for (const { producer } of running.values()) producer?.abandon();
       await drain(lastStoreMs);

@@ -13,6 +13,7 @@ import { type Repetition, repeat } from "./repeat.ts";
 import { announceMs } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
 import type { MessageRecord, Store } from "./store.ts";
+import type { Underway } from "./underway.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;
@@ -25,6 +26,10 @@ export interface WatchContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  /** Those that are followed now, by id: several who follow one share its text, and the looks at it. */
+  readonly followed: Map<string, SavedReply>;
+  /** Counts those whose end somebody waits for. */
+  readonly underway: Underway;
 }
 
 /** A stored reply as a feed. While it is in progress, the store is asked again as long as somebody follows. */
@@ -45,6 +50,8 @@ export class SavedReply implements ReplyFeed {
   /** Set while somebody follows and there is something to wait for. */
   #looking: Repetition | undefined;
   #stopListening: () => void = () => {};
+  #settled: () => void = () => {};
+  #released = false;
   #looks = 0;
   #announcedAt = 0;
 
@@ -65,22 +72,40 @@ export class SavedReply implements ReplyFeed {
     return this.#ended;
   }
 
+  get released(): boolean {
+    return this.#released;
+  }
+
+  /** Lets everybody go who waits for the end of what another process runs: this one stops. */
+  release(): void {
+    this.#released = true;
+    for (const changed of [...this.#followers]) changed();
+  }
+
   slice(from: number, to: number): string {
     return this.#text.slice(from, to);
   }
 
   subscribe(changed: () => void): void {
     this.#followers.add(changed);
+    this.#context.followed.set(this.id, this);
     if (!this.ended && !this.#looking) this.#start();
   }
 
   unsubscribe(changed: () => void): void {
     this.#followers.delete(changed);
-    if (this.#followers.size === 0) this.#stop();
+    if (this.#followers.size > 0) return;
+    this.#context.followed.delete(this.id);
+    this.#stop();
   }
 
   #start(): void {
-    const { clock, store } = this.#context;
+    const { clock, store, underway } = this.#context;
+    underway.track(
+      new Promise<void>((resolve) => {
+        this.#settled = resolve;
+      }),
+    );
     const looking = repeat(
       clock,
       () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
@@ -103,6 +128,7 @@ export class SavedReply implements ReplyFeed {
     this.#stopListening();
     this.#looking?.stop();
     this.#looking = undefined;
+    this.#settled();
   }
 
   /** Tells the producer, now and then, that it is followed from afar. */

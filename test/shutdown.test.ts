@@ -14,7 +14,7 @@ import {
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
 import { readEvents } from "./event-reader.ts";
-import { dataOf, errorOf, eventsOf, textOf, transports } from "./harness.ts";
+import { dataOf, errorOf, eventsOf, inProcess, overSocket, textOf, transports } from "./harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {
@@ -135,9 +135,6 @@ function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): 
   return { store: { ...store, beginReply }, beginning, release: () => release() };
 }
 
-const [inProcess, overSocket] = transports;
-if (!inProcess || !overSocket) throw new Error("There are not enough transports.");
-
 test("a thousand streams over sockets each get their last event and a proper end of body", async () => {
   const unlimited = async () => ({ allowed: true, debt: 0 });
   await using chat = await openChat(overSocket, { limiter: { take: unlimited, peek: unlimited } });
@@ -198,4 +195,55 @@ test("another process on the same store goes on, and tells the end of the first 
   const sending = other.send("again");
   (await chat.engine.next()).finish();
   assert.equal((await sending).status, 200);
+});
+
+/** A reply that one process produces, and another follows: as a stream, and as a send that was repeated. */
+async function openFollowed() {
+  const chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const once = { "Idempotency-Key": "once" };
+  const sending = chat.send("Hello?", once);
+  const run = await chat.engine.next();
+  run.write("beginning");
+  await chat.clock.advance(1_000);
+  const other = await chat.another();
+  const repeated = other.send("Hello?", once);
+  const [, reply] = await dataOf<MessageResource[]>(await other.get("/messages"));
+  const followed = await other.resume(String(reply?.id));
+  await acceptedId(followed);
+  return {
+    ...{ chat, run, other, repeated, followed, messageId: reply?.id },
+    async [Symbol.asyncDispose]() {
+      run.finish();
+      assert.equal((await sending).status, 200);
+      await other[Symbol.asyncDispose]();
+      await chat[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("whoever follows another process's reply gets its end, if that comes within the grace", async () => {
+  await using all = await openFollowed();
+  const { chat, run, other, repeated, followed } = all;
+  const closing = other.service.close({ graceMs: 10_000 });
+  await chat.clock.advance(6_000);
+  run.finish();
+  await chat.clock.advance(2_000);
+  await closing;
+  assert.equal((await followed.rest()).at(-1)?.data.type, "complete");
+  assert.equal((await repeated).status, 200);
+});
+
+test("behind the grace, such a stream ends properly to be resumed elsewhere, and a send is told so", async () => {
+  await using all = await openFollowed();
+  const { chat, other, repeated, followed, messageId } = all;
+  const closing = other.service.close({ graceMs: 2_000 });
+  await chat.clock.advance(3_000);
+  await closing;
+  const events = await followed.rest();
+  assert.deepEqual([textOf(events), events.at(-1)?.data.type], ["beginning", "delta"]);
+  const response = await repeated;
+  assert.equal(response.status, 503);
+  const { code, details } = await errorOf(response);
+  assert.deepEqual([code, details], ["shutting_down", { messageId }]);
+  assert.equal(await chat.status(), "busy");
 });

@@ -126,7 +126,7 @@ export function createClients(setting: ClientSetting): Clients {
     if (!answer || !process) return;
     if (answer.status === 200 && streamed) await readStream(process, answer, conversation, 0, key);
     else if (answer.status === 200) await noteMessage(sending, dataOf(answer));
-    else noteRefusal(sending, answer);
+    else noteRefusal(sending, answer, process.closing);
   }
 
   async function noteMessage({ conversation, key }: Sending, message: MessageResource): Promise<void> {
@@ -136,7 +136,7 @@ export function createClients(setting: ClientSetting): Clients {
     await reader.requireStored(message);
   }
 
-  function noteRefusal({ conversation, content, key }: Sending, answer: Answer): void {
+  function noteRefusal({ conversation, content, key }: Sending, answer: Answer, byClosing: boolean): void {
     const { code, details } = errorOf(answer);
     switch (code) {
       case "conversation_busy":
@@ -152,7 +152,7 @@ export function createClients(setting: ClientSetting): Clients {
       case "model_error":
       case "model_timeout":
       case "shutting_down":
-        if (details?.messageId) noteFailure(conversation, key, details.messageId, code);
+        if (details?.messageId) noteFailure(conversation, key, details.messageId, code, byClosing);
         else if (code !== "shutting_down") world.violate(`${code} without the reply's id`);
         return;
       case "unavailable":
@@ -167,12 +167,15 @@ export function createClients(setting: ClientSetting): Clients {
     key: string | undefined,
     id: string,
     code: string,
+    byClosing: boolean,
   ): void {
     known(conversation, id);
     noteMade(key, id);
     const stored = ledger.replies.get(id) ?? world.violate(`nobody began the reply ${id}`);
     const expected = code === "shutting_down" ? "interrupted" : code;
     if (stored.end?.error?.code === expected || stored.deleted) return;
+    // A process that stops lets go of a repeated send, whose reply another one goes on to produce.
+    if (byClosing && stored.end?.error?.code === undefined) return;
     // A process that ends without its store gives up, and says so.
     if (code !== "shutting_down" || ledger.lastTrouble === 0) world.violate(`${id} is not stored as failed`);
   }
