@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { trimBlanks } from "../core/blanks.ts";
@@ -19,6 +19,7 @@ import {
   unknownExpectation,
 } from "./header-section.ts";
 import { hangUp, writeAnswer } from "./node-answer.ts";
+import { lastOn } from "./node-pipeline.ts";
 import { NodeRequest, rawHeadersOf, readField } from "./node-request.ts";
 
 /** A request's head, as far as the service does not see it. */
@@ -54,31 +55,11 @@ function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
   return undefined;
 }
 
-/** The request that came last on a connection, while its answer is not out. */
-interface Exchange {
-  readonly request: NodeRequest;
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-/**
- * Makes a server answer bytes that are no request, in their turn: after the requests before them. Returns what is to be
- * told of each request.
- */
-export function refuseStrangeBytes(server: Server, service: Service): (exchange: Exchange) => void {
-  const last = new WeakMap<Duplex, Exchange>();
-
-  function note(exchange: Exchange): void {
-    const { socket } = exchange.message;
-    last.set(socket, exchange);
-    exchange.request.signal.addEventListener("abort", () => {
-      if (last.get(socket) === exchange) last.delete(socket);
-    });
-  }
-
+/** Makes a server answer bytes that are no request, in their turn: after the requests before them. */
+export function refuseStrangeBytes(server: Server, service: Service): void {
   /** Answers bytes that begin with `method`, as far as one can tell. */
   function refuse(socket: Duplex, answer: Answer, method = ""): void {
-    const exchange = last.get(socket);
+    const exchange = lastOn(socket);
     if (!exchange) {
       hangUp(socket, answer, method);
       return;
@@ -121,7 +102,6 @@ export function refuseStrangeBytes(server: Server, service: Service): (exchange:
     if (stranger) void answerStranger(socket, stranger);
     else refuse(socket, service.refuse(parserError(error)), methodOf(error));
   });
-  return note;
 }
 
 interface ClientError extends Error {

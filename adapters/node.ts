@@ -11,7 +11,7 @@ import { Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
 import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
-import { inTurn } from "./node-pipeline.ts";
+import { type Exchange, inTurn } from "./node-pipeline.ts";
 import { framingError, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 
@@ -56,17 +56,13 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * ```
  */
 export function toNodeHandler(service: Service): NodeHandler {
-  return (message, response) => respond(service, new NodeRequest(message, response), message, response);
+  return (message, response) =>
+    respond(service, { request: new NodeRequest(message, response), message, response });
 }
 
-function respond(
-  service: Service,
-  request: NodeRequest,
-  message: IncomingMessage,
-  response: ServerResponse,
-  isClosing = () => false,
-): void {
-  inTurn(message, response, () => {
+function respond(service: Service, exchange: Exchange, isClosing = () => false): void {
+  const { request, message, response } = exchange;
+  inTurn(exchange, () => {
     const refusal = framingError(message);
     if (!refusal) {
       void service.answer(request).then((answer) => {
@@ -106,13 +102,12 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     socket.on("close", () => sockets.delete(socket));
   });
   const isClosing = () => closing;
-  const note = refuseStrangeBytes(server, service);
+  refuseStrangeBytes(server, service);
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
     if (message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
     const request = new NodeRequest(message, response, { awaitsContinue });
-    note({ request, message, response });
-    respond(service, request, message, response, isClosing);
+    respond(service, { request, message, response }, isClosing);
   }
   server.on("request", (message, response) => handle(message, response));
   server.on("checkContinue", (message, response) => handle(message, response, true));

@@ -6,7 +6,6 @@
  */
 
 import { sleep } from "./clock.ts";
-import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
@@ -148,7 +147,15 @@ export class Producer implements ReplyFeed, KeptProducer {
     try {
       if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
       const { conversationId, content } = question;
-      const history = await this.#readHistory(owner, conversationId, position);
+      const { memory } = this.#context;
+      let history: readonly HistoryMessage[] | undefined;
+      while (!history) {
+        try {
+          history = await memory.historyOf(owner, conversationId, position);
+        } catch (error) {
+          await this.#pauseBeforeRetry(error);
+        }
+      }
       if (this.#over) return cancelled; // the ending is decided already
       const result = await engine.reply({ twin, history, content }, this.#output());
       return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
@@ -159,18 +166,9 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   /** A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply. */
-  async #readHistory(
-    ...where: Parameters<ConversationMemory["historyOf"]>
-  ): Promise<readonly HistoryMessage[]> {
-    const { memory, clock } = this.#context;
-    for (;;) {
-      try {
-        return await memory.historyOf(...where);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable) || this.#over) throw error;
-        await sleep(clock, retryMs);
-      }
-    }
+  async #pauseBeforeRetry(error: unknown): Promise<void> {
+    if (!(error instanceof StoreUnavailable) || this.#over) throw error;
+    await sleep(this.#context.clock, retryMs);
   }
 
   #output(): ReplyOutput {

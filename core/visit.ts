@@ -103,17 +103,10 @@ export function createVisits(options: VisitsOptions): Visits {
     const { owner, key, rate } = await admit(current, route);
     if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
     requireIdempotencyKey(route, request.headers);
-    const body = route.body && (await readBody(route.body, request, clock).catch(whyNotRead));
+    const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route, search, request.headers);
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
-  }
-
-  /** Where a server's own shutdown breaks off what is being read, that is no fault of the client's. */
-  function whyNotRead(error: unknown): never {
-    const isBroken = error instanceof ApiError && error.code === "invalid_request";
-    if (isBroken && context.replies.closing) throw shuttingDown();
-    throw error;
   }
 
   function options204(current: Visit, allow: string): Answer {
@@ -126,7 +119,7 @@ export function createVisits(options: VisitsOptions): Visits {
   }
 
   function errorAnswer(thrown: unknown, requestId: string): Answer {
-    const error = toApiError(thrown);
+    const error = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : toApiError(thrown);
     if (error.status >= 500 && !isToldAlready(thrown))
       log("error", error.message, { requestId, code: error.code, error: thrown });
     return refusal(error, requestId);
@@ -169,4 +162,9 @@ export function createVisits(options: VisitsOptions): Visits {
 /** Whether an error is no news: it was made to answer what is in the log already, such as a reply that failed. */
 function isToldAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
+}
+
+/** Whether a body did not arrive whole, which a server that stops may be the cause of. */
+function isBrokenBody(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause !== undefined;
 }
