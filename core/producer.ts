@@ -7,7 +7,7 @@
 
 import { sleep } from "./clock.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
+import { ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import {
   type Exchange,
@@ -144,31 +144,24 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   async #runEngine(): Promise<Ending> {
     const { twin, engine, question, owner, position } = this.#production;
+    let asked = false;
     try {
       if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
       const { conversationId, content } = question;
-      const { memory } = this.#context;
-      let history: readonly HistoryMessage[] | undefined;
-      while (!history) {
-        try {
-          history = await memory.historyOf(owner, conversationId, position);
-        } catch (error) {
-          await this.#pauseBeforeRetry(error);
-        }
-      }
+      const history = await this.#context.memory.historyOf(owner, conversationId, position);
       if (this.#over) return cancelled; // the ending is decided already
+      asked = true;
       const result = await engine.reply({ twin, history, content }, this.#output());
       return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
     } catch (error) {
+      if (!asked && !this.#over && error instanceof StoreUnavailable) {
+        // A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply.
+        await sleep(this.#context.clock, retryMs);
+        return this.#runEngine();
+      }
       if (!this.#over) this.#logFailure(error);
       return failed(failureCode(error));
     }
-  }
-
-  /** A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply. */
-  async #pauseBeforeRetry(error: unknown): Promise<void> {
-    if (!(error instanceof StoreUnavailable) || this.#over) throw error;
-    await sleep(this.#context.clock, retryMs);
   }
 
   #output(): ReplyOutput {
