@@ -48,6 +48,9 @@ export const announceMs = 2000;
 /** How long it is taken to be there since it said so, in milliseconds. */
 const followedMs = 5000;
 
+/** The same since the store was found to be away: then nobody can say so. Longer than a call of theirs may hang. */
+const unheardMs = 10_000;
+
 /** Pause between two saves of a running reply, in milliseconds; less where the lease is short. */
 const saveMs = 1000;
 
@@ -143,6 +146,7 @@ export class ReplyKeeper {
     const { store, clock, log } = this.#context;
     const { owner, reply } = this.#exchange;
     const { id } = reply;
+    const wasFollowed = this.isFollowedElsewhere;
     this.#mustSave = false;
     try {
       const length = this.#text.length;
@@ -154,6 +158,7 @@ export class ReplyKeeper {
       this.#savedLength = length;
       if (outcome === "cancel_requested") this.#producer.stop(cancelled);
     } catch (error) {
+      if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
       log("warn", "a running reply could not be saved; it will be tried again", { messageId: id, error });
     }
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../core/mod.ts";
-import { createMemoryLimiter, createMemoryStore } from "../core/mod.ts";
+import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../core/mod.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { dataOf, errorOf, inProcess, openFixture, parseEvents, startOfTests, textOf } from "./harness.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
@@ -10,7 +10,7 @@ import { createScriptedEngine } from "./scripted-engine.ts";
 function createSignals() {
   const listeners = new Set<{ readonly topic: SignalTopic; heard(subject: string): void }>();
   const sent: SignalTopic[] = [];
-  const state = { lost: false };
+  const state = { lost: false, down: false };
   const signals: StoreSignals = {
     notify(topic, subject) {
       sent.push(topic);
@@ -36,7 +36,12 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
     ...memory,
     exclusive: false,
     signals,
+    async saveReply(save) {
+      if (state.down) throw new StoreUnavailable("away");
+      return memory.saveReply(save);
+    },
     async readOn(...which) {
+      if (state.down) throw new StoreUnavailable("away");
       const message = await memory.readOn(...which);
       textRead.push(message?.content.length ?? 0);
       return message;
@@ -224,6 +229,11 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
   const following = await two.there.call("GET", `${two.path}/messages/${list[1]?.id}/stream`, two.key);
   await two.clock.advance(500);
   await streaming.body?.cancel();
+  await two.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false);
+  Object.assign(two.state, { down: true, lost: true }); // nobody can say that it is there
+  await two.clock.advance(12_000);
+  Object.assign(two.state, { down: false, lost: false });
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
   await following.body?.cancel();
