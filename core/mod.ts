@@ -60,6 +60,7 @@ export {
 } from "./limit.ts";
 export type { Log, LogLevel } from "./log.ts";
 export { createMemoryStore } from "./memory-store.ts";
+export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
 export type {
   ApiKeyResource,

@@ -16,11 +16,11 @@ import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
-import { SavedReply } from "./saved-reply.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
 import { Underway } from "./underway.ts";
+import { createWatching } from "./watching.ts";
 
 /** What replies are made with. */
 export interface RepliesOptions {
@@ -101,10 +101,9 @@ export function createReplies(options: RepliesOptions): Replies {
   const running = new Map<string, Running>();
   /** The replies on their way to the store, where others may see them first: how they end if these stopped them. */
   const beginning = new Map<string, Ending | undefined>();
-  /** What is followed here and produced elsewhere, or has ended. */
-  const followed = new Map<string, SavedReply>();
   /** Beginnings on their way to the store, productions, and what is waited for: what a shutdown waits for. */
   const underway = new Underway();
+  const watching = createWatching({ store, clock, log, underway });
   let closing = false;
   let graceOver = false;
   const sweeper = createSweeper({ store, clock, log, runs });
@@ -178,10 +177,6 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
-  function savedReply(owner: string, reply: MessageRecord): SavedReply {
-    return followed.get(reply.id) ?? new SavedReply({ store, clock, log, followed, underway }, owner, reply);
-  }
-
   /** Ends a reply of this process, also before it runs. False: there is none. */
   function stopHere(replyId: string, ending: Ending): boolean {
     const producer = producerOf(replyId);
@@ -218,7 +213,7 @@ export function createReplies(options: RepliesOptions): Replies {
     runs,
 
     feedOf(owner, reply) {
-      return producerOf(reply.id) ?? savedReply(owner, reply);
+      return producerOf(reply.id) ?? watching.feedOf(owner, reply);
     },
 
     async cancel(owner, reply) {
@@ -227,7 +222,7 @@ export function createReplies(options: RepliesOptions): Replies {
         await store.requestCancel(owner, reply.id);
         store.signals?.notify("stop", reply.id);
       }
-      return endOf(producer ?? savedReply(owner, reply));
+      return endOf(producer ?? watching.feedOf(owner, reply));
     },
 
     drop(replyId) {
@@ -241,7 +236,7 @@ export function createReplies(options: RepliesOptions): Replies {
       await drain(graceMs);
       graceOver = true;
       for (const { producer } of running.values()) producer?.stop(failed("interrupted"));
-      for (const saved of followed.values()) saved.release();
+      watching.release();
       await drain(lastStoreMs);
       for (const { producer } of running.values()) producer?.abandon();
       await drain(lastStoreMs);

@@ -26,8 +26,9 @@ export interface WatchContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Those that are followed now, by id: several who follow one share its text, and the looks at it. */
-  readonly followed: Map<string, SavedReply>;
+  /** Called when the first follower of one has come, and when the last has gone. */
+  followed(saved: SavedReply): void;
+  left(saved: SavedReply): void;
   /** Counts those whose end somebody waits for. */
   readonly underway: Underway;
 }
@@ -87,15 +88,15 @@ export class SavedReply implements ReplyFeed {
   }
 
   subscribe(changed: () => void): void {
+    if (this.#followers.size === 0) this.#context.followed(this);
     this.#followers.add(changed);
-    this.#context.followed.set(this.id, this);
     if (!this.ended && !this.#looking) this.#start();
   }
 
   unsubscribe(changed: () => void): void {
-    this.#followers.delete(changed);
-    if (this.#followers.size > 0) return;
-    this.#context.followed.delete(this.id);
+    const left = this.#followers.delete(changed);
+    if (!left || this.#followers.size > 0) return;
+    this.#context.left(this);
     this.#stop();
   }
 

@@ -64,7 +64,10 @@ export const timeRanges = {
 /** What to do with a reply whose last follower has gone. */
 export const disconnectPolicies = ["continue", "cancel"] as const;
 
-/** Whether a path can stand before all others: nothing, or segments, each after a slash. A path is compared as it is sent, so none is escaped. */
+/**
+ * Whether a path can stand before all others: nothing, or segments, each after a slash. A path is compared as it is
+ * sent, so none is escaped.
+ */
 export function isBasePath(text: string): boolean {
   return /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(text);
 }

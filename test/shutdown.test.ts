@@ -197,7 +197,7 @@ test("another process on the same store goes on, and tells the end of the first 
   assert.equal((await sending).status, 200);
 });
 
-/** A reply that one process produces, and another follows: as a stream, and as a send that was repeated. */
+/** A reply that one process produces, and another follows: as two streams at once, and as a send that was repeated. */
 async function openFollowed() {
   const chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const once = { "Idempotency-Key": "once" };
@@ -206,12 +206,13 @@ async function openFollowed() {
   run.write("beginning");
   await chat.clock.advance(1_000);
   const other = await chat.another();
-  const repeated = other.send("Hello?", once);
   const [, reply] = await dataOf<MessageResource[]>(await other.get("/messages"));
-  const followed = await other.resume(String(reply?.id));
-  await acceptedId(followed);
+  const resume = () => other.resume(String(reply?.id));
+  const streams = await Promise.all([resume(), resume()]);
+  for (const stream of streams) await acceptedId(stream);
+  const repeated = other.send("Hello?", once);
   return {
-    ...{ chat, run, other, repeated, followed, messageId: reply?.id },
+    ...{ chat, run, other, repeated, streams, messageId: reply?.id },
     async [Symbol.asyncDispose]() {
       run.finish();
       assert.equal((await sending).status, 200);
@@ -223,24 +224,28 @@ async function openFollowed() {
 
 test("whoever follows another process's reply gets its end, if that comes within the grace", async () => {
   await using all = await openFollowed();
-  const { chat, run, other, repeated, followed } = all;
+  const { chat, run, other, repeated, streams } = all;
   const closing = other.service.close({ graceMs: 10_000 });
   await chat.clock.advance(6_000);
   run.finish();
   await chat.clock.advance(2_000);
   await closing;
-  assert.equal((await followed.rest()).at(-1)?.data.type, "complete");
+  for (const stream of streams) assert.equal((await stream.rest()).at(-1)?.data.type, "complete");
   assert.equal((await repeated).status, 200);
 });
 
-test("behind the grace, such a stream ends properly to be resumed elsewhere, and a send is told so", async () => {
+test("behind the grace, such streams end properly to be resumed elsewhere, and a send is told so", {
+  timeout: 20_000,
+}, async () => {
   await using all = await openFollowed();
-  const { chat, other, repeated, followed, messageId } = all;
+  const { chat, other, repeated, streams, messageId } = all;
   const closing = other.service.close({ graceMs: 2_000 });
   await chat.clock.advance(3_000);
   await closing;
-  const events = await followed.rest();
-  assert.deepEqual([textOf(events), events.at(-1)?.data.type], ["beginning", "delta"]);
+  for (const stream of streams) {
+    const events = await stream.rest();
+    assert.deepEqual([textOf(events), events.at(-1)?.data.type], ["beginning", "delta"]);
+  }
   const response = await repeated;
   assert.equal(response.status, 503);
   const { code, details } = await errorOf(response);
