@@ -32,6 +32,7 @@ type Runtime = "node" | "deno" | "bun";
 const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
 async function main(): Promise<void> {
+  process.stdout.on("error", () => {}); // a reader that went away must not take the server with it: `| head -1`
   const config = readConfig(process.argv.slice(2), process.env);
   switch (config.command) {
     case "help":

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import { type Clock, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
@@ -16,7 +16,15 @@ import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
-import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
+import {
+  type BeginOutcome,
+  type BeginReply,
+  type IdempotencyClaim,
+  type MadeClaim,
+  type MessageRecord,
+  type Store,
+  StoreUnavailable,
+} from "./store.ts";
 import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
 import { Underway } from "./underway.ts";
@@ -78,6 +86,9 @@ export interface Replies {
 interface Running {
   producer: Producer | undefined;
 }
+
+/** How long a send that may have been stored waits for the store to tell, in milliseconds. */
+const lookMs = 2000;
 
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
@@ -152,7 +163,7 @@ export function createReplies(options: RepliesOptions): Replies {
     const lease = newLease(context);
     const exchange = { owner, question, reply, lease, position: expected };
     beginning.set(reply.id, undefined);
-    const begun = await store.beginReply(claim ? { ...exchange, claim } : exchange).catch((error) => {
+    const begun = await storeBeginning(claim ? { ...exchange, claim } : exchange).catch((error) => {
       beginning.delete(reply.id);
       throw error;
     });
@@ -174,6 +185,21 @@ export function createReplies(options: RepliesOptions): Replies {
         if (stoppedBy) producer.stop(stoppedBy);
         return { feed: producer };
       }
+    }
+  }
+
+  /** Stores a beginning. If the store cannot say whether it did, as where its answer to COMMIT got lost, looks. */
+  async function storeBeginning(exchange: BeginReply): Promise<BeginOutcome> {
+    try {
+      return await store.beginReply(exchange);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      const { owner, reply } = exchange;
+      const looking = store.getConversation(owner, reply.conversationId).catch(() => undefined);
+      const found = await Promise.race([looking, sleep(clock, lookMs)]);
+      if (found?.replyId !== reply.id) throw error;
+      log("warn", "the store could not say that a reply was begun, but has it", { messageId: reply.id, error });
+      return { outcome: "begun", position: found.messageCount - 2 };
     }
   }
 

@@ -556,23 +556,42 @@ test("a store of one process ends the orphans of an earlier one at its start", a
   assert.equal(await next.status(), "idle");
 });
 
-test("a reply that was begun, though its store could not say so, does not keep its conversation busy", async () => {
-  const store = createMemoryStore();
-  let lost = true;
-  await using chat = await openChat(inProcess, {
-    store: {
-      ...store,
-      async beginReply(begin) {
-        const outcome = await store.beginReply(begin);
-        if (lost) throw new StoreUnavailable("The connection broke after the commit.");
-        return outcome;
-      },
+/** A store whose answers to beginnings get lost on their way back. */
+function losingBeginnings(store: Store, lost: () => void = () => {}): Store {
+  return {
+    ...store,
+    async beginReply(begin) {
+      await store.beginReply(begin);
+      lost();
+      throw new StoreUnavailable("The connection broke after the commit.");
     },
+  };
+}
+
+test("a reply that was begun, though the store's answer got lost, is produced as if nothing had been", async () => {
+  await using chat = await openChat(inProcess, { store: losingBeginnings(createMemoryStore()) });
+  for (const content of ["One", "Two"]) {
+    const sending = chat.send(content);
+    const run = await chat.engine.next();
+    run.write(content);
+    run.finish();
+    const reply = await dataOf<MessageResource>(await sending);
+    assert.deepEqual([reply.status, reply.content], ["completed", content]);
+  }
+  assert.equal(await chat.status(), "idle");
+});
+
+test("nor does it keep its conversation busy for longer than its lease, if the store goes away with it", async () => {
+  let down = false;
+  const store = failing(createMemoryStore(), () => down);
+  const losing = losingBeginnings(store, () => {
+    down = true;
   });
-  const answer = await chat.send();
-  assert.equal(answer.status, 503);
+  await using chat = await openChat(inProcess, { store: losing });
+  const sending = chat.send();
+  assert.equal((await sending).status, 503);
+  down = false;
   assert.equal(await chat.status(), "busy");
-  lost = false;
   await chat.clock.advance(35_000);
   assert.equal(await chat.status(), "idle");
   const history = await dataOf<{ status: string }[]>(await chat.get("/messages"));

@@ -61,11 +61,14 @@ export async function runServer(args: readonly string[], variables: Variables = 
   return closed;
 }
 
+/** What can be done with a server, whether it listens or not yet. */
+type LaunchedServer = Omit<ServerProcess, "url"> & {
+  /** Closes our end of its standard output. */
+  hangUp(): void;
+};
+
 /** Starts the server, and does not wait until it listens. */
-export function launchServer(
-  args: readonly string[],
-  variables: Variables = {},
-): Pick<ServerProcess, "signal" | "stop"> {
+export function launchServer(args: readonly string[], variables: Variables = {}): LaunchedServer {
   return control(launch(["--port", "0", ...args], variables));
 }
 
@@ -75,20 +78,36 @@ export async function startServer(
   variables: Variables = {},
 ): Promise<ServerProcess> {
   const launched = launch(["--port", "0", ...args], variables);
-  const { child, output, closed } = launched;
+  const { child, output } = launched;
+  const find = () => /^listening on (\S+)\n/.exec(output.stdout)?.[1];
+  return { ...control(launched), url: await heard(launched, child.stdout, find) };
+}
+
+type Launched = ReturnType<typeof launch>;
+
+/** What is found in the output, as soon as it is there. Rejects if the process ends before. */
+async function heard<Found>(
+  { closed }: Launched,
+  stream: Readable,
+  find: () => Found | undefined,
+): Promise<Found> {
   const ended: Promise<never> = closed.then(({ code, stderr }) => {
     throw new Error(`The server ended with ${code} before it said what was waited for: ${stderr}`);
   });
   ended.catch(() => {}); // it ends sooner or later; only who waits for something is told
-
-  /** What is found in the output, as soon as it is there. */
-  async function heard<Found>(stream: Readable, find: () => Found | undefined): Promise<Found> {
-    for (;;) {
-      const found = find();
-      if (found !== undefined) return found;
-      await Promise.race([once(stream, "data"), ended]);
-    }
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    await Promise.race([once(stream, "data"), ended]);
   }
+}
+
+function control(launched: Launched): LaunchedServer {
+  const { child, output, closed } = launched;
+  // Deno's child.kill() would report the signal, whatever code the process ended with.
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.pid !== undefined) process.kill(child.pid, name);
+  };
   const log = (): Record<string, unknown>[] => {
     const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);
     return whole
@@ -96,21 +115,11 @@ export async function startServer(
       .filter(Boolean)
       .map((line) => JSON.parse(line));
   };
-  const url = await heard(child.stdout, () => /^listening on (\S+)\n/.exec(output.stdout)?.[1]);
   return {
-    ...control(launched),
-    url,
-    logged: (message) => heard(child.stderr, () => log().find((logged) => logged.message === message)),
-  };
-}
-
-function control({ child, closed }: ReturnType<typeof launch>): Pick<ServerProcess, "signal" | "stop"> {
-  // Deno's child.kill() would report the signal, whatever code the process ended with.
-  const signal = (name: NodeJS.Signals): void => {
-    if (child.pid !== undefined) process.kill(child.pid, name);
-  };
-  return {
+    logged: (message) =>
+      heard(launched, child.stderr, () => log().find((logged) => logged.message === message)),
     signal,
+    hangUp: () => void child.stdout.destroy(),
     stop(name = "SIGTERM") {
       signal(name);
       return closed;

@@ -11,7 +11,7 @@ import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { delta, hangAfter, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
-import { type Ended, runServer, type ServerProcess, startServer } from "./server-process.ts";
+import { type Ended, launchServer, runServer, type ServerProcess, startServer } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
 after(() => rm(root, { recursive: true, force: true }));
@@ -279,6 +279,16 @@ describe("what the server logs", () => {
     await server.logged("MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
     const { stderr } = await server.stop();
     assert.ok(!stderr.includes("secret-key"));
+  });
+
+  test("a reader of its standard output that goes away does not take the server with it", async () => {
+    const { flags } = await scratch();
+    const server = launchServer(flags);
+    server.hangUp();
+    await server.logged("started");
+    const { code, stderr } = await server.stop();
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /"message":"stopped"/);
   });
 
   test("half of a model's settings is warned of", async () => {
