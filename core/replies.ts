@@ -5,7 +5,8 @@
  * @module
  */
 
-import { type Clock, sleep } from "./clock.ts";
+import { beginStored, newExchange } from "./beginning.ts";
+import type { Clock } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
@@ -16,15 +17,7 @@ import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
-import {
-  type BeginOutcome,
-  type BeginReply,
-  type IdempotencyClaim,
-  type MadeClaim,
-  type MessageRecord,
-  type Store,
-  StoreUnavailable,
-} from "./store.ts";
+import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
 import { Underway } from "./underway.ts";
@@ -86,9 +79,6 @@ export interface Replies {
 interface Running {
   producer: Producer | undefined;
 }
-
-/** How long a send that may have been stored waits for the store to tell, in milliseconds. */
-const lookMs = 2000;
 
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
@@ -163,7 +153,7 @@ export function createReplies(options: RepliesOptions): Replies {
     const lease = newLease(context);
     const exchange = { owner, question, reply, lease, position: expected };
     beginning.set(reply.id, undefined);
-    const begun = await storeBeginning(claim ? { ...exchange, claim } : exchange).catch((error) => {
+    const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange).catch((error) => {
       beginning.delete(reply.id);
       throw error;
     });
@@ -185,21 +175,6 @@ export function createReplies(options: RepliesOptions): Replies {
         if (stoppedBy) producer.stop(stoppedBy);
         return { feed: producer };
       }
-    }
-  }
-
-  /** Stores a beginning. If the store cannot say whether it did, as where its answer to COMMIT got lost, looks. */
-  async function storeBeginning(exchange: BeginReply): Promise<BeginOutcome> {
-    try {
-      return await store.beginReply(exchange);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      const { owner, reply } = exchange;
-      const looking = store.getConversation(owner, reply.conversationId).catch(() => undefined);
-      const found = await Promise.race([looking, sleep(clock, lookMs)]);
-      if (found?.replyId !== reply.id) throw error;
-      log("warn", "the store could not say that a reply was begun, but has it", { messageId: reply.id, error });
-      return { outcome: "begun", position: found.messageCount - 2 };
     }
   }
 
@@ -269,37 +244,6 @@ export function createReplies(options: RepliesOptions): Replies {
       for (const stop of stopListening) stop?.();
     },
   };
-}
-
-/** A question and its reply in progress. */
-function newExchange(conversationId: string, content: string, newId: NewId, now: number) {
-  const question: MessageRecord = {
-    id: newId("msg"),
-    conversationId,
-    role: "user",
-    content,
-    status: "completed",
-    finishReason: null,
-    inReplyTo: null,
-    usage: null,
-    error: null,
-    createdAt: now,
-    completedAt: now,
-  };
-  const reply: MessageRecord = {
-    id: newId("msg"),
-    conversationId,
-    role: "assistant",
-    content: "",
-    status: "in_progress",
-    finishReason: null,
-    inReplyTo: question.id,
-    usage: null,
-    error: null,
-    createdAt: now,
-    completedAt: null,
-  };
-  return { question, reply };
 }
 
 function conversationBusy(messageId: string): ApiError {

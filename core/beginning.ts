@@ -1,0 +1,78 @@
+/**
+ * The beginning of a reply: the two messages of a send, and their way into the store.
+ *
+ * @module
+ */
+
+import { type Clock, sleep } from "./clock.ts";
+import type { NewId } from "./ids.ts";
+import type { Log } from "./log.ts";
+import {
+  type BeginOutcome,
+  type BeginReply,
+  type MessageRecord,
+  type Store,
+  StoreUnavailable,
+} from "./store.ts";
+
+/** How long a send that may have been stored waits for the store to tell, in milliseconds. */
+const lookMs = 2000;
+
+/** A question and its reply in progress. */
+export function newExchange(conversationId: string, content: string, newId: NewId, now: number) {
+  const question: MessageRecord = {
+    id: newId("msg"),
+    conversationId,
+    role: "user",
+    content,
+    status: "completed",
+    finishReason: null,
+    inReplyTo: null,
+    usage: null,
+    error: null,
+    createdAt: now,
+    completedAt: now,
+  };
+  const reply: MessageRecord = {
+    id: newId("msg"),
+    conversationId,
+    role: "assistant",
+    content: "",
+    status: "in_progress",
+    finishReason: null,
+    inReplyTo: question.id,
+    usage: null,
+    error: null,
+    createdAt: now,
+    completedAt: null,
+  };
+  return { question, reply };
+}
+
+/** What a beginning is stored with. */
+export interface BeginningContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Stores a beginning. Where the store cannot say whether it did, as when its answer to COMMIT got lost, looks: a reply
+ * that is stored but not produced would keep its conversation busy until its lease ends.
+ */
+export async function beginStored(
+  { store, clock, log }: BeginningContext,
+  begin: BeginReply,
+): Promise<BeginOutcome> {
+  try {
+    return await store.beginReply(begin);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    const { id: messageId, conversationId } = begin.reply;
+    const looking = store.getConversation(begin.owner, conversationId).catch(() => undefined);
+    const found = await Promise.race([looking, sleep(clock, lookMs)]);
+    if (found?.replyId !== messageId) throw error;
+    log("warn", "the store could not say that a reply was begun, but has it", { messageId, error });
+    return { outcome: "begun", position: found.messageCount - 2 };
+  }
+}
