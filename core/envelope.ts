@@ -34,7 +34,8 @@ export function toAnswer({ status }: Success, result: Result): Answer {
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }
 
-function envelope({ data, json = JSON.stringify(data), pagination }: Result): string {
+/** A payload as JSON, in its envelope. */
+export function envelope({ data, json = JSON.stringify(data), pagination }: Result): string {
   return pagination ? `{"data":${json},"pagination":${JSON.stringify(pagination)}}` : `{"data":${json}}`;
 }
 

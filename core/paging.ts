@@ -4,6 +4,8 @@
  * @module
  */
 
+import { LRUCache } from "lru-cache";
+import { envelope } from "./envelope.ts";
 import type { Result } from "./route.ts";
 import type { Pagination } from "./schema.ts";
 import type { Listing, Slice } from "./store.ts";
@@ -27,13 +29,34 @@ export function pageOf<Item>(
   return { data: list.items.map(resource), pagination: placeOf(query, list.total) };
 }
 
-/** As {@link pageOf}, of items that are at hand as JSON. */
-export function pageOfJson<Item>(
+/** A page that was written, and of what. */
+interface WrittenPage {
+  readonly list: Listing<object>;
+  readonly document: string;
+}
+
+// Lists of what changes seldom are read again and again, each time from their start.
+const writtenPages = new LRUCache<string, WrittenPage>({ max: 20 });
+
+/** As {@link pageOf}, of items that are at hand as JSON. A page of the same items as last time is not written again. */
+export function pageOfJson<Item extends object>(
   query: PageQuery,
   list: Listing<Item>,
   json: (item: Item) => string,
 ): Result {
-  return { json: `[${list.items.map(json).join()}]`, pagination: placeOf(query, list.total) };
+  const place = `${query.page} ${query.limit}`;
+  const last = writtenPages.get(place);
+  if (last && isSameList(last.list, list)) return { document: last.document };
+  const pagination = placeOf(query, list.total);
+  const document = envelope({ json: `[${list.items.map(json).join()}]`, pagination });
+  writtenPages.set(place, { list: { ...list, items: [...list.items] }, document }); // the source may change its own
+  return { document };
+}
+
+function isSameList(one: Listing<object>, other: Listing<object>): boolean {
+  const { items } = other;
+  if (one.total !== other.total || one.items.length !== items.length) return false;
+  return one.items.every((item, index) => item === items[index]);
 }
 
 function placeOf({ page, limit }: PageQuery, total: number): Pagination {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createTwinList, type TwinResource } from "../core/mod.ts";
+import { createTwinList, type Pagination, type TwinResource, type TwinSource } from "../core/mod.ts";
 import { createManualClock } from "./clock.ts";
-import { dataOf, errorOf, newTwin, openFixture, transports } from "./harness.ts";
+import { dataOf, errorOf, inProcess, newTwin, openFixture, transports } from "./harness.ts";
 
 for (const transport of transports) {
   describe(`twins, ${transport.name}`, () => {
@@ -113,6 +113,26 @@ for (const transport of transports) {
     });
   });
 }
+
+test("a page is what its source says now, also where the source changes the array that it gave before", async () => {
+  const items = [newTwin({ id: "a" }), newTwin({ id: "b" })];
+  const told = { items, total: 2 };
+  const twins: TwinSource = { list: async () => told, get: async () => undefined };
+  await using fixture = await openFixture(inProcess, { twins });
+  const key = await fixture.key("read_only");
+  const page = async () => {
+    const answer = await fixture.call("GET", "/twins", key);
+    const { data, pagination } = (await answer.json()) as { data: TwinResource[]; pagination: Pagination };
+    return [data.map(({ name }) => name), pagination.total];
+  };
+  assert.deepEqual(await page(), [["a", "b"], 2]);
+  items[1] = newTwin({ id: "b", name: "Bert" });
+  assert.deepEqual(await page(), [["a", "Bert"], 2]);
+  items.push(newTwin({ id: "c", name: "Carl" }));
+  assert.deepEqual(await page(), [["a", "Bert", "Carl"], 2]);
+  told.total = 3;
+  assert.deepEqual(await page(), [["a", "Bert", "Carl"], 3]);
+});
 
 test("a twin of a list needs an id, a name and an engine; the rest is blank, and it is as old as the list", async () => {
   const twins = createTwinList(
