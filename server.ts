@@ -4,6 +4,7 @@
  * @module
  */
 
+import { hash } from "node:crypto";
 import { access } from "node:fs/promises";
 import { basename, relative } from "node:path";
 import process from "node:process";
@@ -67,6 +68,7 @@ async function run(settings: Settings): Promise<void> {
     engines,
     limiter: storage.limiter,
     verifyToken,
+    sha256: (text) => hash("sha256", text),
     log,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type RandomBytes, systemRandom } from "./ids.ts";
+import { sha256 } from "./sha256.ts";
 import type { ApiKeyRecord } from "./store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -14,6 +13,10 @@ const marker = "twin_";
 const secretLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
 const prefixLength = 12;
+
+/** How long every API key is, in characters. */
+export const apiKeyLength: number = marker.length + secretLength + checksumLength;
+
 const pattern = new RegExp(`^${marker}[0-9A-Za-z]{${secretLength + checksumLength}}$`);
 
 /** A new API key: the secret, told once, and what is kept of it. */
@@ -22,7 +25,7 @@ export interface NewApiKey {
   readonly key: string;
   /** Its first 12 characters, to recognize it by. */
   readonly prefix: string;
-  /** Its SHA-256, in lower-case hexadecimal. */
+  /** Its SHA-256, in lower-case hexadecimal: what it is stored and looked up by. */
   readonly hash: string;
 }
 
@@ -30,12 +33,7 @@ export interface NewApiKey {
 export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
   const body = marker + randomText(random, secretLength);
   const key = body + checksum(body);
-  return { key, prefix: key.slice(0, prefixLength), hash: hashApiKey(key) };
-}
-
-/** What a key is stored and looked up by: its SHA-256 in lower-case hexadecimal. */
-export function hashApiKey(key: string): string {
-  return bytesToHex(sha256(utf8ToBytes(key)));
+  return { key, prefix: key.slice(0, prefixLength), hash: sha256(key) };
 }
 
 /** Whether a text can be an API key at all: its length, characters and checksum. */

@@ -6,11 +6,12 @@
 
 import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
-import { hashApiKey, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
+import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { trimBlanks } from "./blanks.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ApiError, challenge } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
+import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 
 /**
@@ -106,6 +107,8 @@ export interface KeyringOptions {
   readonly log?: Log | undefined;
   /** How many keys are remembered between requests. Default 10,000. */
   readonly maxKeys?: number | undefined;
+  /** Default: in JavaScript. */
+  readonly sha256?: Sha256 | undefined;
 }
 
 /** Tells whose request it is. */
@@ -138,15 +141,23 @@ interface Lookup {
  */
 export function createKeyring(options: KeyringOptions): Keyring {
   const { store, clock = systemClock, log = noLog, maxKeys = 10_000 } = options;
+  const { sha256 = portableSha256 } = options;
   // Bounded by size, not by `max`: that would set memory aside for all keys at once.
   const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
   const lookups = new LRUCache<string, Lookup>(bound);
   const touches = new LRUCache<string, number>(bound);
   const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
 
-  function find(hash: string): ApiKeyRecord | Promise<ApiKeyRecord | undefined> {
+  /** The record of a key, at once where it was looked up a moment ago. Undefined: nobody has such a key. */
+  function find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
+    if (key.length !== apiKeyLength) return undefined; // not worth a digest
+    const hash = sha256(key);
     const known = lookups.get(hash);
-    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record;
+    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record; // of a key that was well-formed
+    return isWellFormedApiKey(key) ? lookUp(hash) : undefined;
+  }
+
+  function lookUp(hash: string): Promise<ApiKeyRecord | undefined> {
     const running = flights.get(hash);
     if (running) return running;
     const at = clock.now();
@@ -176,9 +187,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
 
   return {
     async authenticate(headers) {
-      const key = readApiKey(headers);
-      if (!isWellFormedApiKey(key)) throw invalidApiKey();
-      const record = await find(hashApiKey(key));
+      const record = await find(readApiKey(headers));
       const now = clock.now();
       if (!record || !isLiveKey(record, now)) throw invalidApiKey();
       touch(record, now);

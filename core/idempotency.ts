@@ -4,11 +4,10 @@
  * @module
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { RequestHeaders } from "./answer.ts";
 import { ApiError, validationError } from "./errors.ts";
 import type { Call, Route } from "./route.ts";
+import type { Sha256 } from "./sha256.ts";
 import type { IdempotencyClaim, MadeClaim } from "./store.ts";
 
 /** How long a key stands for its first request, in milliseconds. */
@@ -43,12 +42,18 @@ export function requireIdempotencyKey(
 }
 
 /** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
-export function claimOf(call: Call, path: string, now: number): IdempotencyClaim | undefined {
+export function claimOf(call: Call, path: string, now: number, sha256: Sha256): IdempotencyClaim | undefined {
   const key = call.request.headers.get(header);
   if (key === null) return undefined;
   const fields = JSON.stringify(call.body, (_, value: unknown) => value ?? undefined); // null stands for no value
-  const fingerprint = bytesToHex(sha256(utf8ToBytes(fields)));
-  return { owner: call.owner, path, key, fingerprint, createdAt: now, expiresAt: now + claimMs };
+  return {
+    owner: call.owner,
+    path,
+    key,
+    fingerprint: sha256(fields),
+    createdAt: now,
+    expiresAt: now + claimMs,
+  };
 }
 
 /** The id of what the first request with this key made, if its fields were the same. */

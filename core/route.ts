@@ -14,6 +14,7 @@ import type { NewId, RandomBytes } from "./ids.ts";
 import type { RateDecision, RatePolicy } from "./limit.ts";
 import type { Replies } from "./replies.ts";
 import type { FromSchema, Pagination, Schema } from "./schema.ts";
+import type { Sha256 } from "./sha256.ts";
 import type { EventStream } from "./sse.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 import type { TwinSource } from "./twins.ts";
@@ -33,6 +34,7 @@ export interface HandlerContext {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  readonly sha256: Sha256;
   readonly newId: NewId;
   /** The address of the API's version, without authority: base path and `/api/v1`. */
   readonly root: string;

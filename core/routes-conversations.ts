@@ -29,10 +29,10 @@ export const conversationRoutes = [
     idempotency: "supported",
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
-    async handle(call, { store, twins, clock, newId, root }) {
+    async handle(call, { store, twins, clock, sha256, newId, root }) {
       const { owner, body } = call;
       const now = clock.now();
-      const claim = claimOf(call, "/conversations", now);
+      const claim = claimOf(call, "/conversations", now, sha256);
       let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
       if (!made) {
         await requireTwin(twins, owner, body.twinId);

@@ -156,11 +156,11 @@ async function send(
   context: HandlerContext,
 ): Promise<Sending> {
   const { owner, params, body } = call;
-  const { store, memory, twins, replies, clock } = context;
+  const { store, memory, twins, replies, clock, sha256 } = context;
   const conversationId = params.id;
   const { twinId, position } = (await memory.find(owner, conversationId)) ?? conversationNotFound();
   const now = clock.now();
-  const claim = claimOf(call, `/conversations/${conversationId}/messages`, now);
+  const claim = claimOf(call, `/conversations/${conversationId}/messages`, now, sha256);
   let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
   if (!made) {
     const twin = await twins.get(owner, twinId);

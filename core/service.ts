@@ -18,6 +18,7 @@ import { createReplies } from "./replies.ts";
 import type { HandlerContext, PathParams } from "./route.ts";
 import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
+import { sha256 as portableSha256 } from "./sha256.ts";
 import { createVisits } from "./visit.ts";
 
 /** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
@@ -65,11 +66,11 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
   const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
-  const { clock = systemClock, random = systemRandom, log = noLog } = options;
+  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
   const { joinTokens = true, waitUntil } = options;
   const newId = createIds(clock, random);
-  const keyring = createKeyring({ store, clock, log });
+  const keyring = createKeyring({ store, clock, log, sha256 });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
   const admit = createAdmission({ keyring, limiter, verifyToken, clock });
   const memory = createConversationMemory(store);
@@ -96,6 +97,7 @@ export function createService(options: ServiceOptions): Service {
     keyring,
     clock,
     random,
+    sha256,
     newId,
     root,
     heartbeatMs,

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { describe, test } from "node:test";
 import { createMemoryStore, type TwinEngine } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
-import { errorOf, inProcess, openFixture, transports } from "./harness.ts";
+import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
 
 /** Each path's methods, as Allow tells them. */
 const allowed = new Map<string, string>();
@@ -341,6 +342,8 @@ describe("single endpoints", () => {
       [{ leaseMs: 0 }, /leaseMs/],
       [{ heartbeatMs: null }, /heartbeatMs.+not null/],
       [{ corsOrigins: ["null"] }, /corsOrigins/],
+      [{ sha256: (text: string) => hash("sha256", text, "base64") }, /sha256 must be .+, not "/],
+      [{ sha256: async (text: string) => hash("sha256", text) }, /sha256 must be .+, not \[object Promise\]/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
     ];
     for (const [options, message] of refused) {
@@ -348,6 +351,21 @@ describe("single endpoints", () => {
     }
     const corsOrigins = ["https://a.example", "capacitor://localhost"];
     await using _ = await openFixture(inProcess, { basePath: "/@a/b.c", leaseMs: undefined, corsOrigins });
+  });
+
+  test("the runtime's own SHA-256 finds keys and equal requests of a service without it, and the other way round", async () => {
+    const store = createMemoryStore();
+    await using portable = await openFixture(inProcess, { store });
+    await using native = await openFixture(inProcess, { store, sha256: (text) => hash("sha256", text) });
+    const key = await portable.key();
+    const headers = { "Idempotency-Key": "once" };
+    const body = { twinId: "echo", title: "S\u00e9ance" };
+    const ids: string[] = [];
+    for (const { call } of [portable, native, portable]) {
+      const { id } = await dataOf<{ id: string }>(await call("POST", "/conversations", key, body, headers));
+      ids.push(id);
+    }
+    assert.equal(new Set(ids).size, 1);
   });
 
   test("nothing runs before the first request", async () => {

@@ -9,6 +9,7 @@
  * Runs on Node, Deno and Bun, each with its own server.
  */
 
+import { hash } from "node:crypto";
 import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
@@ -112,6 +113,7 @@ const service = createService({
       instructions: "",
     })),
   ),
+  sha256: (text) => hash("sha256", text),
   verifyToken: () => Promise.reject(new Error("The benchmark sends no tokens.")),
 });
 await service.ready();
