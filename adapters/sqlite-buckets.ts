@@ -5,6 +5,9 @@
  * survive `kill -9` but not a power failure: so a commit hands the log to the operating system, and nobody waits for
  * the disk. In the store's file each request would.
  *
+ * What changes in a turn of the event loop is one row at the end of a log, and only now and then brought into the table:
+ * a commit writes the pages that it touched, and buckets of many keys lie in many pages.
+ *
  * @module
  */
 
@@ -23,10 +26,15 @@ export interface SqliteBuckets extends BucketStore {
 /** "twbk", so that the file can be told from the store's. */
 const applicationId = 0x7477626b;
 
-const createTable =
-  "CREATE TABLE buckets (id TEXT NOT NULL PRIMARY KEY, debt INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID";
+const migrations = [
+  "CREATE TABLE buckets (id TEXT NOT NULL PRIMARY KEY, debt INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE log (turn INTEGER PRIMARY KEY, changed TEXT NOT NULL)",
+];
 
-/** One statement for all the changes of a turn, however many: `[[id, debt, at], …]`. */
+/** All that changed in a turn, as {@link toJson} has it. */
+const logTurn = "INSERT INTO log (changed) VALUES ($1)";
+
+/** Brings changes into the table, as {@link toJson} has them. */
 const saveAll = `INSERT INTO buckets (id, debt, at)
   SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) WHERE true
   ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`;
@@ -37,15 +45,18 @@ const saveAll = `INSERT INTO buckets (id, debt, at)
  */
 const sweepFull = "DELETE FROM buckets WHERE at + debt <= $1";
 
-/** How many saves lie between two sweeps. */
+/** How many saves the log takes before it is folded into the table, which everything waits for: at most 20 ms. */
+const savesBetweenFolds = 4000;
+
+/** How many saves lie between two sweeps, at least. */
 const savesBetweenSweeps = 10_000;
 
 /** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
 export async function openSqliteBuckets(path: string): Promise<SqliteBuckets> {
   const connection = await openSqliteFile(path, {
     applicationId,
-    version: 1,
-    migrationsFrom: (version) => (version === 0 ? [createTable] : []),
+    version: migrations.length,
+    migrationsFrom: (version) => migrations.slice(version),
   });
   return createSqliteBuckets(connection);
 }
@@ -58,7 +69,10 @@ interface Turn {
 
 function createSqliteBuckets(connection: SqliteConnection): SqliteBuckets {
   let turn: Turn | undefined;
-  let savesToSweep = 0; // the first save sweeps what filled up while the process was down
+  let logged = readLog(connection);
+  // The first save folds what the last process left, and sweeps what filled up while none was there.
+  let savesToFold = 0;
+  let savesToSweep = 0;
   let closed = false;
 
   function beginTurn(): Turn {
@@ -72,12 +86,27 @@ function createSqliteBuckets(connection: SqliteConnection): SqliteBuckets {
   }
 
   function write(changed: ReadonlyMap<string, Bucket>): void {
-    const rows = Array.from(changed, ([id, { debt, at }]) => [id, debt, at]);
-    connection.run(saveAll, [JSON.stringify(rows)]);
-    savesToSweep -= rows.length;
+    connection.run(logTurn, [toJson(changed)]);
+    for (const [id, bucket] of changed) logged.set(id, bucket);
+    savesToFold -= changed.size;
+    savesToSweep -= changed.size;
+    if (savesToFold > 0) return;
+    fold();
     if (savesToSweep > 0) return;
+    sweep(Math.max(...Array.from(changed.values(), ({ at }) => at)));
+  }
+
+  /** Brings the log into the table. If the process ends in between, the next one does it once more. */
+  function fold(): void {
+    connection.run(saveAll, [toJson(logged)]);
+    connection.run("DELETE FROM log", []);
+    logged = new Map();
+    savesToFold = savesBetweenFolds;
+  }
+
+  function sweep(at: number): void {
+    connection.run(sweepFull, [at]);
     savesToSweep = savesBetweenSweeps;
-    connection.run(sweepFull, [Math.max(...Array.from(changed.values(), ({ at }) => at))]);
   }
 
   function refuseIfClosed(): void {
@@ -87,6 +116,8 @@ function createSqliteBuckets(connection: SqliteConnection): SqliteBuckets {
   return {
     async load(id) {
       refuseIfClosed();
+      const known = logged.get(id);
+      if (known) return known;
       const [row] = orUnavailable(() => connection.all("SELECT debt, at FROM buckets WHERE id = $1", [id]));
       return row && { debt: Number(row.debt), at: Number(row.at) };
     },
@@ -105,6 +136,21 @@ function createSqliteBuckets(connection: SqliteConnection): SqliteBuckets {
       closeSqliteFile(connection);
     },
   };
+}
+
+/** `[[id, debt, at], …]`. */
+function toJson(buckets: ReadonlyMap<string, Bucket>): string {
+  return JSON.stringify(Array.from(buckets, ([id, { debt, at }]) => [id, debt, at]));
+}
+
+/** The last state of each bucket in the log. */
+function readLog(connection: SqliteConnection): Map<string, Bucket> {
+  const logged = new Map<string, Bucket>();
+  for (const { changed } of connection.all("SELECT changed FROM log ORDER BY turn", [])) {
+    const rows: readonly [id: string, debt: number, at: number][] = JSON.parse(String(changed));
+    for (const [id, debt, at] of rows) logged.set(id, { debt, at });
+  }
+  return logged;
 }
 
 function orUnavailable<Result>(action: () => Result): Result {

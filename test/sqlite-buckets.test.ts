@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
+import { connect } from "../adapters/sqlite-connection.ts";
 import { createMemoryLimiter } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { createManualClock } from "./clock.ts";
@@ -35,6 +36,32 @@ describe("buckets in SQLite", () => {
     await sqlite.close();
   });
 
+  test("of many saves the last one of an id counts, at once and over kill -9", async () => {
+    const path = folder.newPath();
+    const saves = 4321; // more than the log takes before it is folded
+    const child = startProcess(
+      path,
+      `const { buckets } = await openSqlite(path);
+      for (let n = 1; n <= ${saves}; n++) await buckets.save("id " + (n % 7), { debt: n, at: ${start} });
+      const loaded = [];
+      for (let n = 0; n < 8; n++) loaded.push(await buckets.load("id " + n));
+      say("loaded " + JSON.stringify(loaded.map((bucket) => bucket?.debt)));
+      setInterval(() => {}, 1000);`,
+    );
+    const expected = [4319, 4320, 4321, 4315, 4316, 4317, 4318];
+    await killAfter(child, `loaded ${JSON.stringify([...expected, null])}`);
+    for (let opening = 0; opening < 2; opening++) {
+      const { buckets, close } = await openSqlite(path);
+      if (opening === 1) await buckets.save("id 7", { debt: 1, at: start });
+      const loaded = await Promise.all(expected.map((_, index) => buckets.load(`id ${index}`)));
+      assert.deepEqual(
+        loaded.map((bucket) => bucket?.debt),
+        expected,
+      );
+      await close();
+    }
+  });
+
   test("what filled up is swept, what is not full stays", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
@@ -56,6 +83,24 @@ describe("buckets in SQLite", () => {
     const at = start * 1000;
     await Promise.all([1, 2, 3].map((debt) => buckets.save("a", { debt, at })));
     assert.deepEqual(await buckets.load("a"), { debt: 3, at });
+    await buckets.close();
+  });
+
+  test("a file of the first version, which had no log, keeps its buckets", async () => {
+    const path = folder.newPath();
+    let buckets = await openSqliteBuckets(path);
+    await buckets.save("a", { debt: 1, at: 2 }); // the first save is in the table
+    await buckets.close();
+    const file = await connect(path);
+    file.exec("DROP TABLE log");
+    file.exec("PRAGMA user_version = 1");
+    file.close();
+    buckets = await openSqliteBuckets(path);
+    await buckets.save("b", { debt: 3, at: 2 });
+    assert.deepEqual(
+      [await buckets.load("a"), await buckets.load("b")],
+      [1, 3].map((debt) => ({ debt, at: 2 })),
+    );
     await buckets.close();
   });
 
