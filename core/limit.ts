@@ -190,9 +190,21 @@ interface Entry {
 }
 
 function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
-  // What is in use or not saved must not be loaded anew beside itself; only what rests may be evicted.
+  const resting = new LRUCache<string, Entry>({
+    max: cached,
+    dispose(entry, id, reason) {
+      if (reason === "evict" && !isIdle(entry)) busy.set(id, entry);
+    },
+  });
+  /** Entries that may not be evicted: what is in use or not saved must not be loaded anew beside itself. */
   const busy = new Map<string, Entry>();
-  const resting = new LRUCache<string, Entry>({ max: cached });
+
+  /** The entry of a bucket, kept in memory until it is let go. To be used once it is loaded. */
+  function hold(id: string): Entry {
+    const entry = resting.get(id) ?? busy.get(id) ?? load(id);
+    entry.users++;
+    return entry;
+  }
 
   function load(id: string): Entry {
     const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
@@ -200,27 +212,14 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
       entry.bucket = bucket;
       entry.loading = undefined;
     });
+    busy.set(id, entry);
     return entry;
   }
 
-  /** Gives `action` the loaded entry, and keeps it in memory as long as that is needed. */
-  async function use<Result>(
-    id: string,
-    action: (entry: Entry) => Result | Promise<Result>,
-  ): Promise<Result> {
-    const entry = busy.get(id) ?? resting.get(id) ?? load(id);
-    busy.set(id, entry);
-    entry.users++;
-    try {
-      if (entry.loading) await entry.loading;
-      return await action(entry);
-    } finally {
-      entry.users--;
-      if (entry.users === 0 && entry.saved === entry.changes) {
-        busy.delete(id);
-        if (!entry.loading && !resting.has(id)) resting.set(id, entry);
-      }
-    }
+  function letGo(id: string, entry: Entry): void {
+    entry.users--;
+    if (busy.size === 0 || !isIdle(entry) || !busy.delete(id)) return;
+    if (!entry.loading) resting.set(id, entry);
   }
 
   async function save(id: string, entry: Entry, bucket: Bucket): Promise<void> {
@@ -231,8 +230,10 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
   }
 
   return {
-    take(id, policy) {
-      return use(id, async (entry) => {
+    async take(id, policy) {
+      const entry = hold(id);
+      try {
+        if (entry.loading) await entry.loading;
         const at = microseconds(clock);
         const before = entry.bucket;
         const decision = takeToken(debtAt(before, at), policy);
@@ -241,17 +242,28 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
         const clockSteppedBack = before !== undefined && at < before.at;
         if (decision.allowed || clockSteppedBack) await save(id, entry, bucket);
         return decision;
-      });
+      } finally {
+        letGo(id, entry);
+      }
     },
-    peek(id, policy) {
-      return use(id, (entry) => {
+    async peek(id, policy) {
+      const entry = hold(id);
+      try {
+        if (entry.loading) await entry.loading;
         const at = microseconds(clock);
         const debt = debtAt(entry.bucket, at);
         if (entry.bucket) entry.bucket = { debt, at };
         return { allowed: takeToken(debt, policy).allowed, debt };
-      });
+      } finally {
+        letGo(id, entry);
+      }
     },
   };
+}
+
+/** Whether nobody uses an entry, and the store has its last change. */
+function isIdle({ users, saved, changes }: Entry): boolean {
+  return users === 0 && saved === changes;
 }
 
 function microseconds(clock: Clock): number {
