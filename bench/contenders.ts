@@ -37,6 +37,7 @@ export function raw(name: string, path: string, more: Partial<Contender> = {}): 
 /** Streamed replies whose tokens are all there at once. */
 export const bursts: readonly Contender[] = [
   service("burst"),
+  service("burst", { name: "this service, old conversations", env: { SCATTERED: "yes" } }),
   inMemory(service("burst")),
   raw("a write a token", "/each", { goal: timesAtLeast(4) }),
   { ...stream, name: "Hono", file: "hono.mjs", goal: timesAtLeast(12) },

@@ -3,7 +3,8 @@
  * store before it listens: keys have their real budgets, so there must be many.
  *
  * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `MESSAGES`: how many messages those have
- * already. `SHARED`: whether all keys share one owner and those conversations. `DATABASE`: a new SQLite file, or
+ * already. `SHARED`: whether all keys share one owner and those conversations. `SCATTERED`: whether all conversations of a
+ * key are made before those of the next, instead of in the order in which they are used. `DATABASE`: a new SQLite file, or
  * `memory`. `MODEL`: the address that the relaying twin asks. `LENGTH`: how many tokens a step-wise reply has.
  *
  * Runs on Node, Deno and Bun, each with its own server.
@@ -30,7 +31,8 @@ import { createPacer, createStepper, type Feeder } from "./pace.ts";
 import { announce, type Client, tokens, twins } from "./reply.ts";
 
 const done: EngineResult = { finishReason: "stop", usage: null };
-const { KEYS = "100", CONVERSATIONS = "0", MESSAGES = "0", SHARED, LENGTH = tokens.length } = process.env;
+const { KEYS = "100", CONVERSATIONS = "0", MESSAGES = "0", LENGTH = tokens.length } = process.env;
+const { SHARED, SCATTERED } = process.env;
 const { TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
 
 const stepper = createStepper(Number(LENGTH));
@@ -66,28 +68,35 @@ const newId = createIds(systemClock, systemRandom);
 
 /** Makes the clients: each key has an owner of its own, or all have one. */
 async function createClients(store: Store): Promise<Client[]> {
-  const shared = SHARED && (await createConversations(store, "owner"));
-  return Promise.all(
-    Array.from({ length: Number(KEYS) }, async (_, index) => {
-      const owner = shared ? "owner" : `owner-${index}`;
-      const { key, prefix, hash } = createApiKey();
-      const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
-      const record = { id: newId("key"), owner, name: "bench", scope: "full_access" as const, prefix, hash };
-      await store.createKey({ ...record, createdAt: Date.now(), ...unused }, Number(KEYS));
-      return { key, conversations: shared || (await createConversations(store, owner)) };
-    }),
-  );
+  const owners = Array.from({ length: Number(KEYS) }, (_, index) => (SHARED ? "owner" : `owner-${index}`));
+  const keys = await Promise.all(owners.map((owner) => createKey(store, owner)));
+  const conversations = await createConversations(store, [...new Set(owners)]);
+  return keys.map((key, index) => ({ key, conversations: conversations.get(owners[index] ?? "") ?? [] }));
 }
 
-async function createConversations(store: Store, owner: string): Promise<string[]> {
-  const ids = Array.from({ length: Number(CONVERSATIONS) }, () => newId("conv"));
-  await Promise.all(
-    ids.map(async (id) => {
-      await store.createConversation(conversationRecord({ id, owner, createdAt: Date.now() }));
-      await converse(store, { owner, id }, Number(MESSAGES) / 2);
-    }),
-  );
-  return ids;
+async function createKey(store: Store, owner: string): Promise<string> {
+  const { key, prefix, hash } = createApiKey();
+  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const record = { id: newId("key"), owner, name: "bench", scope: "full_access" as const, prefix, hash };
+  await store.createKey({ ...record, createdAt: Date.now(), ...unused }, Number(KEYS));
+  return key;
+}
+
+/** Makes as many conversations for each owner: one for each of them and so on, or all of one owner and so on. */
+async function createConversations(store: Store, owners: readonly string[]): Promise<Map<string, string[]>> {
+  const made = new Map(owners.map((owner): [string, string[]] => [owner, []]));
+  const create = (owner: string) => createConversation(store, owner, made.get(owner) ?? []);
+  const each = Array.from({ length: Number(CONVERSATIONS) }, (_, index) => index);
+  if (SCATTERED) for (const owner of owners) await Promise.all(each.map(() => create(owner)));
+  else for (const _ of each) await Promise.all(owners.map(create));
+  return made;
+}
+
+async function createConversation(store: Store, owner: string, made: string[]): Promise<void> {
+  const id = newId("conv");
+  made.push(id);
+  await store.createConversation(conversationRecord({ id, owner, createdAt: Date.now() }));
+  await converse(store, { owner, id }, Number(MESSAGES) / 2);
 }
 
 async function openStore(): Promise<{ store: Store; limiter: RateLimiter }> {
