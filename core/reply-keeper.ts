@@ -9,7 +9,7 @@ import { type Clock, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { HistoryMessage } from "./engine.ts";
-import type { Log } from "./log.ts";
+import type { Log, LogLevel } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
 import type { ReplyText } from "./reply-text.ts";
 import type { Lease, MessageRecord, Store } from "./store.ts";
@@ -75,6 +75,7 @@ export class ReplyKeeper {
   #savedLength = 0;
   #savedAt = 0;
   #mustSave = false;
+  #failing = false;
   #followedElsewhereUntil = 0;
   #saving: Repetition | undefined;
   #stopped = false;
@@ -143,7 +144,7 @@ export class ReplyKeeper {
   }
 
   async #save(): Promise<void> {
-    const { store, clock, log } = this.#context;
+    const { store, clock } = this.#context;
     const { owner, reply } = this.#exchange;
     const { id } = reply;
     const wasFollowed = this.isFollowedElsewhere;
@@ -154,27 +155,35 @@ export class ReplyKeeper {
       const outcome = await store.saveReply({ owner, id, lease: newLease(this.#context), ...content });
       if (outcome === "lost") return this.#producer.stop("lost");
       this.#savedAt = clock.now();
+      this.#failing = false;
       if (length !== this.#savedLength) this.tellElsewhere();
       this.#savedLength = length;
       if (outcome === "cancel_requested") this.#producer.stop(cancelled);
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
-      log("warn", "a running reply could not be saved; it will be tried again", { messageId: id, error });
+      this.#tellFailure("warn", "a running reply could not be saved; it will be tried again", error);
     }
+  }
+
+  /** Tells of the first failure in a row: an outage would have every reply say the same again and again. */
+  #tellFailure(level: LogLevel, message: string, error: unknown): void {
+    const { id: messageId } = this.#exchange.reply;
+    this.#context.log(this.#failing ? "debug" : level, message, { messageId, error });
+    this.#failing = true;
   }
 
   /** Stores the ending, however long the store takes to come back, and returns the reply as it is then. */
   async end(ending: Ending): Promise<MessageRecord> {
-    const { clock, log } = this.#context;
     this.stop();
+    this.#failing = false;
     for (;;) {
       try {
         return await this.#store(ending);
       } catch (error) {
-        log("error", "a reply's end could not be stored", { messageId: this.#exchange.reply.id, error });
+        this.#tellFailure("error", "a reply's end could not be stored; it will be tried again", error);
         // Whoever finds the lease run out ends it just so.
         if (this.#abandoned) return this.#record(failed("interrupted"));
-        await sleep(clock, retryMs);
+        await sleep(this.#context.clock, retryMs);
       }
     }
   }

@@ -54,6 +54,7 @@ export class SavedReply implements ReplyFeed {
   #settled: () => void = () => {};
   #released = false;
   #looks = 0;
+  #failing = false;
   #announcedAt = 0;
 
   constructor(context: WatchContext, owner: string, message: MessageRecord) {
@@ -159,8 +160,11 @@ export class SavedReply implements ReplyFeed {
       // A reply that is gone was deleted with its conversation, which cancels it.
       const gone = { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };
       this.#see(message ?? gone);
+      this.#failing = false;
     } catch (error) {
-      log("warn", "a reply could not be looked up; it will be tried again", { messageId: id, error });
+      const level = this.#failing ? "debug" : "warn"; // an outage would have every reply say the same again and again
+      log(level, "a reply could not be looked up; it will be tried again", { messageId: id, error });
+      this.#failing = true;
     }
   }
 }

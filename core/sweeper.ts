@@ -38,6 +38,7 @@ const looksAfterOutage = 5;
 
 export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
   let looksToWait = store.exclusive ? 0 : looksAfterOutage;
+  let failing = false;
   let stopped = false;
   let cancelTimer = () => {};
 
@@ -60,9 +61,11 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
       if (looksToWait === 0) await endAbandoned(clock.now());
       await store.sweepClaims(clock.now());
       looksToWait = Math.max(0, looksToWait - 1);
+      failing = false;
     } catch (error) {
       looksToWait = looksAfterOutage;
-      log("warn", "the store could not be swept; it will be tried again", { error });
+      log(failing ? "debug" : "warn", "the store could not be swept; it will be tried again", { error });
+      failing = true;
     }
   }
 

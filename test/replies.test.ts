@@ -489,6 +489,42 @@ test("complete waits until the store takes the reply's end", async () => {
   assert.deepEqual(await chat.message(data.message.id), data.message);
 });
 
+test("an outage is told once for each thing that is tried again, however long it takes", async () => {
+  let down = false;
+  const said: string[] = [];
+  const memory = { ...createMemoryStore(), exclusive: false };
+  const log: Log = (level, message) => {
+    if (level !== "debug" && message !== "request") said.push(`${level} ${message}`);
+  };
+  await using chat = await openChat(inProcess, { store: failing(memory, () => down), log });
+  await using other = await chat.another({ store: failing(memory, () => down), log });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  const followed = await other.resume(messageId);
+  for (const outage of ["first", "second"]) {
+    down = true;
+    run.write(outage);
+    await chat.clock.advance(12_000);
+    assert.deepEqual(new Set(said).size, said.length - 1, said.join("\n")); // each of the processes sweeps
+    assert.deepEqual([...new Set(said)].sort(), [
+      "warn a reply could not be looked up; it will be tried again",
+      "warn a running reply could not be saved; it will be tried again",
+      "warn the store could not be swept; it will be tried again",
+    ]);
+    said.length = 0;
+    down = false;
+    await chat.clock.advance(5_000);
+  }
+  down = true;
+  run.finish();
+  await chat.clock.advance(12_000);
+  assert.equal(said.filter((line) => line.startsWith("error a reply's end could not be stored")).length, 1);
+  down = false;
+  await chat.clock.advance(5_000);
+  const last = (await followed.rest()).at(-1);
+  assert.ok(last?.data.type === "complete");
+});
+
 test("a reply whose lease ran out is ended as interrupted within 5 s, with the text saved so far", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
