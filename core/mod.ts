@@ -74,6 +74,7 @@ export type {
 } from "./schema.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
+export type { Sha256 } from "./sha256.ts";
 export type { EventStream } from "./sse.ts";
 export * from "./store.ts";
 export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";
