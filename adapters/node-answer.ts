@@ -66,27 +66,28 @@ function cutIfStalled(response: ServerResponse): void {
 }
 
 function writeEvents(
-  { status, headers }: Answer,
+  answer: Answer,
   events: EventStream,
   request: NodeRequest,
   response: ServerResponse,
 ): void {
-  const writer = new EventWriter(events, response);
+  const writer = new EventWriter(answer, events, response);
   events.attach(writer.ready, () => response.destroy());
   response.on("drain", writer.drained);
   request.signal.addEventListener("abort", () => events.detach());
-  if (response.destroyed) {
-    events.detach();
-  } else {
-    const { socket } = response;
-    socket?.cork(); // the head leaves together with the first events
-    response.writeHead(status, headers);
-    // By itself, though: joined to the first event it would stay in all the parts that it was made of. Unless a
-    // middleware holds it back: then flushing would make another.
-    if (response.headersSent) response.flushHeaders();
-    writer.flush();
-    socket?.uncork();
-  }
+  if (response.destroyed) events.detach();
+  else writer.begin();
+}
+
+/** Writers that begin in one step of the event loop, as those do whose questions one commit stored. */
+let beginning: EventWriter[] = [];
+
+/** Where many begin together, one whose end is about to come waits for it: then it is one write instead of two. */
+function beginTogether(): void {
+  const writers = beginning;
+  beginning = [];
+  const now = performance.now();
+  forEach(writers, (writer) => (writers.length === 1 ? writer.flush() : writer.writeOrJoin(now)));
 }
 
 /** Writers with something to write in this turn of the event loop. */
@@ -96,27 +97,34 @@ function writeDue(): void {
   const writers = due;
   due = [];
   const now = performance.now();
-  forEach(writers, (writer) => {
-    if (!writer.writeUnlessJoining(now)) afterJoin(writer.flush);
-  });
+  forEach(writers, (writer) => writer.writeOrJoin(now));
 }
 
 /**
  * Writes an event stream: what there is once a turn of the event loop, or once in {@link joinMs} if tokens come faster,
- * and no more than the socket takes. So the head leaves together with the first events, and the last event with the
- * body's end.
+ * and no more than the socket takes. So the head leaves together with the first events, the last event with the body's
+ * end, and a reply that was there at once as one write.
  */
 class EventWriter {
+  readonly #answer: Answer;
   readonly #events: EventStream;
   readonly #response: ServerResponse;
   #due = false;
-  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writtenAt = 0;
   #blocked = false;
+  #headWritten = false;
   #begun = false;
 
-  constructor(events: EventStream, response: ServerResponse) {
+  constructor(answer: Answer, events: EventStream, response: ServerResponse) {
+    this.#answer = answer;
     this.#events = events;
     this.#response = response;
+  }
+
+  /** Begins once the engine has written what it has at once. */
+  begin(): void {
+    this.#writtenAt = performance.now();
+    if (beginning.push(this) === 1) process.nextTick(beginTogether);
   }
 
   readonly ready = (): void => {
@@ -125,12 +133,11 @@ class EventWriter {
     if (due.push(this) === 1) setImmediate(writeDue);
   };
 
-  /** False: the text came so soon after the last that it waits for more. */
-  writeUnlessJoining(now: number): boolean {
+  /** Writes what there is, unless it came so soon after the last that it waits for more. */
+  writeOrJoin(now: number): void {
     this.#due = false;
-    if (!this.#events.urgent && now - this.#writtenAt < joinMs) return false;
-    this.flush();
-    return true;
+    if (!this.#events.urgent && now - this.#writtenAt < joinMs) afterJoin(this.flush);
+    else this.flush();
   }
 
   readonly drained = (): void => {
@@ -139,6 +146,29 @@ class EventWriter {
   };
 
   readonly flush = (): void => {
+    if (this.#headWritten) this.#writeEvents();
+    else if (!this.#response.destroyed) this.#writeHead();
+  };
+
+  #writeHead(): void {
+    const response = this.#response;
+    const { status, headers } = this.#answer;
+    this.#headWritten = true;
+    if (response.headersSent) {
+      this.#events.detach(); // refused meanwhile, for a body that is no HTTP
+      return;
+    }
+    const { socket } = response;
+    socket?.cork(); // the head leaves together with the first events
+    response.writeHead(status, headers);
+    // By itself, though: joined to the first event it would stay in all the parts that it was made of. Unless a
+    // middleware holds it back: then flushing would make another.
+    if (response.headersSent) response.flushHeaders();
+    this.#writeEvents();
+    socket?.uncork();
+  }
+
+  #writeEvents(): void {
     const response = this.#response;
     while (!this.#blocked && !response.destroyed && !response.writableEnded) {
       const text = this.#events.read();
@@ -149,7 +179,7 @@ class EventWriter {
       if (text === "") return;
       this.#write(text);
     }
-  };
+  }
 
   #write(text: string): void {
     this.#writtenAt = performance.now();

@@ -7,8 +7,10 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
-import type { TwinEngine } from "../core/mod.ts";
+import { createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
+import { joinMs } from "../core/sse.ts";
 import { openFixture, parseEvents, textOf, transports } from "./harness.ts";
+import { runtime } from "./runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 
@@ -28,6 +30,9 @@ interface Setup {
   readonly middleware?: (response: ServerResponse) => void;
   /** Makes the engine; `received` resolves when the client has got something more. */
   readonly engine?: (received: () => Promise<void>) => TwinEngine;
+  readonly store?: Store;
+  /** Called with each piece that the client gets. */
+  readonly received?: () => void;
   /** The client reads nothing before. */
   readonly readable?: Promise<void>;
 }
@@ -35,7 +40,7 @@ interface Setup {
 /** What a client gets of a streamed send, byte for byte. */
 async function streamBytes(
   version: "1.0" | "1.1",
-  { middleware = () => {}, engine = wordByWord, readable }: Setup = {},
+  { middleware = () => {}, engine = wordByWord, store, readable, ...client }: Setup = {},
 ): Promise<string> {
   const [transport] = transports;
   assert.ok(transport);
@@ -44,7 +49,11 @@ async function streamBytes(
     new Promise<void>((resolve) => {
       receive = resolve;
     });
-  await using fixture = await openFixture(transport, { engines: { echo: engine(received) } });
+  await using fixture = await openFixture(transport, {
+    engines: { echo: engine(received) },
+    joinTokens: true,
+    ...(store && { store }),
+  });
   const key = await fixture.key();
   const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
   const handler = toNodeHandler(fixture.service);
@@ -68,6 +77,7 @@ async function streamBytes(
   for await (const piece of socket) {
     text += piece;
     receive();
+    client.received?.();
   }
   server.close();
   return text;
@@ -108,6 +118,87 @@ test("a middleware that replaces response.write sees every piece but the last, w
     },
   });
   assert.equal(textOf(parseEvents(writes.join(""))), words.slice(0, -1).join(""));
+});
+
+/** All of a reply at once. */
+const allAtOnce = (): TwinEngine => ({
+  async reply(_, output) {
+    for (const word of words) output.write(word);
+    return { finishReason: "stop", usage: null };
+  },
+});
+
+/** A store that begins replies, and ends them, once it is let. */
+function gatedStore(mayBegin: Promise<void>, mayEnd: Promise<void>): Store {
+  const store = createMemoryStore();
+  return {
+    ...store,
+    async beginReply(begin) {
+      await mayBegin;
+      return store.beginReply(begin);
+    },
+    async endReply(end) {
+      await mayEnd;
+      return store.endReply(end);
+    },
+  };
+}
+
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Counts what a response's socket is given to write. */
+function countWrites({ socket }: ServerResponse, count: () => void): void {
+  assert.ok(socket);
+  for (const name of ["_write", "_writev"] as const) {
+    const write = socket[name]?.bind(socket) as (...args: unknown[]) => void;
+    Object.assign(socket, {
+      [name](...args: unknown[]) {
+        count();
+        write(...args);
+      },
+    });
+  }
+}
+
+test("of replies that begin together and are all there, each waits a moment for its end, and is one write", {
+  skip: runtime !== "node" && "looks into Node's own sockets",
+}, async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] }); // the moment does not pass
+  const [begin, end] = [gate(), gate()];
+  let arrived = 0;
+  let writes = 0;
+  const setup: Setup = {
+    engine: allAtOnce,
+    store: gatedStore(begin.opened, end.opened),
+    middleware(response) {
+      countWrites(response, () => writes++);
+      if (++arrived < 2) return;
+      begin.open();
+      setImmediate(() => setImmediate(end.open)); // later than the answers
+    },
+  };
+  for (const text of await Promise.all([streamBytes("1.1", setup), streamBytes("1.1", setup)])) {
+    assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+  }
+  assert.equal(writes, 2);
+  t.mock.timers.tick(joinMs); // for the streams of other tests, which share the timer
+});
+
+test("a reply that begins alone does not wait for its end", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const end = gate();
+  const text = await streamBytes("1.1", {
+    engine: allAtOnce,
+    store: gatedStore(Promise.resolve(), end.opened),
+    received: end.open,
+  });
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
 });
 
 test("an HTTP/1.0 client gets the stream without chunks", async () => {
