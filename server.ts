@@ -33,8 +33,11 @@ type Runtime = "node" | "deno" | "bun";
 const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
 async function main(): Promise<void> {
-  process.stdout.on("error", () => {}); // a reader that went away must not take the server with it: `| head -1`
   const config = readConfig(process.argv.slice(2), process.env);
+  process.stdout.on("error", (error) => {
+    // A reader that went away has what it wanted, and nothing that reads one line takes the server with it.
+    if (config.command !== "serve" && codeOf(error) !== "EPIPE") fail(error);
+  });
   switch (config.command) {
     case "help":
       process.stdout.write(usage(shownProgram()));
@@ -281,8 +284,10 @@ function stopOnSignals(log: Log, stop: () => Promise<void>): void {
   process.on("SIGINT", onSignal);
 }
 
-main().catch((error: unknown) => {
+function fail(error: unknown): never {
   const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
   process.stderr.write(`twin-service: ${line}\n`);
   process.exit(1);
-});
+}
+
+main().catch(fail);

@@ -2,8 +2,9 @@
  * The reference server as a process of its own, started as its users start it.
  */
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
@@ -59,6 +60,17 @@ export async function runServer(args: readonly string[], variables: Variables = 
     if (args.every((argument) => !/^(token|-h|--help|--version)$/.test(argument))) child.kill("SIGKILL"); // it serves
   });
   return closed;
+}
+
+/** Runs the program with its standard output going to a file. Returns its exit code and what it said. */
+export function runInto(file: string, args: readonly string[]): Omit<Ended, "stdout"> {
+  const output = openSync(file, "w");
+  const { status, stderr } = spawnSync(process.execPath, [...prefixes[runtime], script, ...args], {
+    stdio: ["ignore", output, "pipe"],
+    encoding: "utf8",
+  });
+  closeSync(output);
+  return { code: status, stderr };
 }
 
 /** What can be done with a server, whether it listens or not yet. */

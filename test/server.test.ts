@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +12,14 @@ import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { delta, hangAfter, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
-import { type Ended, launchServer, runServer, type ServerProcess, startServer } from "./server-process.ts";
+import {
+  type Ended,
+  launchServer,
+  runInto,
+  runServer,
+  type ServerProcess,
+  startServer,
+} from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
 after(() => rm(root, { recursive: true, force: true }));
@@ -180,6 +188,14 @@ describe("the server", () => {
     for (const { variable } of Object.values(settings)) assert.ok(help.stdout.includes(variable), variable);
     const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
     assert.deepEqual(await runServer(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  test("what cannot be printed is a failure that is told", {
+    skip: !existsSync("/dev/full") || runtime === "bun" ? "needs /dev/full; Bun does not tell of it" : false,
+  }, () => {
+    const { code, stderr } = runInto("/dev/full", ["--version"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /ENOSPC|No space left/);
   });
 
   test("with memory alone, it writes nothing, and token says what it needs", async () => {
