@@ -144,7 +144,7 @@ export class ReplyKeeper {
   }
 
   async #save(): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store, clock, log } = this.#context;
     const { owner, reply } = this.#exchange;
     const { id } = reply;
     const wasFollowed = this.isFollowedElsewhere;
@@ -161,29 +161,30 @@ export class ReplyKeeper {
       if (outcome === "cancel_requested") this.#producer.stop(cancelled);
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
-      this.#tellFailure("warn", "a running reply could not be saved; it will be tried again", error);
+      const level = this.#failing ? "debug" : "warn"; // an outage would have every reply say the same again and again
+      log(level, "a running reply could not be saved; it will be tried again", { messageId: id, error });
+      this.#failing = true;
     }
-  }
-
-  /** Tells of the first failure in a row: an outage would have every reply say the same again and again. */
-  #tellFailure(level: LogLevel, message: string, error: unknown): void {
-    const { id: messageId } = this.#exchange.reply;
-    this.#context.log(this.#failing ? "debug" : level, message, { messageId, error });
-    this.#failing = true;
   }
 
   /** Stores the ending, however long the store takes to come back, and returns the reply as it is then. */
   async end(ending: Ending): Promise<MessageRecord> {
+    const { clock, log } = this.#context;
+    const { id: messageId } = this.#exchange.reply;
     this.stop();
-    this.#failing = false;
-    for (;;) {
+    for (let level: LogLevel = "error"; ; level = "debug") {
       try {
         return await this.#store(ending);
       } catch (error) {
-        this.#tellFailure("error", "a reply's end could not be stored; it will be tried again", error);
-        // Whoever finds the lease run out ends it just so.
-        if (this.#abandoned) return this.#record(failed("interrupted"));
-        await sleep(this.#context.clock, retryMs);
+        if (this.#abandoned) {
+          log("error", "a reply's end was not stored; it is interrupted once its lease has run out", {
+            messageId,
+            error,
+          });
+          return this.#record(failed("interrupted"));
+        }
+        log(level, "a reply's end could not be stored; it will be tried again", { messageId, error });
+        await sleep(clock, retryMs);
       }
     }
   }
