@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, within } from "./clock.ts";
 import type { NewId } from "./ids.ts";
 import type { Log } from "./log.ts";
 import {
@@ -70,7 +70,7 @@ export async function beginStored(
     if (!(error instanceof StoreUnavailable)) throw error;
     const { id: messageId, conversationId } = begin.reply;
     const looking = store.getConversation(begin.owner, conversationId).catch(() => undefined);
-    const found = await Promise.race([looking, sleep(clock, lookMs)]);
+    const found = await within(clock, lookMs, looking);
     if (found?.replyId !== messageId) throw error;
     log("warn", "the store could not say that a reply was begun, but has it", { messageId, error });
     return { outcome: "begun", position: found.messageCount - 2 };

@@ -21,6 +21,23 @@ export const systemClock: Clock = {
   },
 };
 
+/** What work comes to within some milliseconds. Undefined: it takes longer. */
+export async function within<Result>(
+  clock: Clock,
+  milliseconds: number,
+  work: Promise<Result>,
+): Promise<Result | undefined> {
+  let callOff = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    callOff = clock.after(milliseconds, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    callOff();
+  }
+}
+
 /** Resolves `milliseconds` from now. */
 export function sleep(clock: Clock, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@
  */
 
 import { beginStored, newExchange } from "./beginning.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, within } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
@@ -188,13 +188,8 @@ export function createReplies(options: RepliesOptions): Replies {
   }
 
   /** Waits until nothing is under way, or the time is over. */
-  async function drain(milliseconds: number): Promise<void> {
-    let cancelTimer = () => {};
-    const timeUp = new Promise<void>((resolve) => {
-      cancelTimer = clock.after(milliseconds, resolve);
-    });
-    await Promise.race([underway.idle(), timeUp]);
-    cancelTimer();
+  function drain(milliseconds: number): Promise<void> {
+    return within(clock, milliseconds, underway.idle());
   }
 
   return {

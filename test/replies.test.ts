@@ -525,6 +525,42 @@ test("an outage is told once for each thing that is tried again, however long it
   assert.ok(last?.data.type === "complete");
 });
 
+test("an end that cannot be stored is an error, also if a save that was under way fails behind it", async () => {
+  const memory = createMemoryStore();
+  const clock = createManualClock(startOfTests);
+  let down = false;
+  const hanging = async <Outcome>(act: () => Promise<Outcome>): Promise<Outcome> => {
+    if (!down) return act();
+    await new Promise<void>((resolve) => clock.after(700, resolve));
+    throw new StoreUnavailable("away");
+  };
+  const store: Store = {
+    ...memory,
+    saveReply: (save) => hanging(() => memory.saveReply(save)),
+    endReply: (end) => hanging(() => memory.endReply(end)),
+  };
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      output.write("text");
+      await new Promise<void>((resolve) => clock.after(1_300, resolve));
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  const said: string[] = [];
+  const log: Log = (level, message) => void said.push(`${level} ${message}`);
+  await using fixture = await openFixture(inProcess, { store, log, engines: { echo: engine } }, clock);
+  const key = await fixture.key();
+  const path = `/conversations/${await fixture.conversation(key)}/messages`;
+  const sending = fixture.call("POST", path, key, { content: "?" });
+  await clock.advance(500);
+  down = true; // a save hangs from 1,000 to 1,700, the end comes at 1,300
+  await clock.advance(5_000);
+  down = false;
+  await clock.advance(5_000);
+  assert.equal((await sending).status, 200);
+  assert.equal(said.filter((line) => line.startsWith("error a reply's end could not be stored")).length, 1);
+});
+
 test("a reply whose lease ran out is ended as interrupted within 5 s, with the text saved so far", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
@@ -615,6 +651,48 @@ test("a reply that was begun, though the store's answer got lost, is produced as
     assert.deepEqual([reply.status, reply.content], ["completed", content]);
   }
   assert.equal(await chat.status(), "idle");
+});
+
+test("a reply that another request began is not taken for one's own", async () => {
+  const memory = createMemoryStore();
+  let broken = false;
+  const store: Store = {
+    ...memory,
+    async beginReply(begin) {
+      if (broken) throw new StoreUnavailable("The connection broke before the commit.");
+      return memory.beginReply(begin);
+    },
+  };
+  await using chat = await openChat(inProcess, { store });
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  broken = true;
+  assert.equal((await chat.send()).status, 503);
+  run.finish();
+  assert.equal((await sending).status, 200);
+});
+
+test("a store that hangs has two seconds to say whether a reply was begun", async () => {
+  let hangs = false;
+  const store: Store = {
+    ...losingBeginnings(createMemoryStore(), () => {
+      hangs = true;
+    }),
+  };
+  const { getConversation } = store;
+  const hanging: Store = {
+    ...store,
+    getConversation: (...which) => (hangs ? new Promise(() => {}) : getConversation(...which)),
+  };
+  await using chat = await openChat(inProcess, { store: hanging });
+  let status: number | undefined;
+  void chat.send().then((answer) => {
+    status = answer.status;
+  });
+  await chat.clock.advance(1_999);
+  assert.equal(status, undefined);
+  await chat.clock.advance(1);
+  assert.equal(status, 503);
 });
 
 test("nor does it keep its conversation busy for longer than its lease, if the store goes away with it", async () => {
