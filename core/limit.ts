@@ -190,18 +190,19 @@ interface Entry {
 }
 
 function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
-  const resting = new LRUCache<string, Entry>({
+  /** Those used last. */
+  const held = new LRUCache<string, Entry>({
     max: cached,
     dispose(entry, id, reason) {
-      if (reason === "evict" && !isIdle(entry)) busy.set(id, entry);
+      if (reason === "evict" && !isIdle(entry)) displaced.set(id, entry);
     },
   });
-  /** Entries that may not be evicted: what is in use or not saved must not be loaded anew beside itself. */
-  const busy = new Map<string, Entry>();
+  /** Those that are being loaded, or were evicted though in use or not saved: none may be loaded anew beside itself. */
+  const displaced = new Map<string, Entry>();
 
   /** The entry of a bucket, kept in memory until it is let go. To be used once it is loaded. */
   function hold(id: string): Entry {
-    const entry = resting.get(id) ?? busy.get(id) ?? load(id);
+    const entry = held.get(id) ?? displaced.get(id) ?? load(id);
     entry.users++;
     return entry;
   }
@@ -212,14 +213,14 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
       entry.bucket = bucket;
       entry.loading = undefined;
     });
-    busy.set(id, entry);
+    displaced.set(id, entry);
     return entry;
   }
 
   function letGo(id: string, entry: Entry): void {
     entry.users--;
-    if (busy.size === 0 || !isIdle(entry) || !busy.delete(id)) return;
-    if (!entry.loading) resting.set(id, entry);
+    if (displaced.size === 0 || !isIdle(entry) || !displaced.delete(id)) return;
+    if (!entry.loading) held.set(id, entry);
   }
 
   async function save(id: string, entry: Entry, bucket: Bucket): Promise<void> {

@@ -103,8 +103,11 @@ function createManualBuckets() {
     new Promise<Result>((resolve, reject) => {
       waiting.push({ call, run: () => resolve(effect()), fail: () => reject(new Error(`${call} failed`)) });
     });
-  const answer = async (how: "run" | "fail") => {
-    for (const each of waiting.splice(0)) each[how]();
+  const answer = async (how: "run" | "fail", only?: string) => {
+    for (const each of waiting.splice(0)) {
+      if (only === undefined || each.call === only) each[how]();
+      else waiting.push(each);
+    }
     await settle();
   };
   return {
@@ -203,6 +206,22 @@ describe("a memory limiter over a bucket store", () => {
     assert.deepEqual(buckets.calls(), ["save a", "load b", "load c", "save a"]);
     await buckets.answer("run");
     assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
+  });
+
+  test("a bucket that was at rest, and is evicted while it is used again, is not loaded beside itself", async () => {
+    const { buckets, limiter } = open(1);
+    limiter.take("a", policy);
+    for (let n = 0; n < 2; n++) await buckets.answer("run");
+    limiter.take("a", policy); // its save waits
+    limiter.peek("b", policy);
+    await settle();
+    assert.deepEqual(buckets.calls(), ["save a", "load b"]);
+    await buckets.answer("run", "load b"); // from now on b rests, and there is room for one
+    limiter.take("a", policy);
+    await settle();
+    assert.deepEqual(buckets.calls(), ["save a", "save a"]);
+    await buckets.answer("run");
+    assert.equal(buckets.kept.get("a")?.debt, 3 * interval);
   });
 
   test("a load that fails rejects the take, and the next one tries again", async () => {
