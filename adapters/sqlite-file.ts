@@ -153,7 +153,7 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
 class RefusedFile extends Error {}
 
 /** An error of one line that says what is wrong with the file, and what can be done. */
-function explain(path: string, error: unknown): unknown {
+export function explain(path: string, error: unknown): unknown {
   const reason = explainReason(error);
   return reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
@@ -62,6 +63,33 @@ describe("buckets in SQLite", () => {
     }
   });
 
+  test("the log does not grow with the saves", async () => {
+    const path = folder.newPath();
+    const buckets = await openSqliteBuckets(path);
+    for (let save = 0; save < 10_000; save++) await buckets.save("a", { debt: save, at: start });
+    await buckets.close();
+    const file = await connect(path);
+    const [row] = file.all("SELECT count(*) AS turns FROM log", []);
+    file.close();
+    assert.ok(Number(row?.turns) <= 4000, `${row?.turns} turns`);
+  });
+
+  test("a file whose log is damaged is refused in one line that names it", async () => {
+    const path = folder.newPath();
+    const buckets = await openSqliteBuckets(path);
+    for (let save = 0; save < 3; save++) await buckets.save("a", { debt: save, at: start });
+    await buckets.close();
+    const file = await connect(path);
+    const [table] = file.all("SELECT rootpage FROM sqlite_schema WHERE name = 'log'", []);
+    file.close();
+    const bytes = await readFile(path);
+    bytes.fill(0xff, (Number(table?.rootpage) - 1) * 4096, Number(table?.rootpage) * 4096);
+    await writeFile(path, bytes);
+    await assert.rejects(openSqliteBuckets(path), {
+      message: `${path} is a damaged SQLite database; restore it from a backup.`,
+    });
+  });
+
   test("what filled up is swept, what is not full stays", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
@@ -70,7 +98,7 @@ describe("buckets in SQLite", () => {
     await buckets.save("ahead", { debt: 1, at: 200 });
     await buckets.close();
     buckets = await openSqliteBuckets(path);
-    await buckets.save("new", { debt: 5, at: 100 });
+    for (const debt of [4, 5]) await buckets.save("new", { debt, at: 100 }); // the first folds the log
     assert.equal(await buckets.load("full"), undefined);
     assert.deepEqual(await buckets.load("nearly"), { debt: 11, at: 90 });
     assert.deepEqual(await buckets.load("ahead"), { debt: 1, at: 200 });
