@@ -31,32 +31,31 @@ export function pageOf<Item>(
 
 /** A page that was written, and of what. */
 interface WrittenPage {
-  readonly list: Listing<object>;
+  readonly texts: readonly string[];
+  readonly total: number;
   readonly document: string;
 }
 
 // Lists of what changes seldom are read again and again, each time from their start.
 const writtenPages = new LRUCache<string, WrittenPage>({ max: 20 });
 
-/** As {@link pageOf}, of items that are at hand as JSON. A page of the same items as last time is not written again. */
-export function pageOfJson<Item extends object>(
+/** As {@link pageOf}, of items that are at hand as JSON. A page that was written lately is not put together again. */
+export function pageOfJson<Item>(
   query: PageQuery,
-  list: Listing<Item>,
+  { items, total }: Listing<Item>,
   json: (item: Item) => string,
 ): Result {
+  const texts = items.map(json);
   const place = `${query.page} ${query.limit}`;
   const last = writtenPages.get(place);
-  if (last && isSameList(last.list, list)) return { document: last.document };
-  const pagination = placeOf(query, list.total);
-  const document = envelope({ json: `[${list.items.map(json).join()}]`, pagination });
-  writtenPages.set(place, { list: { ...list, items: [...list.items] }, document }); // the source may change its own
+  if (last?.total === total && isEqual(last.texts, texts)) return { document: last.document };
+  const document = envelope({ json: `[${texts.join()}]`, pagination: placeOf(query, total) });
+  writtenPages.set(place, { texts, total, document });
   return { document };
 }
 
-function isSameList(one: Listing<object>, other: Listing<object>): boolean {
-  const { items } = other;
-  if (one.total !== other.total || one.items.length !== items.length) return false;
-  return one.items.every((item, index) => item === items[index]);
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
 }
 
 function placeOf({ page, limit }: PageQuery, total: number): Pagination {

@@ -114,6 +114,21 @@ for (const transport of transports) {
   });
 }
 
+test("two pages behind a list's end, or of other lengths, are two", async () => {
+  await using fixture = await openFixture(inProcess);
+  const key = await fixture.key("read_only");
+  for (const [page, limit] of [
+    [5, 20],
+    [6, 20],
+    [5, 20],
+    [5, 30],
+  ]) {
+    const answer = await fixture.call("GET", `/twins?page=${page}&limit=${limit}`, key);
+    const { pagination } = (await answer.json()) as { pagination: Pagination };
+    assert.deepEqual([pagination.page, pagination.limit], [page, limit]);
+  }
+});
+
 test("a page is what its source says now, also where the source changes the array that it gave before", async () => {
   const items = [newTwin({ id: "a" }), newTwin({ id: "b" })];
   const told = { items, total: 2 };
