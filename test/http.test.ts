@@ -343,6 +343,8 @@ describe("single endpoints", () => {
       [{ heartbeatMs: null }, /heartbeatMs.+not null/],
       [{ corsOrigins: ["null"] }, /corsOrigins/],
       [{ sha256: (text: string) => hash("sha256", text, "base64") }, /sha256 must be .+, not "/],
+      [{ sha256: (text: string) => hash("sha256", Buffer.from(text, "latin1")) }, /sha256 must be .+, not "/],
+      [{ sha256: null }, /sha256 must be .+, not null/],
       [{ sha256: async (text: string) => hash("sha256", text) }, /sha256 must be .+, not \[object Promise\]/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
     ];
