@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { simulate } from "./simulation.ts";
 
 const only = process.env.SIMULATION_SEED;
-const seeds = Number(process.env.SIMULATION_SEEDS ?? 2000);
+const seeds = Number(process.env.SIMULATION_SEEDS ?? 500);
 
 function tell(seed: number, failure: unknown, lines: readonly string[]): string {
   const what = failure instanceof Error ? failure.stack : String(failure);
