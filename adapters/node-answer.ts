@@ -32,9 +32,15 @@ function writeText({ status, headers }: Answer, body: string | null, response: S
   const length = body === null ? 0 : Buffer.byteLength(body);
   if (body !== null) headers["Content-Length"] = String(length);
   response.writeHead(status, headers); // may be a middleware's, and return nothing
-  if (body === null || length <= pieceBytes) response.end(body);
+  if (body === null) response.end();
+  else if (length <= pieceBytes) response.end(body, encodingFor(body, length));
   else writePieces(Buffer.from(body), response);
   cutIfStalled(response);
+}
+
+/** How a text goes out, given its length in UTF-8: one of ASCII alone, as most are, is the same in Latin-1, and sooner written. */
+function encodingFor(text: string, bytes: number): "latin1" | "utf8" {
+  return text.length === bytes ? "latin1" : "utf8";
 }
 
 function writePieces(bytes: Buffer, response: ServerResponse): void {
@@ -103,7 +109,7 @@ function writeDue(): void {
 /**
  * Writes an event stream: what there is once a turn of the event loop, or once in {@link joinMs} if tokens come faster,
  * and no more than the socket takes. So the head leaves together with the first events, the last event with the body's
- * end, and a reply that was there at once as one write.
+ * end, and a reply that is all there by then as one text of known length.
  */
 class EventWriter {
   readonly #answer: Answer;
@@ -147,23 +153,35 @@ class EventWriter {
 
   readonly flush = (): void => {
     if (this.#headWritten) this.#writeEvents();
-    else if (!this.#response.destroyed) this.#writeHead();
+    else if (!this.#response.destroyed) this.#begin();
   };
 
-  #writeHead(): void {
-    const response = this.#response;
-    const { status, headers } = this.#answer;
+  #begin(): void {
     this.#headWritten = true;
-    if (response.headersSent) {
+    if (this.#response.headersSent) {
       this.#events.detach(); // refused meanwhile, for a body that is no HTTP
       return;
     }
+    const text = this.#events.read();
+    if (this.#events.ended) this.#writeWhole(text);
+    else this.#writeHead(text);
+  }
+
+  /** Writes a stream that is all there as what it is by then: a text of known length, which takes no chunks. */
+  #writeWhole(text: string): void {
+    writeText(this.#answer, text, this.#response);
+    this.#events.detach();
+  }
+
+  #writeHead(firstText: string): void {
+    const response = this.#response;
     const { socket } = response;
     socket?.cork(); // the head leaves together with the first events
-    response.writeHead(status, headers);
+    response.writeHead(this.#answer.status, this.#answer.headers);
     // By itself, though: joined to the first event it would stay in all the parts that it was made of. Unless a
     // middleware holds it back: then flushing would make another.
     if (response.headersSent) response.flushHeaders();
+    if (firstText !== "") this.#write(firstText);
     this.#writeEvents();
     socket?.uncork();
   }
@@ -185,7 +203,7 @@ class EventWriter {
     this.#writtenAt = performance.now();
     const socket = this.#plainSocket();
     if (socket) {
-      this.#blocked = socket.write(chunk(text)) === false;
+      this.#blocked = writeChunk(socket, text) === false;
       if (this.#blocked) socket.once("drain", this.drained);
     } else {
       this.#begun = true; // and the head is out
@@ -198,7 +216,7 @@ class EventWriter {
     const socket = this.#plainSocket();
     if (socket && lastText !== "") {
       socket.cork(); // `end` uncorks it: the last events leave together with the body's end
-      socket.write(chunk(lastText));
+      writeChunk(socket, lastText);
       this.#response.end();
     } else {
       this.#response.end(lastText);
@@ -223,9 +241,10 @@ class EventWriter {
   }
 }
 
-/** A piece of a body in HTTP/1.1's chunked coding (RFC 9112, section 7.1). */
-function chunk(text: string): string {
-  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+/** Writes a piece of a body in HTTP/1.1's chunked coding (RFC 9112, section 7.1). False: the socket is full. */
+function writeChunk(socket: Socket, text: string): boolean {
+  const length = Buffer.byteLength(text);
+  return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encodingFor(text, length));
 }
 
 /**

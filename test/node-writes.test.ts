@@ -87,6 +87,13 @@ function bodyOf(text: string): string {
   return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
+/** The body of an answer that names its length. Fails if it does not, or is wrong. */
+function wholeBodyOf(text: string): string {
+  const body = bodyOf(text);
+  assert.equal(/\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1], String(Buffer.byteLength(body)));
+  return body;
+}
+
 /** A chunked body, put together. Fails if a chunk's length is wrong. */
 function unchunk(body: string): string {
   let bytes = Buffer.from(body);
@@ -180,7 +187,7 @@ async function inOneMoment({ mock }: TestContext, act: () => Promise<void>): Pro
 }
 
 test(
-  "of replies that begin together and are all there, each waits a moment for its end, and is one write",
+  "of replies that begin together and are all there, each waits a moment for its end, and is one write of known length",
   onNode,
   (t) =>
     inOneMoment(t, async () => {
@@ -198,7 +205,7 @@ test(
         },
       };
       for (const text of await Promise.all([streamBytes("1.1", setup), streamBytes("1.1", setup)])) {
-        assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+        assert.equal(textOf(parseEvents(wholeBodyOf(text))), words.join(""));
       }
       assert.equal(writes, 2);
     }),
