@@ -21,11 +21,10 @@ export function rawHeadersOf(message: IncomingMessage): readonly string[] {
 
 /** A field of a header section. One that was sent twice is joined, as web `Headers` do. */
 export function readField(rawHeaders: readonly string[], name: string): string | null {
-  const wanted = name.toLowerCase();
   let value: string | null = null;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const field = rawHeaders[index] ?? "";
-    if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
+    if (field.length !== name.length || field.toLowerCase() !== name.toLowerCase()) continue;
     const text = rawHeaders[index + 1] ?? "";
     value = value === null ? text : `${value}, ${text}`;
   }

@@ -29,6 +29,7 @@ const randomDigits = 16; // 80 bits, like ULID
  */
 export function createIds(clock: Clock, random: RandomBytes): NewId {
   const tail = new Uint8Array(randomDigits);
+  const codes: number[] = []; // characters that are joined one by one would stay the many parts that they were
   let time = -1;
   let head = "";
 
@@ -43,9 +44,8 @@ export function createIds(clock: Clock, random: RandomBytes): NewId {
     } else {
       increment(tail);
     }
-    let id = `${prefix}_${head}`;
-    for (const digit of tail) id += digits[digit];
-    return id;
+    for (let index = 0; index < randomDigits; index++) codes[index] = digits.charCodeAt(tail[index] ?? 0);
+    return `${prefix}_${head}${String.fromCharCode(...codes)}`;
   };
 }
 

@@ -9,7 +9,7 @@ import { readBytes } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
 import type { Route } from "./route.ts";
-import type { Schema } from "./schema.ts";
+import { propertiesOf, type Schema } from "./schema.ts";
 import { accepted, validate } from "./validate.ts";
 
 /** The deepest nesting of arrays and objects in a body. */
@@ -34,12 +34,11 @@ export function readQuery(
   search: string,
   headers: RequestHeaders,
 ): Record<string, unknown> {
-  const properties = Object.entries(schema?.properties ?? {});
-  if (!schema || properties.length === 0) return {};
+  if (!schema) return {};
   const given = parseSearch(search);
   const query: Record<string, unknown> = {};
   const errors: FieldError[] = [];
-  for (const [name, property] of properties) {
+  for (const [name, property] of propertiesOf(schema)) {
     const header = queryHeaders[name];
     const field = header ? headers.get(header.toLowerCase()) : null;
     const path = header && field !== null ? header : name;
@@ -63,7 +62,7 @@ const notUtf8 = Symbol("not UTF-8");
 /** The values of each name. As `URLSearchParams` reads it, which however takes replacement characters for errors. */
 function parseSearch(search: string): Map<string, (string | typeof notUtf8)[]> {
   const given = new Map<string, (string | typeof notUtf8)[]>();
-  for (const pair of search.split("&")) {
+  for (const pair of search === "" ? [] : search.split("&")) {
     const equals = pair.indexOf("=");
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
@@ -76,6 +75,7 @@ function parseSearch(search: string): Map<string, (string | typeof notUtf8)[]> {
 }
 
 function decode(text: string): string | typeof notUtf8 {
+  if (!text.includes("%") && !text.includes("+")) return text;
   const spaced = text.replaceAll("+", " ");
   try {
     return decodeURIComponent(spaced);
@@ -165,7 +165,7 @@ function endOfString(text: string, start: number): number {
 /** The members that the schema names, defaults filled in. */
 function pick(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+  for (const [name, property] of propertiesOf(schema)) {
     if (Object.hasOwn(value, name)) picked[name] = value[name];
     else if (property.default !== undefined) picked[name] = property.default;
   }

@@ -27,8 +27,13 @@ export function createRouter(routes: readonly Route[]): (path: string) => PathMa
 
   return (path) => {
     let place = root;
-    const params: Record<string, string> = {};
-    for (const segment of path.slice(1).split("/")) {
+    const params: Record<string, string> & PathParams = { ...noParams };
+    let end = 0;
+    do {
+      const start = end + 1;
+      const slash = path.indexOf("/", start);
+      end = slash === -1 ? path.length : slash;
+      const segment = path.slice(start, end);
       const literal = place.literals.get(segment);
       if (literal) {
         place = literal;
@@ -38,8 +43,8 @@ export function createRouter(routes: readonly Route[]): (path: string) => PathMa
       if (!place.open || value === undefined) return undefined;
       params[place.open.name] = value;
       place = place.open.place;
-    }
-    return place.routes.size > 0 ? { routes: place.routes, params: { ...noParams, ...params } } : undefined;
+    } while (end < path.length);
+    return place.routes.size > 0 ? { routes: place.routes, params } : undefined;
   };
 }
 

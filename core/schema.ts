@@ -24,6 +24,20 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
+/** A member of objects: its name, and what it may be. */
+export type Property = readonly [name: string, schema: Schema];
+
+const propertyLists = new WeakMap<Schema, readonly Property[]>();
+
+/** The properties of an object schema. Every request asks for some, so a schema's are listed once. */
+export function propertiesOf(schema: Schema): readonly Property[] {
+  const known = propertyLists.get(schema);
+  if (known) return known;
+  const properties = Object.entries(schema.properties ?? {});
+  propertyLists.set(schema, properties);
+  return properties;
+}
+
 /** The types of JSON Schema, without `number`. */
 export type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
 

@@ -21,7 +21,8 @@ export function readTarget(url: string, basePath: string): Target {
   if (target.length > maxTargetLength) {
     throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
   }
-  const [beforeFragment = ""] = target.split("#", 1);
+  const fragment = target.indexOf("#");
+  const beforeFragment = fragment === -1 ? target : target.slice(0, fragment);
   const question = beforeFragment.indexOf("?");
   const whole = question === -1 ? beforeFragment : beforeFragment.slice(0, question);
   const search = question === -1 ? "" : beforeFragment.slice(question + 1);

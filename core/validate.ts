@@ -7,7 +7,7 @@
 
 import type { FieldError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
-import type { JsonType, Schema } from "./schema.ts";
+import { type JsonType, type Property, propertiesOf, type Schema } from "./schema.ts";
 
 /** What a value of an object schema gets wrong, a field each; empty if it is fine. */
 export function validate(schema: Schema, value: unknown): FieldError[] {
@@ -18,8 +18,8 @@ export function validate(schema: Schema, value: unknown): FieldError[] {
   });
 }
 
-function wrongProperties(schema: Schema, value: Readonly<Record<string, unknown>>): [string, Schema][] {
-  return Object.entries(schema.properties ?? {}).filter(([name, property]) =>
+function wrongProperties(schema: Schema, value: Readonly<Record<string, unknown>>): Property[] {
+  return propertiesOf(schema).filter(([name, property]) =>
     Object.hasOwn(value, name) ? !fits(property, value[name]) : schema.required?.includes(name),
   );
 }
