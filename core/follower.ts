@@ -88,6 +88,8 @@ class ReplyFollower implements EventStream {
   readonly #options: FollowOptions;
   #offset: number;
   #progressSent = 0;
+  /** The reply's text, where one delta told all of it. */
+  #told: WrittenText | undefined;
   #accepted = false;
   #ended = false;
   /** Silence lasted, and the keep-alive comment is not read yet. */
@@ -176,14 +178,16 @@ class ReplyFollower implements EventStream {
     if (end < length && splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
     // A reader that named its offset before the text was there may have named one inside a pair.
     const content = this.#feed.slice(this.#offset, end).toWellFormed();
+    const json = encodeJson(content);
+    this.#told = this.#offset === 0 ? { content, json } : undefined;
     this.#offset = end;
-    return encodeEvent(this.#offset, `{"type":"delta","content":${encodeJson(content)}}`);
+    return encodeEvent(this.#offset, `{"type":"delta","content":${json}}`);
   }
 
   #lastEvent(message: MessageRecord): string {
     this.#ended = true;
     if (message.error === null) {
-      return encodeEvent(this.#offset, encodeJson({ type: "complete", message: messageResource(message) }));
+      return encodeEvent(this.#offset, completion(message, this.#told));
     }
     const error = {
       ...message.error,
@@ -224,4 +228,18 @@ class ReplyFollower implements EventStream {
     const toCut = stallMs - (now - (this.#offeredAt ?? now));
     this.#stopTimer = clock.after(Math.min(toHeartbeat, toCut), this.#tick);
   };
+}
+
+/** A text, and its JSON. */
+interface WrittenText {
+  readonly content: string;
+  readonly json: string;
+}
+
+/** The last event's data. A text that was just written as JSON, which is most of the work, is not written again. */
+function completion(message: MessageRecord, told: WrittenText | undefined): string {
+  if (told?.content !== message.content)
+    return encodeJson({ type: "complete", message: messageResource(message) });
+  const json = encodeJson({ type: "complete", message: messageResource({ ...message, content: "" }) });
+  return json.replace('"content":""', () => `"content":${told.json}`); // the first: before it stand ids alone
 }

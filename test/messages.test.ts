@@ -111,6 +111,19 @@ for (const transport of transports) {
       assert.equal((await history(fixture, key, path))[1]?.content, content);
     });
 
+    for (const content of ['"content":""', "$& $` $1", "{\\", "\u2028"]) {
+      test(`the last event tells the stored reply: ${JSON.stringify(content)}`, async () => {
+        const text = `:${content}:`;
+        await using fixture = await openFixture(transport);
+        const { key, path } = await openConversation(fixture);
+        const response = await fixture.call("POST", `${path}/stream`, key, { content: text });
+        const [last] = (await eventsOf(response)).slice(-1);
+        const [, reply] = await history(fixture, key, path);
+        assert.equal(reply?.content, text);
+        assert.deepEqual(last?.data, { type: "complete", message: reply });
+      });
+    }
+
     test("what is wrong before the first event is an ordinary JSON error", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
