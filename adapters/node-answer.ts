@@ -153,10 +153,10 @@ class EventWriter {
 
   readonly flush = (): void => {
     if (this.#headWritten) this.#writeEvents();
-    else if (!this.#response.destroyed) this.#begin();
+    else if (!this.#response.destroyed) this.#writeFirst();
   };
 
-  #begin(): void {
+  #writeFirst(): void {
     this.#headWritten = true;
     if (this.#response.headersSent) {
       this.#events.detach(); // refused meanwhile, for a body that is no HTTP

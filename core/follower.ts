@@ -88,7 +88,7 @@ class ReplyFollower implements EventStream {
   readonly #options: FollowOptions;
   #offset: number;
   #progressSent = 0;
-  /** The reply's text, where one delta told all of it. */
+  /** The reply's text, where one delta told all of it: for the last event, which is to come at once. */
   #told: WrittenText | undefined;
   #accepted = false;
   #ended = false;
@@ -179,7 +179,7 @@ class ReplyFollower implements EventStream {
     // A reader that named its offset before the text was there may have named one inside a pair.
     const content = this.#feed.slice(this.#offset, end).toWellFormed();
     const json = encodeJson(content);
-    this.#told = this.#offset === 0 ? { content, json } : undefined;
+    if (this.#offset === 0 && (this.#feed.ending || this.#feed.ended)) this.#told = { content, json };
     this.#offset = end;
     return encodeEvent(this.#offset, `{"type":"delta","content":${json}}`);
   }
