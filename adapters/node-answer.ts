@@ -119,6 +119,8 @@ class EventWriter {
   #writtenAt = 0;
   #blocked = false;
   #headWritten = false;
+  /** All of it was handed over as one text: nothing is left to do here, though it may still be on its way. */
+  #handedOver = false;
   #begun = false;
 
   constructor(answer: Answer, events: EventStream, response: ServerResponse) {
@@ -152,6 +154,7 @@ class EventWriter {
   };
 
   readonly flush = (): void => {
+    if (this.#handedOver) return;
     if (this.#headWritten) this.#writeEvents();
     else if (!this.#response.destroyed) this.#writeFirst();
   };
@@ -169,6 +172,7 @@ class EventWriter {
 
   /** Writes a stream that is all there as what it is by then: a text of known length, which takes no chunks. */
   #writeWhole(text: string): void {
+    this.#handedOver = true;
     writeText(this.#answer, text, this.#response);
     this.#events.detach();
   }

@@ -211,6 +211,17 @@ test(
     }),
 );
 
+test("a stream that is all there is whole, also where it is more than one piece", async () => {
+  const text = "海".repeat(12_000); // in a delta and in the message: 72 KB
+  const engine = (): TwinEngine => ({
+    async reply(_, output) {
+      output.write(text);
+      return { finishReason: "stop", usage: null };
+    },
+  });
+  assert.equal(textOf(parseEvents(wholeBodyOf(await streamBytes("1.1", { engine })))), text);
+});
+
 test("a reply that begins alone does not wait for its end", onNode, (t) =>
   inOneMoment(t, async () => {
     const end = gate();
