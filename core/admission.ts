@@ -8,10 +8,9 @@ import type { IncomingRequest } from "./answer.ts";
 import { insufficientScope, type Keyring, readToken, scopePermits } from "./auth.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import type { Clock } from "./clock.ts";
-import type { RateDecision, RateLimiter, RatePolicy } from "./limit.ts";
+import type { RateLimiter, RatePolicy } from "./limit.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
-import type { ApiKeyRecord } from "./store.ts";
 
 /** What requests are admitted by. */
 export interface AdmissionOptions {
@@ -38,15 +37,6 @@ export type Admitted = Pick<Call, "owner" | "key" | "rate">;
 export type Admit = (visitor: Visitor, route: Route) => Promise<Admitted>;
 
 export function createAdmission({ keyring, limiter, verifyToken, clock }: AdmissionOptions): Admit {
-  /** Takes a token of the key's budget, and tells the client what is left of it. */
-  async function spend(visitor: Visitor, key: ApiKeyRecord, route: Route): Promise<RateDecision> {
-    const policy = policyOf(key.scope);
-    const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
-    Object.assign(visitor.headers, rateHeaders(rate, policy, clock.now()));
-    if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
-    return rate;
-  }
-
   async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
     const rate = await limiter.take(id, policy);
     if (!rate.allowed) throw rateLimited(rate, policy);
@@ -66,7 +56,10 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
         const key = await keyring.authenticate(visitor.request.headers);
         visitor.owner = key.owner;
         visitor.keyId = key.id;
-        const rate = await spend(visitor, key, route);
+        const policy = policyOf(key.scope);
+        const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
+        Object.assign(visitor.headers, rateHeaders(rate, policy, clock.now()));
+        if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
         if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
         return { owner: key.owner, key, rate };
       }

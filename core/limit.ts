@@ -223,13 +223,6 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
     if (!entry.loading) held.set(id, entry);
   }
 
-  async function save(id: string, entry: Entry, bucket: Bucket): Promise<void> {
-    entry.changes++;
-    const change = entry.changes;
-    await buckets.save(id, bucket);
-    entry.saved = Math.max(entry.saved, change);
-  }
-
   return {
     async take(id, policy) {
       const entry = hold(id);
@@ -241,7 +234,11 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
         const bucket = { debt: decision.debt, at };
         entry.bucket = bucket;
         const clockSteppedBack = before !== undefined && at < before.at;
-        if (decision.allowed || clockSteppedBack) await save(id, entry, bucket);
+        if (decision.allowed || clockSteppedBack) {
+          const change = ++entry.changes;
+          await buckets.save(id, bucket);
+          entry.saved = Math.max(entry.saved, change);
+        }
         return decision;
       } finally {
         letGo(id, entry);

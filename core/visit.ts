@@ -59,7 +59,10 @@ export function createVisits(options: VisitsOptions): Visits {
   const match = createRouter(routes);
 
   /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
-  async function visit(request: IncomingRequest, walk: (visit: Visit) => Promise<Answer>): Promise<Answer> {
+  async function visit(
+    request: IncomingRequest,
+    walk: (visit: Visit) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
     const requestId = newId("req");
     const current: Visit = { request, requestId, startedAt: clock.now(), headers: commonHeaders(requestId) };
     try {
@@ -69,7 +72,7 @@ export function createVisits(options: VisitsOptions): Visits {
     }
   }
 
-  async function byPath(current: Visit): Promise<Answer> {
+  function byPath(current: Visit): Answer | Promise<Answer> {
     const { request } = current;
     requireHost(request.headers.get("host"));
     const { path, search } = readTarget(request.url, basePath);
@@ -81,7 +84,7 @@ export function createVisits(options: VisitsOptions): Visits {
     return walkRoute(current, route, found.params, search);
   }
 
-  async function byRoute(current: Visit, route: Route, given?: Partial<PathParams>): Promise<Answer> {
+  function byRoute(current: Visit, route: Route, given?: Partial<PathParams>): Answer | Promise<Answer> {
     const { request } = current;
     const { path = "", search } = readTarget(request.url, "");
     const only = new Map([[route.method as string, route]]);
