@@ -94,6 +94,12 @@ export interface Load {
 /** How long each contender is loaded before anything counts: until the compiler has seen all of its paths. */
 const warmUpSeconds = 2;
 
+/**
+ * How long it is loaded again before each round: V8 throws most of its compiled code away while a server waits for its turn
+ * half a minute, and needs a second to have it again.
+ */
+const runInSeconds = 1;
+
 type Round = Readonly<Record<Figure, number>>;
 
 interface Standing {
@@ -147,7 +153,7 @@ async function warmedUp(contender: Contender, { connections }: Load, arena: Aren
 
 function keysFor({ perSecond }: Contender, { rounds, seconds }: Effort): Readonly<Record<string, string>> {
   if (perSecond === undefined) return {};
-  const requests = perSecond * (warmUpSeconds + rounds * seconds);
+  const requests = perSecond * (warmUpSeconds + rounds * (runInSeconds + seconds));
   return { KEYS: String(40 + Math.ceil(requests / requestsPerKey)) };
 }
 
@@ -157,9 +163,10 @@ async function measureRound(
   { load }: Arena,
   { seconds }: Effort,
 ): Promise<Round> {
+  const order = { order: "repeat", name: contender.name, connections } as const;
+  await load.order({ ...order, seconds: runInSeconds });
   const before = await server.usage();
-  const order = { order: "repeat", name: contender.name, connections, seconds } as const;
-  const report = await load.order<RepeatReport>(order);
+  const report = await load.order<RepeatReport>({ ...order, seconds });
   const cpu = (await server.usage()).cpu - before.cpu;
   const worth = per === "token" ? (contender.length ?? tokens.length) : 1;
   return {
