@@ -95,8 +95,8 @@ export interface Load {
 const warmUpSeconds = 2;
 
 /**
- * How long it is loaded again before each round: V8 throws most of its compiled code away while a server waits for its turn
- * half a minute, and needs a second to have it again.
+ * How long it is loaded again before each round: while a server waits half a minute for its turn, V8 throws most of its
+ * compiled code away, and then needs a second to have it again.
  */
 const runInSeconds = 1;
 

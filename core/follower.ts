@@ -78,7 +78,10 @@ export interface FollowOptions {
 /** The longest piece of text in one delta, in code units: what a reader that stops may cost. */
 const deltaLength = 16_384;
 
-/** Follows a reply as an event stream. All it remembers of what it sent is an offset and a count. */
+/**
+ * Follows a reply as an event stream. All it remembers of what it sent is an offset and a count, and a text whose last
+ * event is to come at once.
+ */
 export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream {
   return new ReplyFollower(feed, options);
 }
