@@ -14,7 +14,8 @@ import type { World } from "./simulation-world.ts";
 /** What clients know of a conversation. */
 interface KnownConversation {
   readonly id: string;
-  deleteTried: boolean;
+  /** How often somebody tried to delete it. */
+  deletions: number;
 }
 
 /** What clients know of a reply. */
@@ -86,7 +87,7 @@ export function createClients(setting: ClientSetting): Clients {
         if (!(await ledger.truth.getConversation("owner", id)))
           world.violate(`${id} was created, and is not there`);
         if (!conversations.some((conversation) => conversation.id === id)) {
-          conversations.push({ id, deleteTried: false });
+          conversations.push({ id, deletions: 0 });
         }
         return;
       }
@@ -126,7 +127,7 @@ export function createClients(setting: ClientSetting): Clients {
     if (!answer || !process) return;
     if (answer.status === 200 && streamed) await readStream(process, answer, conversation, 0, key);
     else if (answer.status === 200) await noteMessage(sending, dataOf(answer));
-    else noteRefusal(sending, answer, process.closing);
+    else noteRefusal(sending, answer, process);
   }
 
   async function noteMessage({ conversation, key }: Sending, message: MessageResource): Promise<void> {
@@ -136,7 +137,7 @@ export function createClients(setting: ClientSetting): Clients {
     await reader.requireStored(message);
   }
 
-  function noteRefusal({ conversation, content, key }: Sending, answer: Answer, byClosing: boolean): void {
+  function noteRefusal({ conversation, content, key }: Sending, answer: Answer, process: Process): void {
     const { code, details } = errorOf(answer);
     switch (code) {
       case "conversation_busy":
@@ -147,12 +148,12 @@ export function createClients(setting: ClientSetting): Clients {
         return;
       case "conversation_not_found":
       case "message_not_found":
-        if (!conversation.deleteTried) world.violate("a conversation has gone that nobody deleted");
+        if (conversation.deletions === 0) world.violate("a conversation has gone that nobody deleted");
         return;
       case "model_error":
       case "model_timeout":
       case "shutting_down":
-        if (details?.messageId) noteFailure(conversation, key, details.messageId, code, byClosing);
+        if (details?.messageId) noteFailure(conversation, key, details.messageId, code, process);
         else if (code !== "shutting_down") world.violate(`${code} without the reply's id`);
         return;
       case "unavailable":
@@ -167,15 +168,15 @@ export function createClients(setting: ClientSetting): Clients {
     key: string | undefined,
     id: string,
     code: string,
-    byClosing: boolean,
+    process: Process,
   ): void {
     known(conversation, id);
     noteMade(key, id);
     const stored = ledger.replies.get(id) ?? world.violate(`nobody began the reply ${id}`);
     const expected = code === "shutting_down" ? "interrupted" : code;
     if (stored.end?.error?.code === expected || stored.deleted) return;
-    // A process that stops lets go of a repeated send, whose reply another one goes on to produce.
-    if (byClosing && stored.end?.error?.code === undefined) return;
+    // A process that stops lets go of a repeated send, whatever becomes of the reply on the one that produces it.
+    if (process.closing && (stored.holder !== process.alive || !stored.end?.error)) return;
     // A process that ends without its store gives up, and says so.
     if (code !== "shutting_down" || ledger.lastTrouble === 0) world.violate(`${id} is not stored as failed`);
   }
@@ -206,7 +207,7 @@ export function createClients(setting: ClientSetting): Clients {
     const answer = await ask(process, "GET", path, { headers });
     if (!answer || !process) return;
     if (answer.status === 200) await readStream(process, answer, conversation, from, undefined, id);
-    else if (answer.status === 404 && conversation.deleteTried) return;
+    else if (answer.status === 404 && conversation.deletions > 0) return;
     else if (answer.status !== 503)
       world.violate(`resuming from ${from} was answered ${answer.status} ${answer.body}`);
   }
@@ -221,7 +222,7 @@ export function createClients(setting: ClientSetting): Clients {
       if (message.status === "in_progress") world.violate("a cancelled reply is in progress");
       if (!process?.closing) await reader.requireStored(message);
       requireStopped(ledger.replies.get(id)?.question.content);
-    } else if (answer?.status === 404 ? !conversation.deleteTried : answer && answer.status !== 503) {
+    } else if (answer?.status === 404 ? conversation.deletions === 0 : answer && answer.status !== 503) {
       world.violate(`a cancel was answered ${answer?.status}`);
     }
   }
@@ -250,15 +251,14 @@ export function createClients(setting: ClientSetting): Clients {
   }
 
   async function remove(conversation: KnownConversation): Promise<void> {
-    const triedBefore = conversation.deleteTried;
-    conversation.deleteTried = true;
+    conversation.deletions++;
     const process = processes.any();
     const answer = await ask(process, "DELETE", `/conversations/${conversation.id}`);
     if (answer?.status === 204) {
       requireDropped(conversation.id, process);
       if (await ledger.truth.getConversation("owner", conversation.id))
         world.violate("what was deleted is there");
-    } else if (answer?.status === 404 && !triedBefore) {
+    } else if (answer?.status === 404 && conversation.deletions === 1) {
       world.violate("a conversation has gone that nobody deleted");
     }
   }
