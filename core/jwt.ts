@@ -11,6 +11,16 @@ import type { ApiError } from "./errors.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
 import { createJwksSource, type KeyHint } from "./jwks.ts";
 import { type Log, noLog } from "./log.ts";
+import {
+  clockRule,
+  functionThat,
+  isString,
+  logRule,
+  optional,
+  type Rule,
+  type RulesFor,
+  requireOptions,
+} from "./option-rules.ts";
 import { isOwnerName } from "./owner.ts";
 
 /** The owner (`sub`) that a token speaks for. Rejects with an {@link ApiError} if the token is not accepted. */
@@ -36,6 +46,19 @@ export interface JwtVerifierOptions {
   /** What fetches the JWKS document. Default: the runtime's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
+
+const text: Rule = { expected: "a string", accepts: isString };
+
+const rules: RulesFor<JwtVerifierOptions> = {
+  secret: optional(text),
+  publicKey: optional({ expected: "a key of readPublicKey()", accepts: (value) => value instanceof Object }),
+  jwksUrl: optional(text),
+  issuer: optional(text),
+  audience: optional(text),
+  clock: optional(clockRule),
+  log: optional(logRule),
+  fetch: optional(functionThat("fetches an address")),
+};
 
 const maxTokenBytes = 8 * 1024;
 const toleranceSeconds = 30;
@@ -73,9 +96,11 @@ interface KeySource {
  * const owner = await verifyToken(token);
  * ```
  *
- * @throws {TypeError} if not exactly one kind of key is given, or the secret is too short.
+ * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, or an option is not known: a
+ *   misspelt `audience` would let all of them in.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
+  requireOptions("createJwtVerifier", options, rules);
   const { issuer, audience, clock = systemClock, log = noLog } = options;
   const source = keySource(options, clock, log);
 

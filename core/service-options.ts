@@ -9,6 +9,19 @@ import type { TwinEngine } from "./engine.ts";
 import type { RandomBytes } from "./ids.ts";
 import type { RateLimiter } from "./limit.ts";
 import type { Log } from "./log.ts";
+import {
+  clockRule,
+  functionThat,
+  hasMethods,
+  isString,
+  logRule,
+  objectWith,
+  optional,
+  type Rule,
+  type RulesFor,
+  requireOptions,
+  unusable,
+} from "./option-rules.ts";
 import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
 import type { Store } from "./store.ts";
 import type { TwinSource } from "./twins.ts";
@@ -90,34 +103,60 @@ export function isOrigin(text: string): boolean {
 const basePathForm =
   "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments";
 
+const sha256Form = "a function of a text, to lower-case hexadecimal";
+
+const rules: RulesFor<ServiceOptions> = {
+  store: objectWith("a store, such as createMemoryStore() makes", "ping", "beginReply", "endReply"),
+  twins: objectWith("a source of twins, such as createTwinList() makes", "list", "get"),
+  engines: {
+    expected: "an object of engines by their names, each with a function reply",
+    accepts: areEngines,
+  },
+  limiter: objectWith("a rate limiter, such as createMemoryLimiter() makes", "take", "peek"),
+  verifyToken: functionThat("resolves with a token's owner"),
+  clock: optional(clockRule),
+  random: optional(functionThat("fills bytes")),
+  sha256: optional({ ...functionThat("digests a text"), expected: sha256Form }),
+  log: optional(logRule),
+  basePath: optional({ expected: basePathForm, accepts: (value) => isString(value) && isBasePath(value) }),
+  corsOrigins: optional({
+    expected: "a list of origins such as https://app.example.com",
+    accepts: areOrigins,
+  }),
+  heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
+  joinTokens: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
+  maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
+  leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
+  onDisconnect: optional({
+    expected: `one of ${disconnectPolicies.join(", ")}`,
+    accepts: (value) => disconnectPolicies.some((policy) => policy === value),
+  }),
+  waitUntil: optional(functionThat("takes a promise")),
+};
+
+/** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
+export function requireServiceOptions(options: ServiceOptions): void {
+  requireOptions("createService", options, rules);
+  const { sha256 } = options;
+  const digest: unknown = sha256?.(sample);
+  if (sha256 && digest !== portableSha256(sample))
+    throw unusable("createService: sha256", sha256Form, digest);
+}
+
 /** What a function for SHA-256 is tried with. Not of ASCII alone: it is the UTF-8 that counts. */
 const sample = "\u00e9\u4e16";
 
-/** @throws {TypeError} for the first option that would be misunderstood in silence, with what is accepted. */
-export function requireServiceOptions(options: ServiceOptions): void {
-  const { basePath = "", corsOrigins = [], onDisconnect = "continue" } = options;
-  for (const [name, [least, most]] of Object.entries(timeRanges)) {
-    const { [name as keyof typeof timeRanges]: value = least } = options;
-    if (Number.isInteger(value) && value >= least && value <= most) continue;
-    throw unusable(name, `a whole number from ${least} to ${most}`, value);
-  }
-  requireSha256(options.sha256);
-  if (!isBasePath(basePath)) throw unusable("basePath", basePathForm, basePath);
-  const odd = corsOrigins.find((origin) => !isOrigin(origin));
-  if (odd !== undefined) throw unusable("corsOrigins", "origins such as https://app.example.com", odd);
-  if (disconnectPolicies.includes(onDisconnect)) return;
-  throw unusable("onDisconnect", `one of ${disconnectPolicies.join(", ")}`, onDisconnect);
+function areEngines(value: unknown): boolean {
+  return value instanceof Object && Object.values(value).every((engine) => hasMethods(engine, ["reply"]));
 }
 
-function requireSha256(sha256: unknown): void {
-  if (sha256 === undefined) return;
-  const accepted = "a function of a text, to lower-case hexadecimal";
-  if (typeof sha256 !== "function") throw unusable("sha256", accepted, sha256);
-  const digest: unknown = sha256(sample);
-  if (digest !== portableSha256(sample)) throw unusable("sha256", accepted, digest);
+function areOrigins(value: unknown): boolean {
+  return Array.isArray(value) && value.every((origin) => isString(origin) && isOrigin(origin));
 }
 
-function unusable(name: string, accepted: string, value: unknown): TypeError {
-  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return new TypeError(`createService: ${name} must be ${accepted}, not ${shown}.`);
+function wholeNumber([least, most]: readonly [least: number, most: number]): Rule {
+  return {
+    expected: `a whole number from ${least} to ${most}`,
+    accepts: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+  };
 }

@@ -5,6 +5,7 @@
  */
 
 import { type Clock, systemClock } from "./clock.ts";
+import { isString, orNull, type Rule, type RulesFor, requireOptions } from "./option-rules.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
@@ -43,8 +44,13 @@ export interface TwinSource {
   get(owner: string, id: string): Promise<Twin | undefined>;
 }
 
-/** A twin as {@link createTwinList} takes it. What is left out is null or empty; the times are those of the call. */
-export type TwinInit = Pick<Twin, "id" | "name" | "engine"> & Partial<Twin>;
+/**
+ * A twin as {@link createTwinList} takes it. What is left out, or undefined, is null or empty; the times are those of the
+ * call.
+ */
+export type TwinInit = Pick<Twin, "id" | "name" | "engine"> & {
+  readonly [Name in keyof Twin]?: Twin[Name] | undefined;
+};
 
 const blank = {
   description: null,
@@ -55,6 +61,33 @@ const blank = {
   temperature: null,
   access: null,
   instructions: "",
+};
+
+const text: Rule = { expected: "a string", accepts: isString };
+const name: Rule = {
+  expected: "a string that is not empty",
+  accepts: (value) => isString(value) && value !== "",
+};
+const time: Rule = { expected: "milliseconds since the epoch", accepts: Number.isSafeInteger };
+const temperature: Rule = {
+  expected: "a number from 0 to 2",
+  accepts: (value) => typeof value === "number" && value >= 0 && value <= 2,
+};
+
+const rules: RulesFor<Twin> = {
+  id: name,
+  name,
+  description: orNull(text),
+  avatarUrl: orNull(text),
+  greeting: orNull(text),
+  tags: { expected: "a list of strings", accepts: areStrings },
+  createdAt: time,
+  updatedAt: time,
+  engine: name,
+  model: orNull(name),
+  temperature: orNull(temperature),
+  access: orNull({ expected: "a list of owners", accepts: areStrings }),
+  instructions: text,
 };
 
 /**
@@ -70,11 +103,28 @@ const blank = {
  * ]);
  * ```
  *
+ * @throws {TypeError} for a member of a twin that is not known, as it may be a misspelt `access`, or not accepted.
  * @throws {Error} if two twins have the same id.
  */
 export function createTwinList(twins: readonly TwinInit[], clock: Clock = systemClock): TwinSource {
   const now = clock.now();
-  return listTwins(twins.map((twin) => ({ ...blank, createdAt: now, updatedAt: now, ...twin })));
+  return listTwins(twins.map((twin) => toTwin(twin, now)));
+}
+
+function toTwin(init: TwinInit, now: number): Twin {
+  const { id, name, engine } = init;
+  const given = Object.entries(init).filter(([, value]) => value !== undefined);
+  const twin: Twin = {
+    id,
+    name,
+    engine,
+    ...blank,
+    createdAt: now,
+    updatedAt: now,
+    ...Object.fromEntries(given),
+  };
+  requireOptions(`createTwinList: the twin ${JSON.stringify(id)}`, twin, rules);
+  return twin;
 }
 
 /** The same of whole twins, which stay the objects that they are: what is known of a twin is kept by object. */
@@ -94,6 +144,10 @@ export function listTwins(twins: readonly Twin[]): TwinSource {
       return twin && mayUse(owner, twin) ? twin : undefined;
     },
   };
+}
+
+function areStrings(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isString);
 }
 
 function mayUse(owner: string, twin: Twin): boolean {

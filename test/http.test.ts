@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, test } from "node:test";
-import { createMemoryStore, type TwinEngine } from "../core/mod.ts";
+import { createEchoEngine, createMemoryLimiter, createMemoryStore, type TwinEngine } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
@@ -335,7 +335,7 @@ describe("single endpoints", () => {
       [{ basePath: "/a/../b" }, /basePath/],
       [
         { corsOrigins: ["https://a.example/"] },
-        /corsOrigins must be origins such as .+, not "https:\/\/a\.example\/"/,
+        /corsOrigins must be a list of origins such as .+, not https:\/\/a\.example\//,
       ],
       [{ heartbeatMs: Number.NaN }, /heartbeatMs must be a whole number from 1 to 3600000, not NaN/],
       [{ maxReplyMs: Number.POSITIVE_INFINITY }, /maxReplyMs/],
@@ -347,6 +347,15 @@ describe("single endpoints", () => {
       [{ sha256: null }, /sha256 must be .+, not null/],
       [{ sha256: async (text: string) => hash("sha256", text) }, /sha256 must be .+, not \[object Promise\]/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
+      [{ onDisconnet: "cancel" }, /createService: onDisconnet is not known; known are store, twins, .+/],
+      [{ store: undefined }, /store must be a store, such as createMemoryStore\(\) makes, not undefined/],
+      [{ store: { store: createMemoryStore() } }, /store must be a store/],
+      [{ twins: [] }, /twins must be a source of twins, such as createTwinList\(\) makes/],
+      [{ engines: { echo: createEchoEngine } }, /engines must be .+, each with a function reply/],
+      [{ limiter: createMemoryLimiter }, /limiter must be a rate limiter, .+, not a function/],
+      [{ verifyToken: "secret" }, /verifyToken must be a function that resolves with a token's owner, not "/],
+      [{ log: console }, /log must be a function/],
+      [{ corsOrigins: "https://a.example" }, /corsOrigins must be a list of origins/],
     ];
     for (const [options, message] of refused) {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });

@@ -192,6 +192,14 @@ describe("tokens signed with the secret", () => {
     assert.throws(() => createJwtVerifier({}), TypeError);
     assert.throws(() => createJwtVerifier({ secret, jwksUrl: "http://127.0.0.1/" }), TypeError);
   });
+
+  test("an option that is not known is refused: a misspelt audience would let all of them in", () => {
+    const misspelt = { secret, audiance: "twins" };
+    assert.throws(
+      () => createJwtVerifier(misspelt),
+      /TypeError: createJwtVerifier: audiance is not known; .+/,
+    );
+  });
 });
 
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });

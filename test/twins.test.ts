@@ -159,3 +159,37 @@ test("a twin of a list needs an id, a name and an engine; the rest is blank, and
     newTwin({ id: "ada", name: "Ada", tags: ["maths"], createdAt: 7, updatedAt: 7, instructions: "" }),
   );
 });
+
+describe("a list of twins", () => {
+  const ada = { id: "ada", name: "Ada", engine: "echo" };
+
+  test("takes what is undefined for left out", async () => {
+    const left = { access: undefined, tags: undefined, description: undefined, updatedAt: undefined };
+    const twin = await createTwinList([{ ...ada, ...left }], createManualClock(7)).get("alice", "ada");
+    assert.deepEqual(twin, {
+      ...ada,
+      ...{ description: null, avatarUrl: null, greeting: null, tags: [] },
+      ...{ createdAt: 7, updatedAt: 7 },
+      ...{ model: null, temperature: null, access: null, instructions: "" },
+    });
+  });
+
+  test("refuses a twin that would be misunderstood, such as one that a misspelt access opens to all", () => {
+    const refused: readonly [member: Record<string, unknown>, message: RegExp][] = [
+      [
+        { acess: ["alice"] },
+        /createTwinList: the twin "ada": acess is not known; known are id, name, .+access/,
+      ],
+      [{ access: "alice" }, /the twin "ada": access must be a list of owners, or null, not "alice"\./],
+      [{ tags: "coffee" }, /tags must be a list of strings/],
+      [{ name: "" }, /name must be a string that is not empty, not ""/],
+      [{ engine: undefined }, /engine must be .+, not undefined/],
+      [{ temperature: "1" }, /temperature must be a number from 0 to 2, or null, not "1"/],
+      [{ updatedAt: Number.NaN }, /updatedAt must be milliseconds since the epoch, not NaN/],
+    ];
+    for (const [member, message] of refused) {
+      const twin: typeof ada = { ...ada, ...member };
+      assert.throws(() => createTwinList([twin]), { name: "TypeError", message });
+    }
+  });
+});

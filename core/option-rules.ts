@@ -1,0 +1,81 @@
+/**
+ * What the values must be that a program hands over: told at once, where it is made, instead of when somebody needs it.
+ *
+ * @module
+ */
+
+/** What a value must be. */
+export interface Rule {
+  /** To follow "must be". */
+  readonly expected: string;
+  accepts(value: unknown): boolean;
+}
+
+/** A rule for each member that options have. */
+export type RulesFor<Options> = { readonly [Name in keyof Options]-?: Rule };
+
+/** The same value, or nothing. */
+export function optional({ expected, accepts }: Rule): Rule {
+  return { expected, accepts: (value) => value === undefined || accepts(value) };
+}
+
+/** The same value, or null. */
+export function orNull({ expected, accepts }: Rule): Rule {
+  return { expected: `${expected}, or null`, accepts: (value) => value === null || accepts(value) };
+}
+
+/** An object with methods, its own or its class's. */
+export function objectWith(expected: string, ...methods: string[]): Rule {
+  return { expected, accepts: (value) => hasMethods(value, methods) };
+}
+
+export function functionThat(does: string): Rule {
+  return { expected: `a function that ${does}`, accepts: (value) => typeof value === "function" };
+}
+
+/** A {@link Clock}. */
+export const clockRule: Rule = objectWith("a clock", "now", "after");
+
+/** A {@link Log}. */
+export const logRule: Rule = functionThat("takes a level, a message and fields");
+
+export function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+export function hasMethods(value: unknown, methods: readonly string[]): boolean {
+  const object = value as Readonly<Record<string, unknown>> | null | undefined;
+  return methods.every((name) => typeof object?.[name] === "function");
+}
+
+/**
+ * Holds options against their rules. `whose` begins the message.
+ *
+ * @throws {TypeError} for a member that no rule knows, as it may be misspelt, and for the first that its rule does not
+ * accept.
+ */
+export function requireOptions<Options extends object>(
+  whose: string,
+  options: Options,
+  rules: RulesFor<Options>,
+): void {
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(rules, name));
+  if (unknown !== undefined) {
+    throw new TypeError(`${whose}: ${unknown} is not known; known are ${Object.keys(rules).join(", ")}.`);
+  }
+  for (const [name, { expected, accepts }] of Object.entries<Rule>(rules)) {
+    const value = given[name];
+    if (!accepts(value)) throw unusable(`${whose}: ${name}`, expected, value);
+  }
+}
+
+/** The error for a value that cannot be used. */
+export function unusable(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`${name} must be ${expected}, not ${shown(value)}.`);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  return isString(value) ? JSON.stringify(value) : String(value);
+}
