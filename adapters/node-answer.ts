@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServerResponse, STATUS_CODES } from "node:http";
+import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
@@ -24,8 +24,17 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
   if (response.headersSent) return;
   const { socket } = response;
   if (body !== null && typeof body !== "string") writeEvents(answer, body, request, response);
-  else if (request.leavesBodyUnread && socket) hangUp(socket, answer, request.method);
+  else if (request.leavesBodyUnread && socket)
+    hangUp(socket, withHostFields(answer, response), request.method);
   else writeText(answer, body, response);
+}
+
+/** An answer that goes out beside its response, with the fields that the host has put there. Its log finds the status. */
+function withHostFields({ status, headers, body }: Answer, response: ServerResponse): BareAnswer {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.removeHeader("Connection"); // it is closed, whatever the host would do
+  return { status, headers: response.getHeaders(), body };
 }
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
@@ -251,11 +260,14 @@ function writeChunk(socket: Socket, text: string): boolean {
   return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encodingFor(text, length));
 }
 
+/** An answer to be written to a bare socket. */
+type BareAnswer = Omit<Answer, "headers"> & { readonly headers: OutgoingHttpHeaders };
+
 /**
  * Answers on the bare socket and closes it: where there is no request to answer, or a body that nobody will
  * read. First only our half is closed: a client that still sends would take a reset for the answer.
  */
-export function hangUp(socket: Duplex, { status, headers, body }: Answer, method: string): void {
+export function hangUp(socket: Duplex, { status, headers, body }: BareAnswer, method: string): void {
   if (!socket.writable) return; // closed meanwhile, or hung up on already
   const text = typeof body === "string" ? body : undefined;
   const fields = Object.entries({
@@ -264,10 +276,10 @@ export function hangUp(socket: Duplex, { status, headers, body }: Answer, method
     Date: new Date().toUTCString(),
     Connection: "close",
   });
-  const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const lines = fields.flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}\r\n`));
   socket.pause();
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${method === "HEAD" ? "" : (text ?? "")}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${method === "HEAD" ? "" : (text ?? "")}`,
   );
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -58,9 +58,15 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return this;
   }
 
-  /** Not from `message.headers`, which drops a second Authorization. */
+  /**
+   * As it was sent, because `message.headers` drops a second Authorization: unless the host has changed it there, as one
+   * does that has sessions of its own.
+   */
   get(name: string): string | null {
-    return readField(rawHeadersOf(this.#message), name);
+    const told = this.#message.headers[name.toLowerCase()];
+    if (told === undefined) return null;
+    const sent = readField(rawHeadersOf(this.#message), name);
+    return sent?.startsWith(String(told)) ? sent : String(told);
   }
 
   /** Asking for the body is what lets a client send it that waits for `100 Continue`. */

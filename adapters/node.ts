@@ -40,8 +40,11 @@ const keepAliveMs = 65_000;
 /** How long the last answers have to reach their readers, in milliseconds. */
 const lastAnswersMs = 5_000;
 
-/** A handler for `node:http`, Express and other servers with its `(request, response)` functions. */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+/**
+ * A handler for `node:http`, Express and other servers with its `(request, response)` functions. Resolves, for hosts that
+ * wait for their handlers, once the response has closed. Never rejects.
+ */
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**
  * The service as a handler of a server that already exists. Mount it before anything that reads bodies. The
@@ -56,8 +59,14 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * ```
  */
 export function toNodeHandler(service: Service): NodeHandler {
-  return (message, response) =>
-    respond(service, { request: new NodeRequest(message, response), message, response });
+  return (message, response) => {
+    const request = new NodeRequest(message, response);
+    respond(service, { request, message, response });
+    return new Promise((resolve) => {
+      if (request.signal.aborted) resolve();
+      else request.signal.addEventListener("abort", resolve);
+    });
+  };
 }
 
 function respond(service: Service, exchange: Exchange, isClosing = () => false): void {

@@ -81,6 +81,54 @@ test("a host that plays requests may give their header fields as an object alone
   assert.equal((await sent).status, 200);
 });
 
+test("a credential that the host puts in, or takes out, counts", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  server.prependListener("request", ({ headers }) => {
+    if (headers.cookie) headers["x-api-key"] = chat.key;
+    else delete headers["x-api-key"];
+  });
+  const withCookie = await chat.fixture.send("/api/v1/twins", { headers: { Cookie: "session=1" } });
+  assert.equal(withCookie.status, 200);
+  assert.equal((await chat.fixture.call("GET", "/twins", chat.key)).status, 200);
+  const withKey = await chat.fixture.send("/api/v1/twins", { headers: { "X-API-Key": chat.key } });
+  assert.equal(withKey.status, 401);
+});
+
+test("a body refused unread is answered with what the host has put on the response", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  const responses: ServerResponse[] = [];
+  server.prependListener("request", (_, response) => {
+    responses.push(response);
+    response.setHeader("Access-Control-Allow-Origin", "*");
+    response.setHeader("content-type", "text/html");
+  });
+  const { status, headers } = await chat.send("x".repeat(300_000));
+  assert.equal(status, 413);
+  assert.equal(headers.get("access-control-allow-origin"), "*");
+  assert.match(headers.get("content-type") ?? "", /^application\/json/);
+  assert.equal(responses.at(-1)?.statusCode, 413); // which the host's log reads
+});
+
+test("a handler's promise resolves when its response has closed", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  const [handle] = server.listeners("request");
+  server.removeAllListeners("request");
+  const waits: Promise<string>[] = [];
+  server.on("request", (message, response) => {
+    const handled: Promise<void> = handle?.call(server, message, response);
+    waits.push(handled.then(() => (response.closed ? "closed" : "open")));
+  });
+  const sent = chat.send("Hello?");
+  const run = await chat.engine.next();
+  assert.equal(await Promise.race([...waits, "still under way"]), "still under way");
+  run.finish();
+  assert.equal((await sent).status, 200);
+  assert.deepEqual(await Promise.all(waits), ["closed"]);
+});
+
 test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
   const { server, transport } = hosted();
   const said: unknown[] = [];
