@@ -102,17 +102,17 @@ const insertExchange = `INSERT INTO messages (owner, conversation_id, id, role, 
   ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $12, $10, $11, 0)`;
 
 /**
- * Why a reply could not begin; or, if it could now, the conversation's position. Looks in the order that the port
- * promises.
+ * Why a reply could not begin; or, if it could now, the conversation's position. Looks for the claim last, because an equal
+ * request may begin the reply between the two looks: then it is not a reply that keeps this one waiting.
  */
 async function whyRefused(
   driver: SqlDriver,
   { owner, question, claim }: BeginReply,
 ): Promise<BeginOutcome | number> {
-  const made = claim && (await findClaim(driver, owner, claim.path, claim.key, claim.createdAt));
-  if (made) return { outcome: "claimed", claim: made };
   const sql = "SELECT reply_id, message_count FROM conversations WHERE owner = $1 AND id = $2";
   const [row] = await driver.all(sql, [owner, question.conversationId]);
+  const made = claim && (await findClaim(driver, owner, claim.path, claim.key, claim.createdAt));
+  if (made) return { outcome: "claimed", claim: made };
   if (!row) return { outcome: "not_found" };
   return row.reply_id === null
     ? Number(row.message_count)

@@ -408,6 +408,34 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
+  test("a reply that an equal request begins meanwhile is that request's, not one that keeps it waiting", async () => {
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+    let meanwhile = async () => {};
+    const store = createSqlStore(
+      {
+        ...driver,
+        async all(sql, params) {
+          const rows = await driver.all(sql, params);
+          await meanwhile();
+          return rows;
+        },
+      },
+      { exclusive: false },
+    );
+    const owner = newOwner();
+    const { id } = await newConversation(store, owner);
+    const made = claim(owner);
+    let first = "";
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      first = (await begin(store, owner, id, { claim: made })).reply.id;
+    };
+    const outdated = { ...exchange(owner, id, { claim: made }), position: 2 };
+    const outcome = await store.beginReply(outdated);
+    assert.deepEqual(outcome, { outcome: "claimed", claim: { fingerprint: "fields", resourceId: first } });
+    await store.close();
+  });
+
   test("closing stores what was begun; later calls are refused as unavailable", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
