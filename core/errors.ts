@@ -61,7 +61,10 @@ const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` also without them. */
+  /**
+   * Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` also without them.
+   * Values hold Latin-1 without control characters (RFC 9110 section 5.5).
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What went wrong underneath. Logged, never sent. */
   readonly cause?: unknown | undefined;
@@ -77,16 +80,28 @@ export class ApiError extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
+  /** @throws {TypeError} for a header field that cannot be sent. */
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
-    this.headers = withChallenge(code, options.headers ?? {});
+    this.headers = withChallenge(code, requireSendable(options.headers ?? {}));
   }
 
   get status(): number {
     return statusByCode[this.code];
   }
+}
+
+/** Found here, because the adapters would find it where nothing can be answered any more. */
+function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(headers)) {
+    if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
+    throw new TypeError(
+      `The header field ${JSON.stringify(name)} cannot be sent: its name or value is no HTTP.`,
+    );
+  }
+  return headers;
 }
 
 function withChallenge(code: ErrorCode, headers: Readonly<Record<string, string>>) {

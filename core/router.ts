@@ -56,7 +56,9 @@ export function paramsOf(route: Route, path: string, given: Partial<PathParams> 
   for (const [index, part] of pattern.entries()) {
     const name = paramName(part);
     const segment = segments.at(index - pattern.length) ?? ""; // counted from the end: hosts mount it anywhere
-    if (name) params[name] = given[name as keyof PathParams] ?? decodeSegment(segment) ?? "";
+    if (!name) continue;
+    const { [name as keyof PathParams]: text } = given;
+    params[name] = (text === undefined ? decodeSegment(segment) : possibleId(text)) ?? "";
   }
   return { ...noParams, ...params };
 }
@@ -68,29 +70,37 @@ function newPlace(): Place {
 }
 
 function placeOf(root: Place, path: string): Place {
-  let place = root;
-  for (const segment of path.slice(1).split("/")) {
-    const name = paramName(segment);
-    if (name) place.open ??= { name, place: newPlace() };
-    const next = name ? place.open?.place : place.literals.get(segment);
-    const following = next ?? newPlace();
-    if (!next) place.literals.set(segment, following);
-    place = following;
+  return path.slice(1).split("/").reduce(following, root);
+}
+
+/** The place of a pattern's segment behind another, made if it is the first to come there. */
+function following(place: Place, segment: string): Place {
+  const name = paramName(segment);
+  if (name) {
+    place.open ??= { name, place: newPlace() };
+    return place.open.place;
   }
-  return place;
+  const next = place.literals.get(segment) ?? newPlace();
+  place.literals.set(segment, next);
+  return next;
 }
 
 function paramName(segment: string): string | undefined {
   return /^\{(.+)\}$/.exec(segment)?.[1];
 }
 
-/** A segment's text, or undefined where no id can be meant: bad escapes, nothing, control characters. */
+/** A segment's text, or undefined where no id can be meant. */
 function decodeSegment(segment: string): string | undefined {
-  if (segment.length > 1024) return undefined;
+  if (!segment.includes("%")) return possibleId(segment);
   try {
-    const text = segment.includes("%") ? decodeURIComponent(segment) : segment;
-    return text === "" || /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
+    return segment.length > maxIdLength ? undefined : possibleId(decodeURIComponent(segment));
   } catch {
-    return undefined;
+    return undefined; // a bad escape
   }
+}
+
+const maxIdLength = 1024;
+
+function possibleId(text: string): string | undefined {
+  return text === "" || text.length > maxIdLength || /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
 }

@@ -142,8 +142,9 @@ export function createService(options: ServiceOptions): Service {
     },
     handlers: Object.fromEntries(
       routes.map((route) => {
+        const answer = byRoute(route);
         const handler: Handler = async (request, given) =>
-          toResponse(await byRoute(toIncoming(request), route, given));
+          toResponse(await answer(toIncoming(request), given));
         return [route.operationId, handler];
       }),
     ) as Record<OperationId, Handler>,

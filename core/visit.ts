@@ -21,7 +21,7 @@ import { requireIdempotencyKey } from "./idempotency.ts";
 import { readBody, readQuery } from "./input.ts";
 import type { Log } from "./log.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
-import { createRouter, paramsOf } from "./router.ts";
+import { createRouter, type PathMatch, paramsOf } from "./router.ts";
 import { readTarget, requireHost } from "./target.ts";
 
 /** What the steps need. */
@@ -40,8 +40,8 @@ export interface VisitsOptions {
 export interface Visits {
   /** To a request for whatever its path names. */
   byPath(request: IncomingRequest): Promise<Answer>;
-  /** To a request for one endpoint. `given`: its path parameters; default: the path's own. */
-  byRoute(request: IncomingRequest, route: Route, given?: Partial<PathParams>): Promise<Answer>;
+  /** To a request for this endpoint alone. `given`: its path parameters; default: the path's own. */
+  byRoute(route: Route): (request: IncomingRequest, given?: Partial<PathParams>) => Promise<Answer>;
   /** To what is refused before it is a request. */
   refuse(error: ApiError): Answer;
 }
@@ -66,6 +66,7 @@ export function createVisits(options: VisitsOptions): Visits {
     const requestId = newId("req");
     const current: Visit = { request, requestId, startedAt: clock.now(), headers: commonHeaders(requestId) };
     try {
+      requireHost(request.headers.get("host"));
       return finish(current, await walk(current));
     } catch (error) {
       return finish(current, errorAnswer(error, current.requestId));
@@ -73,26 +74,18 @@ export function createVisits(options: VisitsOptions): Visits {
   }
 
   function byPath(current: Visit): Answer | Promise<Answer> {
-    const { request } = current;
-    requireHost(request.headers.get("host"));
-    const { path, search } = readTarget(request.url, basePath);
+    const { path, search } = readTarget(current.request.url, basePath);
     const found = path === undefined ? undefined : match(path);
     if (!found) throw new ApiError("not_found", "There is nothing at this path.");
-    if (request.method === "OPTIONS") return options204(current, allowedMethods(found.routes));
-    const route = found.routes.get(request.method === "HEAD" ? "GET" : request.method);
-    if (!route || (request.method === "HEAD" && route.success.events)) throw methodNotAllowed(found.routes);
-    return walkRoute(current, route, found.params, search);
+    return byMethod(current, found, search);
   }
 
-  function byRoute(current: Visit, route: Route, given?: Partial<PathParams>): Answer | Promise<Answer> {
-    const { request } = current;
-    const { path = "", search } = readTarget(request.url, "");
-    const only = new Map([[route.method as string, route]]);
-    if (request.method === "OPTIONS") return options204(current, allowedMethods(only));
-    if (request.method !== route.method && !(request.method === "HEAD" && route.method === "GET")) {
-      throw methodNotAllowed(only);
-    }
-    return walkRoute(current, route, paramsOf(route, path, given), search);
+  function byMethod(current: Visit, { routes, params }: PathMatch, search: string): Answer | Promise<Answer> {
+    const { method } = current.request;
+    if (method === "OPTIONS") return options204(current, allowedMethods(routes));
+    const route = routes.get(method === "HEAD" ? "GET" : method);
+    if (!route || (method === "HEAD" && route.success.events)) throw methodNotAllowed(routes);
+    return walkRoute(current, route, params, search);
   }
 
   async function walkRoute(
@@ -152,7 +145,14 @@ export function createVisits(options: VisitsOptions): Visits {
 
   return {
     byPath: (request) => visit(request, byPath),
-    byRoute: (request, route, given) => visit(request, (current) => byRoute(current, route, given)),
+    byRoute(route) {
+      const only = new Map([[route.method, route]]);
+      return (request, given) =>
+        visit(request, (current) => {
+          const { path = "", search } = readTarget(request.url, "");
+          return byMethod(current, { routes: only, params: paramsOf(route, path, given) }, search);
+        });
+    },
     refuse(error) {
       const requestId = newId("req");
       const { status, headers, body } = errorAnswer(error, requestId);

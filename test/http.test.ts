@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, test } from "node:test";
-import { createEchoEngine, createMemoryLimiter, createMemoryStore, type TwinEngine } from "../core/mod.ts";
+import {
+  ApiError,
+  createEchoEngine,
+  createMemoryLimiter,
+  createMemoryStore,
+  type TwinEngine,
+} from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
@@ -309,6 +315,37 @@ describe("single endpoints", () => {
     assert.equal(wrongMethod.status, 405);
     assert.equal(wrongMethod.headers.get("allow"), "GET, HEAD, OPTIONS");
     assert.deepEqual(Object.keys(handlers).sort(), routes.map(({ operationId }) => operationId).sort());
+  });
+
+  test("an endpoint that a host routes to is as strict as by its path", async () => {
+    await using fixture = await openFixture(inProcess);
+    const { resumeMessageStream, getTwin } = fixture.service.handlers;
+    const headers = { "X-API-Key": await fixture.key("read_only") };
+    const url = "http://host.test/conversations/1/messages/2/stream";
+    assert.equal((await resumeMessageStream(new Request(url, { method: "HEAD", headers }))).status, 405);
+    const odd = new Request("http://host.test/twins/echo", { headers: { ...headers, Host: "a/b?" } });
+    assert.equal((await getTwin(odd)).status, 400);
+    for (const id of ["a\0b", "", "x".repeat(1025)]) {
+      assert.equal(
+        (await getTwin(new Request("http://host.test/twins/echo", { headers }), { id })).status,
+        404,
+      );
+    }
+  });
+
+  test("an error of the host's whose header fields cannot be sent is a 500", async () => {
+    for (const [name, value] of [
+      ["X-Reason", "never \u2013 ever"],
+      ["X Reason", "none"],
+      ["X-Reason", "a\nb"],
+    ] as const) {
+      await using fixture = await openFixture(inProcess, {
+        verifyToken: async () => {
+          throw new ApiError("invalid_token", "No.", { headers: { [name]: value } });
+        },
+      });
+      assert.equal((await fixture.call("GET", "/auth/api-keys", "token")).status, 500);
+    }
   });
 
   test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
