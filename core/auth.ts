@@ -80,7 +80,10 @@ function missingCredentials(message: string): ApiError {
 
 /** 401: the key is malformed, unknown, expired or revoked. Which of these is not told. */
 function invalidApiKey(): ApiError {
-  return new ApiError("invalid_api_key", "The API key is not valid.");
+  return new ApiError(
+    "invalid_api_key",
+    "The API key is not valid. Keys begin with twin_; a JWT creates them.",
+  );
 }
 
 /** 401: the JWT is not accepted. */

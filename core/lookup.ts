@@ -51,5 +51,9 @@ export async function requireReply(
   id: string,
 ): Promise<MessageRecord> {
   const message = await requireMessage(store, owner, conversationId, id);
-  return message.role === "assistant" ? message : messageNotFound();
+  if (message.role === "assistant") return message;
+  throw new ApiError(
+    "message_not_found",
+    "This is a user's message; only a twin's reply can be streamed or cancelled.",
+  );
 }

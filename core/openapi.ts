@@ -15,7 +15,9 @@ import {
   createConversationSchema,
   createdApiKeySchema,
   messageSchema,
+  type Property,
   paginationSchema,
+  propertiesOf,
   type Schema,
   sendMessageSchema,
   twinSchema,
@@ -141,11 +143,27 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     servers: [{ url: basePath || "/" }],
     paths,
     components: {
-      schemas: { ...components, Error: errorSchema, StreamEvent: streamEventSchema },
+      schemas: {
+        ...components,
+        CreateApiKey: withDefaultsInWords(createApiKeySchema),
+        Error: errorSchema,
+        StreamEvent: streamEventSchema,
+      },
       headers: responseHeaders,
       securitySchemes,
     },
   };
+}
+
+/** A body's schema for makers of typed clients, which take a member that has a default for one that is always there. */
+function withDefaultsInWords(schema: Schema): Schema {
+  const members = propertiesOf(schema).map(
+    ([name, { default: value, ...rest }]): Property => [
+      name,
+      value === undefined ? rest : { ...rest, description: `Default: ${value}.` },
+    ],
+  );
+  return { ...schema, properties: Object.fromEntries(members) };
 }
 
 function operation(route: Route): Record<string, unknown> {
@@ -238,16 +256,14 @@ function errorResponses(route: Route): Record<string, unknown> {
 }
 
 function errorsOf(route: Route): ErrorCode[] {
-  const codes = new Set<ErrorCode>([
-    "invalid_request",
-    "uri_too_long",
-    "headers_too_large",
-    "internal_error",
-  ]);
-  if (route.credential === "api_key")
-    add("missing_credentials", "invalid_api_key", "rate_limited", "unavailable");
+  const codes = new Set<ErrorCode>();
+  const add = (...more: readonly ErrorCode[]) => {
+    for (const code of more) codes.add(code);
+  };
+  add("invalid_request", "uri_too_long", "headers_too_large", "internal_error");
+  if (route.credential === "api_key") add("missing_credentials", "invalid_api_key", "unavailable");
   if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
-  if (route.ownerPolicy) add("rate_limited");
+  if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
   if (route.scope === "full_access") add("insufficient_scope");
   if (route.query) add("validation_error");
   if (route.body) add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
@@ -255,8 +271,4 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.idempotency === "refused") add("idempotency_not_supported");
   add(...(route.errors ?? []));
   return errorCodes.filter((code) => codes.has(code));
-
-  function add(...more: readonly ErrorCode[]): void {
-    for (const code of more) codes.add(code);
-  }
 }

@@ -73,13 +73,12 @@ function isText(text: string): boolean {
 
 /** What a schema accepts, in words. */
 export function accepted(schema: Schema): string {
-  return typesOf(schema)
-    .map((type) => acceptedType(type, schema))
-    .join(" or ");
+  const types = typesOf(schema).filter((type) => type !== "null");
+  const orNull = types.length < typesOf(schema).length ? "null or " : ""; // first: behind a text's rules it would seem one
+  return orNull + types.map((type) => acceptedType(type, schema)).join(" or ");
 }
 
 function acceptedType(type: JsonType, schema: Schema): string {
-  if (type === "null") return "null";
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   const length = schema.maxLength

@@ -107,7 +107,7 @@ for (const transport of transports) {
       const accepted = "characters, not only white space, without NUL or lone surrogates";
       assert.deepEqual(details?.fields, [
         { path: "twinId", message: `is required: a string of 1 to 255 ${accepted}` },
-        { path: "title", message: `must be a string of 1 to 200 ${accepted} or null` },
+        { path: "title", message: `must be null or a string of 1 to 200 ${accepted}` },
       ]);
       assert.match(message, /^twinId is required: .*; title must be .*\.$/);
     });

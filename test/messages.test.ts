@@ -280,7 +280,9 @@ for (const transport of transports) {
       ] as const) {
         const response = await fixture.call(method, `${path}/${question?.id}/${rest}`, key);
         assert.equal(response.status, 404);
-        assert.equal((await errorOf(response)).code, "message_not_found");
+        const { code, message } = await errorOf(response);
+        assert.equal(code, "message_not_found");
+        assert.match(message, /^This is a user's message; only a twin's reply can be/);
       }
     });
 

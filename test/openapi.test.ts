@@ -125,6 +125,23 @@ for (const transport of transports) {
       for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
     });
 
+    test("what costs nothing is not refused for a limit", async () => {
+      const { paths } = await read();
+      assert.ok(!("429" in (paths["/api/v1/usage"]?.get?.responses ?? {})));
+      assert.ok("429" in (paths["/api/v1/twins"]?.get?.responses ?? {}));
+    });
+
+    test("a body's member that has a default may be left out by a typed client, too", async () => {
+      const { components } = await read();
+      const { properties } = components.schemas.CreateApiKey as { properties: Record<string, unknown> };
+      const scopes = ["read_only", "full_access"];
+      assert.deepEqual(properties.scope, {
+        type: "string",
+        enum: scopes,
+        description: "Default: read_only.",
+      });
+    });
+
     test("no error code is left out", async () => {
       const text = JSON.stringify((await read()).paths);
       const general = new Set(["not_found", "method_not_allowed"]); // of no endpoint
