@@ -9,14 +9,40 @@ import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
 import { claimFromRow } from "./sql-rows.ts";
 
 /** The store's methods about idempotency claims. */
-export function claimMethods(driver: SqlDriver): Pick<Store, "findClaim" | "sweepClaims"> {
+export function claimMethods(
+  driver: SqlDriver,
+  exclusive: boolean,
+): Pick<Store, "findClaim" | "sweepClaims"> {
+  const sql = exclusive ? sweepPortion() : sweepPortion("FOR UPDATE SKIP LOCKED");
+
   return {
     findClaim: (owner, path, key, at) => findClaim(driver, owner, path, key, at),
 
     async sweepClaims(at) {
-      await driver.batch([{ sql: "DELETE FROM claims WHERE expires_at <= $1", params: [at] }]);
+      for (let portion = 0; portion < portionsInASweep; portion++) {
+        const outcome = await driver.batch([{ sql, params: [at] }]);
+        if (!outcome.committed || (outcome.rows[0]?.length ?? 0) < claimsInAPortion) return;
+      }
     },
   };
+}
+
+/** How many claims one statement forgets: in SQLite everything else waits for it, some 15 ms. */
+const claimsInAPortion = 1000;
+
+/** After how many portions the rest is left to the next sweep: a shutdown waits for the one that is under way. */
+const portionsInASweep = 20;
+
+/**
+ * Forgets the claims that expired first. Where several processes sweep, `lock` has each take others. That they have
+ * expired is asked twice: a claim may be made anew while the statement waits for its row. The plus keeps the index from
+ * being walked a second time.
+ */
+function sweepPortion(lock = ""): string {
+  return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, path, claim_key) IN (
+      SELECT owner, path, claim_key FROM claims WHERE expires_at <= $1
+        ORDER BY expires_at LIMIT ${claimsInAPortion} ${lock})
+    RETURNING 1 AS forgotten`;
 }
 
 /** Runs statements unless the claim was made before; then returns that claim. */

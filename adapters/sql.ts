@@ -36,7 +36,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...conversationMethods(driver),
     ...messageMethods(driver),
     ...replyMethods(driver),
-    ...claimMethods(driver),
+    ...claimMethods(driver, exclusive),
     async ping() {
       await driver.all("SELECT 1 AS answer", []);
     },

@@ -272,7 +272,10 @@ export interface Store {
 
   /** A claim that was made and has not expired at `at`. */
   findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;
-  /** Forgets claims that expired at or before `at`. */
+  /**
+   * Forgets claims that expired at or before `at`. Where they are many, it may forget them in several transactions, and
+   * leave some to the next call: nothing else waits for it long.
+   */
   sweepClaims(at: number): Promise<void>;
 
   /** Wakes other processes on the same store. Absent: they look now and then. */

@@ -7,6 +7,7 @@
 import type { Clock } from "./clock.ts";
 import { failed } from "./ending.ts";
 import type { Log } from "./log.ts";
+import { type Repetition, repeat } from "./repeat.ts";
 import type { Store } from "./store.ts";
 
 /** What a sweeper works with. */
@@ -39,8 +40,9 @@ const looksAfterOutage = 5;
 export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
   let looksToWait = store.exclusive ? 0 : looksAfterOutage;
   let failing = false;
+  let claimsFailing = false;
   let stopped = false;
-  let cancelTimer = () => {};
+  let sweeping: readonly Repetition[] = [];
 
   /**
    * Ends the replies whose producers have died. Another process that does the same does no harm. Our own
@@ -56,10 +58,10 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
     }
   }
 
-  async function sweep(): Promise<void> {
+  async function sweepReplies(): Promise<void> {
     try {
       if (looksToWait === 0) await endAbandoned(clock.now());
-      await store.sweepClaims(clock.now());
+      else await store.ping();
       looksToWait = Math.max(0, looksToWait - 1);
       failing = false;
     } catch (error) {
@@ -69,11 +71,15 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
     }
   }
 
-  function schedule(): void {
-    cancelTimer = clock.after(sweepMs, async () => {
-      await sweep();
-      if (!stopped) schedule();
-    });
+  async function sweepClaims(): Promise<void> {
+    try {
+      await store.sweepClaims(clock.now());
+      claimsFailing = false;
+    } catch (error) {
+      const message = "expired idempotency keys could not be swept; it will be tried again";
+      log(claimsFailing ? "debug" : "warn", message, { error });
+      claimsFailing = true;
+    }
   }
 
   return {
@@ -81,11 +87,13 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
       // A lease of another process on a store that only this one uses is an earlier life's.
       if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
       else await store.ping();
-      if (!stopped) schedule();
+      if (stopped) return;
+      // Apart, so that claims that are many, or cannot be swept, keep no reply from being ended.
+      sweeping = [sweepReplies, sweepClaims].map((sweep) => repeat(clock, () => sweepMs, sweep));
     },
     stop() {
       stopped = true;
-      cancelTimer();
+      for (const repetition of sweeping) repetition.stop();
     },
   };
 }

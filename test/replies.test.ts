@@ -505,10 +505,11 @@ test("an outage is told once for each thing that is tried again, however long it
     down = true;
     run.write(outage);
     await chat.clock.advance(12_000);
-    assert.deepEqual(new Set(said).size, said.length - 1, said.join("\n")); // each of the processes sweeps
+    assert.deepEqual(new Set(said).size, said.length - 2, said.join("\n")); // each of the processes sweeps
     assert.deepEqual([...new Set(said)].sort(), [
       "warn a reply could not be looked up; it will be tried again",
       "warn a running reply could not be saved; it will be tried again",
+      "warn expired idempotency keys could not be swept; it will be tried again",
       "warn the store could not be swept; it will be tried again",
     ]);
     said.length = 0;
@@ -591,6 +592,25 @@ test("a reply whose lease ran out is ended as interrupted within 5 s, with the t
   assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
   dead = false;
 });
+
+for (const [what, sweepClaims] of [
+  ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
+  ["take for ever to sweep", () => new Promise<void>(() => {})],
+] as const) {
+  test(`expired keys that ${what} keep no abandoned reply from being ended`, async () => {
+    const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
+    let dead = false;
+    await using chat = await openChat(inProcess, { store: failing(store, () => dead) });
+    const messageId = await acceptedId(await chat.stream());
+    await chat.engine.next();
+    dead = true;
+    await using other = await chat.another({ store });
+    await other.service.ready();
+    await chat.clock.advance(35_000);
+    assert.equal((await other.message(messageId)).status, "failed");
+    dead = false;
+  });
+}
 
 test("a producer that lost its reply to another process stops, and tells the end that is stored", async () => {
   const store = { ...createMemoryStore(), exclusive: false };

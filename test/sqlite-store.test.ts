@@ -336,6 +336,27 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
+  test("claims that have expired are swept in portions, and others come in between", async () => {
+    const connection = await openConnection(folder.newPath());
+    const said: string[] = [];
+    const spied: SqliteConnection = {
+      ...connection,
+      all(sql, params) {
+        const rows = connection.all(sql, params);
+        if (sql.startsWith("DELETE FROM claims")) said.push(`${rows.length}`);
+        return rows;
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
+    connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
+      INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start} FROM numbers`);
+    const other = store.createConversation(conversation).then(() => said.push("stored"));
+    await Promise.all([store.sweepClaims(start), other]);
+    assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
+    assert.deepEqual(connection.all("SELECT * FROM claims", []), []);
+    await store.close();
+  });
+
   test("where the log cannot be synced, its pages are written into the file, and it is emptied", async () => {
     const path = folder.newPath();
     const connection = await openConnection(path);
