@@ -54,7 +54,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Begins, follows and ends replies. */
 export interface Replies {
-  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it once. */
+  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
   start(): Promise<void>;
   /** Begins a reply, which then runs to its end whatever happens to the client. */
   send(send: Send): Promise<Sent>;

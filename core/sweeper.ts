@@ -21,7 +21,7 @@ export interface SweeperOptions {
 
 /** Ends what was abandoned. */
 export interface Sweeper {
-  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it once. */
+  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
   start(): Promise<void>;
   /** Looks no more. */
   stop(): void;
@@ -31,14 +31,19 @@ export interface Sweeper {
 const sweepMs = 2000;
 
 /**
- * How many looks must go well before one ends anything, once the store was away, and at a start, which may come after an
- * outage. Leases ran out whose holders live: a call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second
- * later comes the next, which renews them.
+ * How many looks must go well before one ends anything, once the store was away. Leases ran out whose holders live: a
+ * call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second later comes the next, which renews them.
  */
 const looksAfterOutage = 5;
 
+/**
+ * The same at a start. It may come after an outage that nobody here saw, so holders who live get the time of two looks.
+ * No more, because as a rule the replies are those of a process that died, and are to be ended within 5 seconds.
+ */
+const looksAtStart = 1;
+
 export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
-  let looksToWait = store.exclusive ? 0 : looksAfterOutage;
+  let looksToWait = store.exclusive ? 0 : looksAtStart;
   let failing = false;
   let claimsFailing = false;
   let stopped = false;
@@ -85,8 +90,13 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
   return {
     async start() {
       // A lease of another process on a store that only this one uses is an earlier life's.
-      if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
-      else await store.ping();
+      try {
+        if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
+        else await store.ping();
+      } catch (error) {
+        looksToWait = looksAfterOutage; // for the start that is tried next
+        throw error;
+      }
       if (stopped) return;
       // Apart, so that claims that are many, or cannot be swept, keep no reply from being ended.
       sweeping = [sweepReplies, sweepClaims].map((sweep) => repeat(clock, () => sweepMs, sweep));

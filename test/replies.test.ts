@@ -29,7 +29,6 @@ import {
   textOf,
   transports,
 } from "./harness.ts";
-import { createScriptedEngine } from "./scripted-engine.ts";
 
 const [inProcess] = transports;
 if (!inProcess) throw new Error("There is no transport.");
@@ -593,25 +592,6 @@ test("a reply whose lease ran out is ended as interrupted within 5 s, with the t
   dead = false;
 });
 
-for (const [what, sweepClaims] of [
-  ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
-  ["take for ever to sweep", () => new Promise<void>(() => {})],
-] as const) {
-  test(`expired keys that ${what} keep no abandoned reply from being ended`, async () => {
-    const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
-    let dead = false;
-    await using chat = await openChat(inProcess, { store: failing(store, () => dead) });
-    const messageId = await acceptedId(await chat.stream());
-    await chat.engine.next();
-    dead = true;
-    await using other = await chat.another({ store });
-    await other.service.ready();
-    await chat.clock.advance(35_000);
-    assert.equal((await other.message(messageId)).status, "failed");
-    dead = false;
-  });
-}
-
 test("a producer that lost its reply to another process stops, and tells the end that is stored", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
@@ -866,41 +846,4 @@ test("a store that cannot tell the history at once costs no reply", async () => 
   await chat.clock.advance(2_000);
   (await chat.engine.next()).finish();
   assert.equal((await sending).status, 200);
-});
-
-test("nor one that hung for a while in each call, whenever it comes back", async () => {
-  for (let phaseMs = 0; phaseMs < 9_000; phaseMs += 500) {
-    const memory = { ...createMemoryStore(), exclusive: false };
-    const clock = createManualClock(startOfTests);
-    let down = false;
-    const store = new Proxy(memory, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name);
-        if (typeof member !== "function") return member;
-        return async (...args: unknown[]) => {
-          if (!down) return Reflect.apply(member, target, args);
-          await new Promise<void>((resolve) => clock.after(7_000, resolve)); // PostgreSQL's longest
-          throw new StoreUnavailable("away");
-        };
-      },
-    });
-    const engine = createScriptedEngine();
-    const options = { store, engines: { echo: engine } };
-    await using other = await openFixture(inProcess, options, clock);
-    await other.service.ready();
-    await using here = await openFixture(inProcess, options, clock);
-    const key = await here.key();
-    const path = `/conversations/${await here.conversation(key)}/messages`;
-    const sending = here.call("POST", path, key, { content: "Hello?" });
-    const run = await engine.next();
-    await clock.advance(2_000);
-    down = true;
-    await clock.advance(44_000 + phaseMs);
-    down = false;
-    await clock.advance(20_000);
-    run.write("after");
-    run.finish();
-    const reply = await dataOf<MessageResource>(await sending);
-    assert.deepEqual([reply.status, reply.content], ["completed", "after"], `${phaseMs}`);
-  }
 });

@@ -14,7 +14,7 @@ export const maxReplyMs = 20_000;
 /** How long a reply without a lease may stay in progress, in milliseconds. */
 const noticeMs = 5_000;
 
-/** How much longer once a process started, or the store was away: holders who live get the time to come first. */
+/** How much longer once the store was away: holders who live get the time to come first. */
 const settlingMs = 10_000;
 
 export interface Process {
@@ -189,7 +189,7 @@ export function createProcesses(
       const readyAt = slots
         .filter((process) => process?.alive() && !process.closing)
         .map((process) => process?.readyAt ?? Number.POSITIVE_INFINITY);
-      const since = Math.max(store.lastTrouble, Math.min(...readyAt)) + settlingMs;
+      const since = Math.max(store.lastTrouble + settlingMs, Math.min(...readyAt));
       for (const { id, leaseUntil } of store.busy) {
         if (world.now() > Math.max(leaseUntil, since) + noticeMs) {
           world.violate(`${id} is in progress, and nobody holds it`);

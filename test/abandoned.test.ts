@@ -1,0 +1,151 @@
+/**
+ * Replies whose leases ran out: those of processes that died are ended, those of processes that live are not.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sleep } from "../core/clock.ts";
+import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../core/mod.ts";
+import { acceptedId, openChat } from "./chat.ts";
+import { createManualClock } from "./clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
+import { createScriptedEngine } from "./scripted-engine.ts";
+
+/** A store that cannot be reached while it is away: its calls wait, then fail, even if it has come back meanwhile. */
+function reach(store: Store, isAway: () => boolean, wait = async () => {}): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]) => {
+        if (!isAway()) return Reflect.apply(member, target, args);
+        await wait();
+        throw new StoreUnavailable("away");
+      };
+    },
+  });
+}
+
+test("a reply whose lease ran out while no process was there is ended within 5 s of the next one's start", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  let dead = false;
+  await using chat = await openChat(inProcess, { store: reach(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  await chat.engine.next();
+  dead = true;
+  await chat.clock.advance(60_000);
+  await using next = await chat.another({ store });
+  await next.service.ready();
+  await chat.clock.advance(5_000);
+  assert.equal((await next.message(messageId)).error?.code, "interrupted");
+  assert.equal(await next.status(), "idle");
+  dead = false;
+});
+
+for (const [what, sweepClaims] of [
+  ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
+  ["take for ever to sweep", () => new Promise<void>(() => {})],
+] as const) {
+  test(`expired keys that ${what} keep no abandoned reply from being ended`, async () => {
+    const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
+    let dead = false;
+    await using chat = await openChat(inProcess, { store: reach(store, () => dead) });
+    const messageId = await acceptedId(await chat.stream());
+    await chat.engine.next();
+    dead = true;
+    await using other = await chat.another({ store });
+    await other.service.ready();
+    await chat.clock.advance(35_000);
+    assert.equal((await other.message(messageId)).status, "failed");
+    dead = false;
+  });
+}
+
+/**
+ * A reply whose process was away from its store for longer than a lease, until this moment. Others see the store as it is.
+ */
+async function openCutOff(awayMs: number, hangMs: number) {
+  const store: Store = { ...createMemoryStore(), exclusive: false };
+  const clock = createManualClock(startOfTests);
+  const engine = createScriptedEngine();
+  const engines = { echo: engine };
+  let away = false;
+  const isAway = () => away;
+  const far = reach(store, isAway, () => sleep(clock, hangMs));
+  const here = await openFixture(inProcess, { store: far, engines }, clock);
+  const key = await here.key();
+  const path = `/conversations/${await here.conversation(key)}/messages`;
+  const sending = here.call("POST", path, key, { content: "Hello?" });
+  const run = await engine.next();
+  away = true;
+  await clock.advance(awayMs);
+  return {
+    ...{ store, clock, engines, isAway },
+    comeBack() {
+      away = false;
+    },
+    /** The reply as its sender sees it. */
+    async finish(): Promise<MessageResource> {
+      run.write("after");
+      run.finish();
+      return dataOf<MessageResource>(await sending);
+    },
+    close: () => here[Symbol.asyncDispose](),
+  };
+}
+
+test("a store that was away and hung in each call costs no running reply, whenever it comes back", async () => {
+  for (let phaseMs = 0; phaseMs < 9_000; phaseMs += 500) {
+    const memory = { ...createMemoryStore(), exclusive: false };
+    const clock = createManualClock(startOfTests);
+    let down = false;
+    const hang = () => sleep(clock, 7_000); // PostgreSQL's longest
+    const store = reach(memory, () => down, hang);
+    const engine = createScriptedEngine();
+    const options = { store, engines: { echo: engine } };
+    await using other = await openFixture(inProcess, options, clock);
+    await other.service.ready();
+    await using here = await openFixture(inProcess, options, clock);
+    const key = await here.key();
+    const path = `/conversations/${await here.conversation(key)}/messages`;
+    const sending = here.call("POST", path, key, { content: "Hello?" });
+    const run = await engine.next();
+    await clock.advance(2_000);
+    down = true;
+    await clock.advance(44_000 + phaseMs);
+    down = false;
+    await clock.advance(20_000);
+    run.write("after");
+    run.finish();
+    const reply = await dataOf<MessageResource>(await sending);
+    assert.deepEqual([reply.status, reply.content], ["completed", "after"], `${phaseMs}`);
+  }
+});
+
+test("a process that starts just as the store comes back leaves the others the time to renew their leases", async () => {
+  for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
+    const cutOff = await openCutOff(60_000 + phaseMs, 2_500);
+    const { store, clock, engines } = cutOff;
+    cutOff.comeBack();
+    await using next = await openFixture(inProcess, { store, engines }, clock);
+    await next.service.ready();
+    await clock.advance(10_000);
+    assert.equal((await cutOff.finish()).content, "after", `${phaseMs}`);
+    await cutOff.close();
+  }
+});
+
+test("one whose start failed for the store knows of the outage, and leaves them more", async () => {
+  for (let phaseMs = 0; phaseMs < 8_000; phaseMs += 500) {
+    const cutOff = await openCutOff(60_000 + phaseMs, 7_000);
+    const { store, clock, engines, isAway } = cutOff;
+    const seen = reach(store, isAway);
+    await using next = await openFixture(inProcess, { store: seen, engines }, clock);
+    await assert.rejects(next.service.ready());
+    cutOff.comeBack();
+    await next.service.ready();
+    await clock.advance(20_000);
+    assert.equal((await cutOff.finish()).content, "after", `${phaseMs}`);
+    await cutOff.close();
+  }
+});
