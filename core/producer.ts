@@ -160,7 +160,7 @@ export class Producer implements ReplyFeed, KeptProducer {
         return this.#runEngine();
       }
       if (!this.#over) this.#logFailure(error);
-      return failed(failureCode(error));
+      return failed(failureCode(error, asked));
     }
   }
 
@@ -230,7 +230,8 @@ class EngineOutput implements ReplyOutput {
   }
 }
 
-function failureCode(error: unknown): ReplyFailure["code"] {
+/** What went wrong before the engine was asked, and what the store says within it, is not the model's failure. */
+function failureCode(error: unknown, asked: boolean): ReplyFailure["code"] {
   if (error instanceof ModelError) return error.code;
-  return error instanceof StoreUnavailable ? "interrupted" : "model_error";
+  return asked && !(error instanceof StoreUnavailable) ? "model_error" : "interrupted";
 }

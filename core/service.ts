@@ -122,7 +122,9 @@ export function createService(options: ServiceOptions): Service {
   async function requireReady(): Promise<void> {
     if (replies.closing) throw shuttingDown();
     await ready();
-    await store.ping();
+    await store.ping().catch((error) => {
+      throw unavailable(error); // also where trying again does not help, as with a damaged file
+    });
   }
 
   const { byPath, byRoute, refuse } = createVisits({

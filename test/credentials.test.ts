@@ -290,6 +290,16 @@ for (const transport of transports) {
       assert.equal((await fixture.send("/healthz")).status, 200);
       assert.equal((await fixture.send("/api/v1/twins")).status, 401);
     });
+
+    test("a store that is damaged is not ready either", async () => {
+      const ping = () => Promise.reject(new Error("database disk image is malformed"));
+      await using fixture = await openFixture(transport, { store: { ...createMemoryStore(), ping } });
+      const response = await fixture.send("/readyz");
+      assert.equal(response.status, 503);
+      const { code, message } = await errorOf(response);
+      assert.equal(code, "unavailable");
+      assert.doesNotMatch(message, /malformed/);
+    });
   });
 }
 

@@ -847,3 +847,22 @@ test("a store that cannot tell the history at once costs no reply", async () => 
   (await chat.engine.next()).finish();
   assert.equal((await sending).status, 200);
 });
+
+test("a history that cannot be read, and never will, is no failure of the model's, and the log has its cause", async () => {
+  const error = new Error("database disk image is malformed");
+  const store: Store = { ...createMemoryStore(), readHistory: () => Promise.reject(error) };
+  const causes: unknown[] = [];
+  const log: Log = (level, message, fields) => {
+    if (level === "error" && message === "a reply failed") causes.push(fields?.error);
+  };
+  await using first = await openChat(inProcess, { store });
+  const sending = first.send();
+  (await first.engine.next()).finish();
+  await sending;
+  await using next = await first.another({ log }); // who does not remember the history
+  const messageId = await acceptedId(await next.stream());
+  await settle();
+  assert.equal((await next.message(messageId)).error?.code, "interrupted");
+  assert.deepEqual(causes, [error]);
+  assert.equal(next.engine.asked, 1);
+});

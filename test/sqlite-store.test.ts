@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
@@ -355,6 +355,15 @@ describe("a store in SQLite", () => {
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
     assert.deepEqual(connection.all("SELECT * FROM claims", []), []);
     await store.close();
+  });
+
+  test("a file that is damaged behind its first page is told when the store is asked whether it works", async () => {
+    const path = folder.newPath();
+    await (await openSqlite(path)).close();
+    await writeFile(path, (await readFile(path)).fill(0xab, 4096));
+    const { store, close } = await openSqlite(path);
+    await assert.rejects(store.ping(), /malformed/);
+    await close();
   });
 
   test("where the log cannot be synced, its pages are written into the file, and it is emptied", async () => {
