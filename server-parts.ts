@@ -4,28 +4,43 @@
  * @module
  */
 
+import type { Log } from "./core/log.ts";
+
 /** What is open so far. */
 export interface Parts {
   /**
    * Waits for a part to open, and notes how it is closed. Never settles once {@link Parts.close} was called:
    * whoever opens one part after the other goes no further then.
    */
-  open<Part>(opening: Promise<Part>, close: (part: Part) => Promise<void>): Promise<Part>;
-  /** Waits for what is about to open, then closes all, the last one first. */
-  close(): Promise<void>;
+  open<Part>(name: string, opening: Promise<Part>, close: (part: Part) => Promise<void>): Promise<Part>;
+  /**
+   * Waits for what is about to open, then closes all, the last one first, also where one cannot be closed, which is
+   * logged. Resolves with whether all were.
+   */
+  close(): Promise<boolean>;
 }
 
 /** Nothing is open yet. */
-export function createParts(): Parts {
-  const closers: (() => Promise<void>)[] = [];
+export function createParts(log: Log): Parts {
+  const closers: (() => Promise<boolean>)[] = [];
   const never = new Promise<never>(() => {});
   let underway: Promise<unknown> = Promise.resolve();
   let closing = false;
 
+  async function closeOne(part: string, close: () => Promise<void>): Promise<boolean> {
+    try {
+      await close();
+      return true;
+    } catch (error) {
+      log("error", "a part of the server could not be closed", { part, error });
+      return false;
+    }
+  }
+
   return {
-    async open(opening, close) {
+    async open(name, opening, close) {
       underway = opening.then(
-        (part) => closers.push(() => close(part)),
+        (part) => closers.push(() => closeOne(name, () => close(part))),
         () => {}, // whoever opens it is told
       );
       await underway;
@@ -34,7 +49,9 @@ export function createParts(): Parts {
     async close() {
       closing = true;
       await underway;
-      for (const close of closers.reverse()) await close();
+      let closed = true;
+      for (const close of closers.reverse()) closed = (await close()) && closed;
+      return closed;
     },
   };
 }

@@ -38,8 +38,11 @@ export async function openStorage({ database, redisUrl }: Settings, log: Log): P
     store: storage.store,
     limiter: redis.limiter,
     async close() {
-      redis.close();
-      await storage.close();
+      try {
+        redis.close();
+      } finally {
+        await storage.close();
+      }
     },
   };
 }
@@ -52,7 +55,7 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     }
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
-      const sqlite = await openSqlite(database.path).catch(blame(settings.database));
+      const sqlite = await openSqlite(database.path, { log }).catch(blame(settings.database));
       const limiter = createFallbackLimiter({
         shared: createMemoryLimiter({ buckets: sqlite.buckets }),
         log,

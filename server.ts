@@ -57,14 +57,14 @@ async function main(): Promise<void> {
 async function run(settings: Settings): Promise<void> {
   const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
   exitOnStrayErrors(log);
-  const parts = createParts();
+  const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may come meanwhile
 
-  const storage = await parts.open(openStorage(settings, log), ({ close }) => close());
+  const storage = await parts.open("storage", openStorage(settings, log), ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
   const engines = createEngines(settings, log);
   const twinsDir = settings.twinsDir ?? (await findTwins(log));
-  const twins = await parts.open(openTwins(twinsDir, engines, log), ({ close }) => close());
+  const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
   const service = createService({
     store: storage.store,
     twins,
@@ -81,8 +81,8 @@ async function run(settings: Settings): Promise<void> {
     onDisconnect: settings.onDisconnect,
   });
   const { shutdownGraceMs: graceMs } = settings;
-  await parts.open(service.ready(), () => service.close({ graceMs }));
-  const server = await parts.open(listen(service, settings), ({ close }) => close({ graceMs }));
+  await parts.open("replies", service.ready(), () => service.close({ graceMs }));
+  const server = await parts.open("server", listen(service, settings), ({ close }) => close({ graceMs }));
 
   process.stdout.write(`listening on ${server.url}\n`);
   logStart(settings, twinsDir, log);
@@ -263,8 +263,8 @@ function exitOnStrayErrors(log: Log): void {
 /** How close together a terminal's one Ctrl-C may arrive twice: from the terminal and from npm. */
 const sameKeyMs = 200;
 
-/** The first signal stops the server in peace, the second at once. */
-function stopOnSignals(log: Log, stop: () => Promise<void>): void {
+/** The first signal stops the server in peace, the second at once. `stop` resolves with whether all went well. */
+function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
   let stoppingSince: number | undefined;
 
   async function onSignal(signal: NodeJS.Signals): Promise<void> {
@@ -276,9 +276,9 @@ function stopOnSignals(log: Log, stop: () => Promise<void>): void {
     }
     stoppingSince = Date.now();
     log("info", "stopping", { signal });
-    await stop();
+    const stopped = await stop();
     log("info", "stopped");
-    process.exit(0);
+    process.exit(stopped ? 0 : 1);
   }
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);

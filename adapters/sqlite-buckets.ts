@@ -13,9 +13,10 @@
 
 import { setImmediate } from "node:timers";
 import type { Bucket, BucketStore } from "../core/limit.ts";
+import type { Log } from "../core/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
-import { closeSqliteFile, explain, openSqliteFile } from "./sqlite-file.ts";
+import { explain, openSqliteFile } from "./sqlite-file.ts";
 
 /** Buckets in a file. */
 export interface SqliteBuckets extends BucketStore {
@@ -55,11 +56,12 @@ const savesBetweenFolds = 4000;
 const savesBetweenSweeps = 10_000;
 
 /** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
-export async function openSqliteBuckets(path: string): Promise<SqliteBuckets> {
+export async function openSqliteBuckets(path: string, log?: Log): Promise<SqliteBuckets> {
   const connection = await openSqliteFile(path, {
     applicationId,
     version: migrations.length,
     migrationsFrom: (version) => migrations.slice(version),
+    log,
   });
   try {
     return createSqliteBuckets(connection, readLog(connection));
@@ -139,7 +141,7 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
       if (closed) return;
       closed = true;
       await Promise.allSettled([turn?.written]); // whoever saved is told of a failure
-      closeSqliteFile(connection);
+      connection.close();
     },
   };
 }

@@ -10,7 +10,6 @@ import { setImmediate } from "node:timers";
 import { StoreUnavailable } from "../core/store.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
 import { errorKind, type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
-import { closeSqliteFile } from "./sqlite-file.ts";
 import type { WriteAheadLog } from "./sqlite-log.ts";
 
 interface PendingBatch {
@@ -91,7 +90,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     try {
       log.close();
     } finally {
-      closeSqliteFile(connection);
+      connection.close();
     }
   }
 

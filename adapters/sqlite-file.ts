@@ -6,6 +6,7 @@
 
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type Log, noLog } from "../core/log.ts";
 import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
@@ -18,6 +19,8 @@ export interface SqliteFileOptions {
   readonly version: number;
   /** The statements that bring tables of an earlier version (0: none) to that one. */
   readonly migrationsFrom: (version: number) => readonly string[];
+  /** Default: silence. */
+  readonly log?: Log | undefined;
 }
 
 /**
@@ -33,6 +36,8 @@ const pagesBetweenCheckpoints = 4000;
  *
  * What is committed survives the end of the process, `kill -9` included. A power failure may undo the last commits,
  * except those that a later sync of the log covered (`sqlite-log.ts`).
+ *
+ * Closing it folds the write-ahead log into the one file. Where that fails, the log stays beside it: nothing is lost.
  */
 export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
@@ -41,27 +46,41 @@ export async function openSqliteFile(path: string, options: SqliteFileOptions): 
     await makeFile(path);
     connection = await connect(path);
     prepare(connection, options);
-    return connection;
+    return folding(path, connection, options.log);
   } catch (error) {
     // Only a file that works can be given back; what else is wrong ends with the process.
-    if (connection && errorKind(error) === "other") closeSqliteFile(connection);
+    if (connection && errorKind(error) === "other") folding(path, connection).close();
     else connection?.close();
     throw explain(path, error);
   }
 }
 
+/** A connection whose closing folds the log in. */
+function folding(path: string, connection: SqliteConnection, log: Log = noLog): SqliteConnection {
+  return {
+    ...connection,
+    close() {
+      try {
+        foldLog(connection);
+      } catch (error) {
+        // All that was committed is in the log, from which the next opening takes it.
+        const message = "a SQLite file was closed with its log beside it (-wal); the two belong together";
+        log("warn", message, { file: path, error });
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
+
 /**
- * Folds the write-ahead log into the one file, gives its lock back and closes the connection. Closing alone
- * would do all that, too, but libsql closes only once the last statement was collected as garbage.
+ * Folds the write-ahead log into the one file, and gives its lock back. Closing alone would do that, too, but libsql
+ * closes only once the last statement was collected as garbage.
  */
-export function closeSqliteFile(connection: SqliteConnection): void {
-  try {
-    connection.exec("PRAGMA journal_mode = DELETE");
-    connection.exec("PRAGMA locking_mode = NORMAL");
-    connection.all(anyTable, []); // the lock goes with the end of the next transaction
-  } finally {
-    connection.close();
-  }
+function foldLog(connection: SqliteConnection): void {
+  connection.exec("PRAGMA journal_mode = DELETE");
+  connection.exec("PRAGMA locking_mode = NORMAL");
+  connection.all(anyTable, []); // the lock goes with the end of the next transaction
 }
 
 async function makeFile(path: string): Promise<void> {

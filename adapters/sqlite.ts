@@ -5,12 +5,13 @@
  */
 
 import type { BucketStore } from "../core/limit.ts";
+import type { Log } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
-import { closeSqliteFile, openSqliteFile } from "./sqlite-file.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
 import { openWriteAheadLog } from "./sqlite-log.ts";
 
 /** What {@link openSqlite} opens. */
@@ -21,6 +22,12 @@ export interface Sqlite {
   readonly buckets: BucketStore;
   /** Waits for what was begun, then closes both. */
   close(): Promise<void>;
+}
+
+/** Options of {@link openSqlite}. */
+export interface SqliteOptions {
+  /** Default: silence. */
+  readonly log?: Log | undefined;
 }
 
 /** "twin", so that a file can be told from another program's. */
@@ -42,33 +49,38 @@ const applicationId = 0x7477696e;
  * const limiter = createMemoryLimiter({ buckets });
  * ```
  */
-export async function openSqlite(path: string): Promise<Sqlite> {
+export async function openSqlite(path: string, { log }: SqliteOptions = {}): Promise<Sqlite> {
   const connection = await openSqliteFile(path, {
     applicationId,
     version: schemaVersion,
     migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
+    log,
   });
-  const log = await openWriteAheadLog(path).catch((error: unknown) => {
-    closeSqliteFile(connection);
+  const writeAheadLog = await openWriteAheadLog(path).catch((error: unknown) => {
+    connection.close();
     throw error;
   });
-  const driver = createSqliteDriver(connection, log);
+  const driver = createSqliteDriver(connection, writeAheadLog);
   const store = createSqlStore(driver, { exclusive: true });
-  const buckets = await openBuckets(path, store);
+  const buckets = await openBuckets(path, store, log);
   return {
     store,
     buckets,
     async close() {
-      await Promise.all([store.close(), buckets.close()]);
+      try {
+        await store.close();
+      } finally {
+        await buckets.close();
+      }
     },
   };
 }
 
-async function openBuckets(path: string, store: Store) {
+async function openBuckets(path: string, store: Store, log?: Log) {
   try {
-    return await openSqliteBuckets(`${path}-limits`);
+    return await openSqliteBuckets(`${path}-limits`, log);
   } catch (error) {
-    await store.close();
+    await Promise.allSettled([store.close()]); // what keeps the file from opening is what is told
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -91,6 +91,21 @@ describe("the server", () => {
       assert.equal(code, 0);
       assert.equal(stdout, `listening on ${server.url}\n`);
     }
+  });
+
+  test("it ends with 0 where its database's file was moved meanwhile: the log keeps what it holds", async () => {
+    const { flags, folder } = await scratch();
+    const server = await startServer(flags);
+    const messages = await converse(server, await createKey(server, await mint(flags)), "echo");
+    const file = join(folder, "data", "twins.db");
+    await rename(file, `${file}.moved`);
+    const { code, stderr } = await server.stop();
+    assert.equal(code, 0, stderr);
+    await rename(`${file}.moved`, file);
+    const again = await startServer(flags);
+    const key = await createKey(again, await mint(flags));
+    assert.equal((await call(messages.replace(server.url, again.url), "GET", key)).status, 200);
+    await again.stop();
   });
 
   test("an IPv6 address is written in brackets", async () => {

@@ -45,6 +45,24 @@ describe("a SQLite file", () => {
     assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
   });
 
+  test("where its log cannot be folded in at the close, both stay as they are, and nothing is lost", async () => {
+    const path = folder.newPath();
+    const said = runProcess(
+      path,
+      `const { renameSync } = await import("node:fs");
+      const log = (level, message, fields) => say(level + " " + fields.file);
+      const { store, close } = await openSqlite(path, { log });
+      await store.createConversation(conversation(1));
+      renameSync(path, path + ".moved");
+      await close();
+      renameSync(path + ".moved", path);`,
+    );
+    assert.equal(said, `warn ${path}\n`);
+    const { store, close } = await openSqlite(path);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await close();
+  });
+
   test("a link to it is opened as the file itself", async () => {
     const [path, link] = [folder.newPath(), folder.newPath()];
     await symlink(path, link);

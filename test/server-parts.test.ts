@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noLog } from "../core/log.ts";
+import { createParts } from "../server-parts.ts";
+
+test("parts are closed in the opposite order, also behind one that cannot be, which is logged", async () => {
+  const said: string[] = [];
+  const error = new Error("it sticks");
+  const parts = createParts((level, _, fields) => said.push(`${level} ${fields?.part} ${fields?.error}`));
+  for (const name of ["first", "second", "third"]) {
+    await parts.open(name, Promise.resolve(name), async (part) => {
+      if (part === "second") throw error;
+      said.push(part);
+    });
+  }
+  assert.equal(await parts.close(), false);
+  assert.deepEqual(said, ["third", "error second Error: it sticks", "first"]);
+});
+
+test("a part that is about to open when all is closed is closed, too, and nobody goes on with it", async () => {
+  const said: string[] = [];
+  const parts = createParts(noLog);
+  let opened = (_: string) => {};
+  const opening = new Promise<string>((resolve) => {
+    opened = resolve;
+  });
+  void parts
+    .open("late", opening, async (part) => void said.push(`${part} closed`))
+    .then(() => said.push("went on"));
+  const closing = parts.close();
+  opened("late");
+  assert.equal(await closing, true);
+  assert.deepEqual(said, ["late closed"]);
+});
