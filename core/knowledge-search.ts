@@ -6,7 +6,7 @@
 
 import MiniSearch, { type SearchResult } from "minisearch";
 import type { Knowledge, Passage } from "./knowledge-text.ts";
-import { isPair, isWeak, termsOf, wordsOf } from "./knowledge-words.ts";
+import { isPair, isWeak, phraseKey, termsOf } from "./knowledge-words.ts";
 
 /** A passage that was found for a question. */
 export interface Finding {
@@ -28,6 +28,8 @@ export type Query = ReadonlyMap<string, number>;
 export interface KnowledgeIndex {
   /** The section that names this very question as one that it is asked (`asked as`). */
   asked(question: string): Passage | undefined;
+  /** The section that a question calls by its heading, with no other words or as in "tell me about …". */
+  named(question: string): Passage | undefined;
   /** Passages that have to do with the query, best first. */
   find(query: Query): readonly Finding[];
 }
@@ -36,6 +38,10 @@ export interface KnowledgeIndex {
 const mostTerms = 40;
 // A word beside the point counts for little, and so does the twin's own name.
 const weakWeight = 0.2;
+// What may stand before the name of what is asked for. It comes off word by word, as a name may begin so, too:
+// "tell me what we do" is about "What we do".
+const frame =
+  /^(?:so|ok|hi|hello|please|can|could|you|i|want|to|know|tell|me|more|something|about|explain|describe|do|what|who|is|are|s|(?:and )?(?:what|how) about) /u;
 // Different spellings and forms that may stand for one term.
 const mostVariants = 8;
 
@@ -61,9 +67,16 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
   });
   index.addAll(passages.map((passage, id) => ({ id, ...fieldTexts(passage) })));
   const rarity = measureRarity(passages);
-  const exact = new Map(
-    passages.toReversed().flatMap((passage) => passage.askedAs.map((asked) => [phraseKey(asked), passage])),
-  );
+  const exact = new Map(byPhrase(passages, ({ askedAs }) => askedAs));
+  const names = new Map([
+    ...byPhrase(passages, ({ parents }) => parents),
+    ...byPhrase(passages, ({ heading }) => [heading]),
+  ]);
+
+  function findNamed(phrase: string): Passage | undefined {
+    const rest = phrase.replace(frame, "");
+    return names.get(phrase) ?? (rest === phrase ? undefined : findNamed(rest));
+  }
 
   /** The text's own terms that stand for a term of the question, with how well they do. */
   function variants(term: string): ReadonlyMap<string, number> {
@@ -101,6 +114,7 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
 
   return {
     asked: (question) => exact.get(phraseKey(question)),
+    named: (question) => findNamed(phraseKey(question)),
     find(query) {
       const terms = [...query].flatMap(([term, weight]) => {
         const known = variants(term);
@@ -172,6 +186,12 @@ function inverseFrequency(count: number, total: number): number {
   return Math.log(1 + (total - count + 0.5) / (count + 0.5));
 }
 
-function phraseKey(text: string): string {
-  return wordsOf(text).join(" ");
+/** Passages with the phrases that stand for them. The last of a phrase is the first in the text. */
+function byPhrase(
+  passages: readonly Passage[],
+  phrasesOf: (passage: Passage) => readonly string[],
+): (readonly [string, Passage])[] {
+  return passages
+    .toReversed()
+    .flatMap((passage) => phrasesOf(passage).map((phrase) => [phraseKey(phrase), passage] as const));
 }

@@ -42,6 +42,12 @@ export function refersBack(message: string): boolean {
   return backwardStart.test(words.join(" ")) || words.some((word) => backwardWords.has(word));
 }
 
+/** Whether a phrase stands for what was spoken of: "it", "more". */
+export function pointsBack(phrase: string): boolean {
+  const key = phrase.toLowerCase();
+  return key === "more" || backwardWords.has(key);
+}
+
 /** Whether a message asks for a number. */
 export function asksForNumber(message: string): boolean {
   return /\b(?:how (?:much|many|long|hot|old|big|far|often|fast|high|large)|when|what (?:year|temperature|ratio|price|limit))\b/u.test(

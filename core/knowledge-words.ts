@@ -19,14 +19,27 @@ const longestWord = 40;
 // marks of two letters, too: the halfwidth signs of voiced sounds.
 const heapedMarks = /([\p{M}\uff9e\uff9f]{8})[\p{M}\uff9e\uff9f]+/gu;
 
-/** A text's words in order: lower case, without accents. Words of more than 40 characters are cut there. */
-export function wordsOf(text: string): string[] {
-  const folded = text
+/** A text in lower case, without accents. */
+function fold(text: string): string {
+  return text
     .replace(heapedMarks, "$1")
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
     .toLowerCase();
-  const spaced = folded.replace(unspacedRuns, (run) => ` ${pairs([...run]).join(" ")} `);
+}
+
+/**
+ * What two phrases that say the same word for word have in common: their words, whatever their case and what stands
+ * between them. Signs that make another name of one stay with it, as in C, C# and C++. A last "please" is dropped.
+ */
+export function phraseKey(text: string): string {
+  const words = fold(text).match(/[\p{L}\p{N}]+[+#]*/gu) ?? [text.trim()];
+  return words.join(" ").replace(/ please$/u, "");
+}
+
+/** A text's words in order: lower case, without accents. Words of more than 40 characters are cut there. */
+export function wordsOf(text: string): string[] {
+  const spaced = fold(text).replace(unspacedRuns, (run) => ` ${pairs([...run]).join(" ")} `);
   return (spaced.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.slice(0, longestWord));
 }
 

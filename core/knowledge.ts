@@ -16,6 +16,7 @@ import {
 import {
   asksForNumber,
   phraseFor,
+  pointsBack,
   recognizeSmallTalk,
   refersBack,
   type SmallTalk,
@@ -119,20 +120,34 @@ function headingsOf(passages: readonly Passage[]): string[] {
 function answer(turn: Turn, mind: Mind): Answer {
   const asked = mind.index.asked(turn.content);
   if (asked) return tell([sureOf(asked)], [], turn, mind);
-  const talk = recognizeSmallTalk(turn.content, turn.twin.name);
+  const named = namedIn(turn, mind);
+  const talk = named ? undefined : recognizeSmallTalk(turn.content, turn.twin.name);
   if (talk === "more") return tellMore(turn, mind);
   if (talk) return { text: chat(talk, turn, mind), sources: [] };
-  return tellFacts(turn, mind);
+  return tellFacts(turn, mind, named);
 }
 
-/** Answers a message that asks for something. */
-function tellFacts(turn: Turn, mind: Mind): Answer {
+/** The section that the message calls by its heading. Within a conversation, "it" is no section called IT. */
+function namedIn({ content, history }: Turn, { index }: Mind): Passage | undefined {
+  const named = index.named(content);
+  if (!named || content.includes(named.heading)) return named;
+  return history.length > 0 && pointsBack(named.heading) ? undefined : named;
+}
+
+/** Answers a message that asks for something, `named` if it has called a section by its heading. */
+function tellFacts(turn: Turn, mind: Mind, named: Passage | undefined): Answer {
   const own = toQuery(turn.content, turn.twin.name);
   const findings = search(own, turn, mind);
-  const [first] = asksForNumber(turn.content) ? preferNumbers(findings) : findings;
+  const [best] = asksForNumber(turn.content) ? preferNumbers(findings) : findings;
+  const first = named ? findNamed(named, findings) : best;
   if (!first) return dontKnow(mind.index.find(own), turn, mind);
   const { text, sources } = tell(complete(first, findings, own), findings, turn, mind);
   return { text: join(say("answer", turn, mind), text), sources };
+}
+
+/** Of sections with one heading, the one that has most to do with the question and what was spoken of. */
+function findNamed(named: Passage, findings: readonly Finding[]): Finding {
+  return findings.find(({ passage }) => passage.heading === named.heading) ?? sureOf(named);
 }
 
 /** What answers the message, if need be with what the conversation was about before. Empty: nothing does. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openTwinFiles } from "../adapters/twin-files.ts";
 import type { EngineProgress, HistoryMessage, PacingOptions } from "../core/engine.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { toQuery } from "../core/knowledge-search.ts";
@@ -172,6 +174,101 @@ test("a question of filler words alone gets no random section", async () => {
   for (const question of ["why?", "How long does it take?", "???", "and then?"]) {
     assert.deepEqual((await ask(question)).sources, [], question);
   }
+});
+
+const oddHeadings = [
+  "About us",
+  "Who we are",
+  "What we do",
+  "How it works",
+  "IT",
+  "C",
+  "C#",
+  "C++",
+  "Go",
+  "R",
+  "More",
+  "Help",
+  "What can you do?",
+  "€",
+  "営業時間",
+];
+
+const office = createTwin(oddHeadings.map((heading) => `## ${heading}\n\nText of ${heading}.`).join("\n\n"));
+
+/** What a twin offers, from the topics that it comes to name when it is asked for them again and again. */
+async function topicsOf(twin: Twin): Promise<string[]> {
+  const topics = new Set<string>();
+  const history: HistoryMessage[] = [];
+  for (let known = -1; known < topics.size; ) {
+    known = topics.size;
+    const { text } = await ask("Which topics do you know?", { twin, history });
+    for (const [, topic = ""] of text.matchAll(/\*\*(.+?)\*\*/gu)) topics.add(topic);
+    history.push({ role: "assistant", content: text });
+  }
+  return [...topics];
+}
+
+test("every topic that a twin offers is found by its own words", async () => {
+  const samples = await openTwinFiles(fileURLToPath(new URL("../twins", import.meta.url)), {
+    defaultEngine: "knowledge",
+  });
+  const { items } = await samples.list("alice", { offset: 0, limit: 100 });
+  await samples.close();
+  assert.deepEqual(await topicsOf(office), oddHeadings);
+  for (const twin of [...items, createTwin(keeper), office]) {
+    const { passages } = readKnowledge(twin.name, twin.instructions);
+    for (const topic of await topicsOf(twin)) {
+      const [source] = (await ask(topic, { twin })).sources;
+      const found = passages.find(({ heading }) => heading === source);
+      assert.ok(found?.heading === topic || found?.parents.includes(topic), `${topic}: ${source}`);
+    }
+  }
+});
+
+test("a question that names a heading finds its section, whatever case, marks and frame are around it", async () => {
+  for (const heading of oddHeadings.filter((odd) => /^[a-z]/iu.test(odd))) {
+    for (const question of [
+      ` "${heading.toUpperCase()}" ?`,
+      `${heading.toLowerCase()}!`,
+      `Tell me about ${heading}`,
+      `And what about  ${heading.toLowerCase()}?`,
+      `Please explain ${heading}.`,
+      `What is \`${heading}\`?`,
+      `Can you tell me something about ${heading}, please?`,
+    ]) {
+      assert.deepEqual((await ask(question, { twin: office })).sources, [heading], question);
+    }
+  }
+});
+
+test("the heading that a question names comes before one that has more words of it", async () => {
+  const twin = createTwin("## The lamp\n\nIt turns.\n\n## The lamp room lamp\n\nLamp, lamp, lamp.");
+  assert.equal((await ask("Tell me about the lamp", { twin })).sources[0], "The lamp");
+});
+
+test("a heading is not found by one that differs in its signs", async () => {
+  const twin = createTwin("## C\n\nOne.\n\n## F#\n\nTwo.\n\n## €\n\nThree.");
+  for (const question of ["C++", "Tell me about C#", "F", "F++", "???"]) {
+    assert.deepEqual((await ask(question, { twin })).sources, [], question);
+  }
+});
+
+test("a topic whose text stands under deeper headings is found by its name", async () => {
+  const twin = createTwin("# About us\n\n## Staff\n\nTwo.\n\n## House\n\nOld.\n\n# The lamp\n\nIt turns.");
+  assert.deepEqual((await ask("about us", { twin })).sources, ["Staff"]);
+});
+
+test("of sections with one heading, a follow-up finds the one that the conversation is about", async () => {
+  const twin = createTwin("# Apples\n\n## Price\n\n1 euro.\n\n# Pears\n\n## Price\n\n2 euros.");
+  assert.match((await talk(["pears", "What about price?"], twin)).text, /^2 euros/u);
+});
+
+test('"it" and "more" go on with what was spoken of, even where headings are spelt like them', async () => {
+  const twin = createTwin("## IT\n\nCall 42.\n\n## The lamp\n\nIt turns.\n\n## More\n\nA shop.");
+  assert.deepEqual((await talk(["What is the lamp?", "explain it"], twin)).sources, ["The lamp"]);
+  assert.deepEqual((await talk(["What is the lamp?", "explain IT"], twin)).sources, ["IT"]);
+  assert.match((await talk(["What is the lamp?", "tell me more"], twin)).text, /^That is all I know/u);
 });
 
 test("a section is found by the questions that its comment lists, and the comment is not quoted", async () => {
