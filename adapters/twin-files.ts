@@ -7,7 +7,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "../core/clock.ts";
 import type { TwinEngine } from "../core/engine.ts";
-import { readKnowledge } from "../core/knowledge-text.ts";
+import { occasions, readKnowledge } from "../core/knowledge-text.ts";
 import { type Log, noLog } from "../core/log.ts";
 import { listTwins, type Twin, type TwinSource } from "../core/twins.ts";
 import { followFolder } from "./folder-changes.ts";
@@ -81,7 +81,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   let reading = Promise.resolve();
 
   function warnOf(file: string, twin: Twin | undefined): void {
-    logSilentTwin(file, twin, log);
+    if (twin?.engine === "knowledge") warnOfText(file, twin, log);
     if (!twin || !engines || Object.hasOwn(engines, twin.engine)) return;
     log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
@@ -172,12 +172,22 @@ function logProblem(file: string, problem: string, kept: Twin | undefined, log: 
   else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
 }
 
-/** Warns of a twin that is to answer from its text, which has nothing to quote. */
-function logSilentTwin(file: string, twin: Twin | undefined, log: Log): void {
-  if (twin?.engine !== "knowledge") return;
-  if (readKnowledge(twin.name, twin.instructions).passages.length > 0) return;
-  log("warn", "a twin has no sections under headings, so the knowledge engine knows no answers", {
-    file,
-    twin: twin.id,
-  });
+/** Warns of what a twin that answers from its text will not say: there is nothing to quote, or a phrase is misspelt. */
+function warnOfText(file: string, { id, name, instructions }: Twin, log: Log): void {
+  const { passages, voice } = readKnowledge(name, instructions);
+  const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));
+  if (passages.length === 0) {
+    log("warn", "a twin has no sections under headings, so the knowledge engine knows no answers", {
+      file,
+      twin: id,
+    });
+  }
+  if (unknown.length > 0) {
+    log("warn", "a twin's Voice has phrases for unknown occasions, which it will never say", {
+      file,
+      twin: id,
+      unknown,
+      known: occasions,
+    });
+  }
 }

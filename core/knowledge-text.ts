@@ -22,7 +22,7 @@ export interface Passage {
 }
 
 /** The occasions for which the Voice section may bring phrases, as `- thanks: My pleasure.` */
-const occasions = [
+export const occasions = [
   "answer",
   "related",
   "nearest",
@@ -37,8 +37,11 @@ const occasions = [
 /** One of these occasions. */
 export type Occasion = (typeof occasions)[number];
 
-/** Phrases for each occasion, as the twin's author wrote them. */
-export type Voice = ReadonlyMap<Occasion, readonly string[]>;
+/**
+ * Phrases by what the twin's author called their occasion, in lower case. Those for none of the known occasions are
+ * here, too, so that whoever read the text can tell of a misspelt one.
+ */
+export type Voice = ReadonlyMap<string, readonly string[]>;
 
 /** What can be quoted of a twin's text. */
 export interface Knowledge {
@@ -124,10 +127,10 @@ function readAskedAs(comment: string): string[] {
 }
 
 function readVoice(blocks: readonly string[]): Voice {
-  const voice = new Map<Occasion, string[]>();
+  const voice = new Map<string, string[]>();
   for (const line of blocks.flatMap((block) => block.split("\n"))) {
-    const [, label, phrase] = /^\s*[-*+]\s+(\w+):\s*(\S.*)$/u.exec(line) ?? [];
-    const occasion = occasions.find((known) => known === label?.toLowerCase());
+    const [, label, phrase] = /^\s*[-*+]\s+([^\s:][^:]*):\s*(\S.*)$/u.exec(line) ?? [];
+    const occasion = label?.trim().toLowerCase();
     if (occasion && phrase) voice.set(occasion, [...(voice.get(occasion) ?? []), phrase.trim()]);
   }
   return voice;

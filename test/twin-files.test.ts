@@ -409,6 +409,26 @@ test("a twin of the knowledge engine without sections is warned of", async (t) =
   );
 });
 
+test("phrases for an occasion that is none are warned of, with those that are known", async (t) => {
+  const voice = "## Voice\n\n- anser: hm\n- thanks: Ay.\n- Good-bye : Fair winds\n- Anser: ha\n- short words";
+  const folder = await createFolder(t, {
+    "ada.md": `---\nname: Ada\n---\n${voice}\n\n## Lamp\n\n- oil: it burned until 1921`,
+    "bob.md": `---\nname: Bob\nengine: openai\n---\n${voice}`,
+  });
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log });
+  assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
+  const unknown = ["anser", "good-bye"];
+  const known = "answer related nearest unknown finished topics thanks goodbye private".split(" ");
+  assert.deepEqual(recorder.entries, [
+    {
+      level: "warn",
+      message: "a twin's Voice has phrases for unknown occasions, which it will never say",
+      fields: { file: "ada.md", twin: "ada", unknown, known },
+    },
+  ]);
+});
+
 test("files name the service's engines; one of the usual three that it lacks is warned of", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\nengine: mine\n---\n",
