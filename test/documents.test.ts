@@ -1,0 +1,92 @@
+/**
+ * What documents say beside the code: error codes, limits, the README's first stream, and where links lead.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { maxHeaderBytes, maxHeaderFields } from "../adapters/header-section.ts";
+import { openTwinFiles } from "../adapters/twin-files.ts";
+import { maxBodyBytes } from "../core/body.ts";
+import { policyOf } from "../core/budget.ts";
+import { errorCodes, errorStatus } from "../core/errors.ts";
+import { createKnowledgeEngine } from "../core/knowledge.ts";
+import { noLog } from "../core/log.ts";
+import {
+  createApiKeySchema,
+  createConversationSchema,
+  pageQuerySchema,
+  sendMessageSchema,
+} from "../core/schema.ts";
+import { eventsOf, inProcess, openFixture } from "./harness.ts";
+import { brokenLinks } from "./links.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+function read(path: string): Promise<string> {
+  return readFile(new URL(`../${path}`, import.meta.url), "utf8");
+}
+
+describe("documents", () => {
+  test("errors.md has each error code with its status, and no other", async () => {
+    const rows = [...(await read("docs/errors.md")).matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)];
+    assert.deepEqual(
+      rows.map(([, code, status]) => [code, Number(status)]),
+      errorCodes.map((code) => [code, errorStatus(code)]),
+    );
+  });
+
+  test("errors.md has the limits that schemas and servers set", async () => {
+    const document = await read("docs/errors.md");
+    const { name, expiresInDays } = createApiKeySchema.properties;
+    const { title, twinId } = createConversationSchema.properties;
+    const limits: readonly (readonly [what: string, most: string])[] = [
+      ["`content` of a message", `${told(sendMessageSchema.properties.content.maxLength)} characters`],
+      ["`title` of a conversation", `${told(title.maxLength)} characters`],
+      ["`twinId`", `${told(twinId.maxLength)} characters`],
+      ["`name` of an API key", `${told(name.maxLength)} characters`],
+      ["`expiresInDays` of an API key", told(expiresInDays.maximum)],
+      ["`limit`, the items of a page", told(pageQuerySchema.properties.limit.maximum)],
+      ["a body", `${maxBodyBytes / 1024} KiB`],
+      ["header fields", `${maxHeaderFields}, of ${maxHeaderBytes / 1024} KiB together`],
+      [
+        "requests with a key in an hour",
+        `${policyOf("read_only").capacity} (\`read_only\`), ${policyOf("full_access").capacity} (\`full_access\`)`,
+      ],
+    ];
+    for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);
+  });
+
+  test("the README's first stream has the events that its command prints", async () => {
+    const readme = await read("README.md");
+    const [, question = ""] = /-d '\{"content": "(.+?)"\}'/.exec(readme) ?? [];
+    const printed = [...readme.matchAll(/^id: (\d+)\ndata: \{"type":"(\w+)"(?:.*?"stage":"(\w+)")?/gm)];
+
+    const engines = { knowledge: createKnowledgeEngine() };
+    const twins = await openTwinFiles(`${root}twins`, { defaultEngine: "knowledge", engines, log: noLog });
+    await using fixture = await openFixture(inProcess, { twins, engines });
+    const key = await fixture.key();
+    const conversation = await fixture.conversation(key, "guide");
+    const path = `/conversations/${conversation}/messages/stream`;
+    const events = await eventsOf(await fixture.call("POST", path, key, { content: question }));
+    await twins.close();
+    assert.deepEqual(
+      printed.map(([, id, type, stage]) => [Number(id), type, stage]),
+      events.map(({ id, data }) => [
+        id,
+        data.type,
+        data.type === "progress" ? data.progress.stage : undefined,
+      ]),
+    );
+  });
+
+  test("their links lead somewhere", () => {
+    assert.deepEqual(brokenLinks(root), []);
+  });
+});
+
+/** A number as documents write it. */
+function told(number: number): string {
+  return number.toLocaleString("en");
+}
