@@ -10,6 +10,7 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { measureCore } from "./core-size.ts";
+import { brokenLinks } from "./links.ts";
 import { endOf, listTwins, versionOf } from "./package-server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
@@ -48,6 +49,7 @@ try {
   const packed = pack();
   lookOver(`./${packed.filename}`);
   install(`./${packed.filename}`);
+  checkLinks();
   checkTypes();
   useLibrary();
   useSourcesOnDeno();
@@ -84,6 +86,12 @@ function lookOver(tarball: string): void {
 function install(tarball: string): void {
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
   run(folder, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+}
+
+/** What the documents in the package point to is in it, too. */
+function checkLinks(): void {
+  assert.deepEqual(brokenLinks(join(folder, "node_modules/twin-service")), []);
+  ok("the links of the documents");
 }
 
 /** Declarations must hold without `skipLibCheck`, and without the drivers that a user does not use. */
