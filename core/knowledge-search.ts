@@ -42,6 +42,8 @@ const weakWeight = 0.2;
 // "tell me what we do" is about "What we do".
 const frame =
   /^(?:so|ok|hi|hello|please|can|could|you|i|want|to|know|tell|me|more|something|about|explain|describe|do|what|who|is|are|s|(?:and )?(?:what|how) about) /u;
+// As in "can you please tell me something more about". Who writes more is not worth the time.
+const longestFrame = 8;
 // Different spellings and forms that may stand for one term.
 const mostVariants = 8;
 
@@ -74,8 +76,13 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
   ]);
 
   function findNamed(phrase: string): Passage | undefined {
-    const rest = phrase.replace(frame, "");
-    return names.get(phrase) ?? (rest === phrase ? undefined : findNamed(rest));
+    let rest = phrase;
+    for (let words = 0; words <= longestFrame; words++) {
+      const found = names.get(rest);
+      if (found) return found;
+      rest = rest.replace(frame, "");
+    }
+    return undefined;
   }
 
   /** The text's own terms that stand for a term of the question, with how well they do. */

@@ -153,7 +153,8 @@ function toPassages(blocks: readonly string[]): string[] {
   return [...passages, passage];
 }
 
-const fenceLine = /^\s*(`{3,}|~{3,})(.*)$/u;
+// Of backticks, none follows: ```npm start``` is a line with code in it.
+const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/u;
 const headingLine = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/u;
 const underline = /^ {0,3}(?:=+|-+)\s*$/u;
 const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/u;
