@@ -7,8 +7,9 @@
 
 import { sleep } from "./clock.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
-import { ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
+import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
+import type { LogLevel } from "./log.ts";
 import {
   type Exchange,
   type KeeperContext,
@@ -33,6 +34,8 @@ export interface Production extends Exchange {
   readonly twin: Twin;
   /** Undefined: the twin names an engine that the service does not have. */
   readonly engine: TwinEngine | undefined;
+  /** The request that began it, for the log. */
+  readonly requestId: string;
 }
 
 /** A reply that this process produces. */
@@ -48,6 +51,8 @@ export class Producer implements ReplyFeed, KeptProducer {
   readonly #followers = new Set<() => void>();
   /** Made for engines that look at it: many never do. */
   #abort: AbortController | undefined;
+  /** The store has done its part: what goes wrong from now on is the model's. */
+  #asked = false;
   /** The ending is decided: what the engine still writes is ignored. */
   #over = false;
   /** Followers know of something that none of them has read yet. */
@@ -123,7 +128,10 @@ export class Producer implements ReplyFeed, KeptProducer {
   /** Runs the reply from its beginning to its stored end. Never rejects. */
   run(): Promise<void> {
     const { clock, maxReplyMs } = this.#context;
-    const cancelTimeout = clock.after(maxReplyMs, () => this.stop(failed("model_timeout")));
+    const cancelTimeout = clock.after(maxReplyMs, () => {
+      if (this.#over) return;
+      this.stop(this.#fail(new ModelError("model_timeout", `The reply took more than ${maxReplyMs} ms.`)));
+    });
     this.#keeper.start();
     void this.#runEngine().then(this.#resolveEnding);
 
@@ -143,24 +151,32 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   async #runEngine(): Promise<Ending> {
-    const { twin, engine, question, owner, position } = this.#production;
-    let asked = false;
+    const { twin, question } = this.#production;
     try {
-      if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
-      const { conversationId, content } = question;
-      const history = await this.#context.memory.historyOf(owner, conversationId, position);
+      const history = await this.#readHistory();
       if (this.#over) return cancelled; // the ending is decided already
-      asked = true;
-      const result = await engine.reply({ twin, history, content }, this.#output());
+      this.#asked = true;
+      const engine = requireEngine(this.#production);
+      const result = await engine.reply({ twin, history, content: question.content }, this.#output());
       return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
     } catch (error) {
-      if (!asked && !this.#over && error instanceof StoreUnavailable) {
-        // A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply.
-        await sleep(this.#context.clock, retryMs);
-        return this.#runEngine();
+      return this.#over ? cancelled : this.#fail(error);
+    }
+  }
+
+  /** A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply. */
+  async #readHistory(): Promise<readonly HistoryMessage[]> {
+    const { owner, question, reply, position } = this.#production;
+    const { memory, clock, log } = this.#context;
+    for (let level: LogLevel = "warn"; ; level = "debug") {
+      try {
+        return await memory.historyOf(owner, question.conversationId, position);
+      } catch (error) {
+        if (this.#over || !(error instanceof StoreUnavailable)) throw error;
+        const message = "the history for a reply could not be read; it will be tried again";
+        log(level, message, { messageId: reply.id, error });
+        await sleep(clock, retryMs);
       }
-      if (!this.#over) this.#logFailure(error);
-      return failed(failureCode(error, asked));
     }
   }
 
@@ -199,14 +215,23 @@ export class Producer implements ReplyFeed, KeptProducer {
     for (const changed of this.#followers) changed();
   }
 
-  #logFailure(error: unknown): void {
-    const { twin, reply } = this.#production;
+  /** How the reply ends for an error, which is logged. */
+  #fail(error: unknown): Ending {
+    const { twin, reply, requestId } = this.#production;
+    const { id: messageId } = reply;
     this.#context.log("error", "a reply failed", {
-      messageId: reply.id,
+      messageId,
+      requestId,
       twinId: twin.id,
       engine: twin.engine,
       error,
     });
+    return failed(this.#failureCode(error));
+  }
+
+  #failureCode(error: unknown): ReplyFailure["code"] {
+    if (!this.#asked || error instanceof StoreUnavailable) return "interrupted";
+    return error instanceof ModelError ? error.code : "model_error";
   }
 }
 
@@ -230,8 +255,7 @@ class EngineOutput implements ReplyOutput {
   }
 }
 
-/** What went wrong before the engine was asked, and what the store says within it, is not the model's failure. */
-function failureCode(error: unknown, asked: boolean): ReplyFailure["code"] {
-  if (error instanceof ModelError) return error.code;
-  return asked && !(error instanceof StoreUnavailable) ? "model_error" : "interrupted";
+function requireEngine({ twin, engine }: Production): TwinEngine {
+  if (engine) return engine;
+  throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
 }

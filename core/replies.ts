@@ -47,6 +47,8 @@ export interface Send {
   readonly twin: Twin;
   readonly content: string;
   readonly claim: IdempotencyClaim | undefined;
+  /** The request that sends it, for the log. */
+  readonly requestId: string;
 }
 
 /** What came of a send: the reply to follow, or an equal request that was made before. */
@@ -148,6 +150,7 @@ export function createReplies(options: RepliesOptions): Replies {
     twin,
     content,
     claim,
+    requestId,
   }: Send): Promise<Sent> {
     const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const lease = newLease(context);
@@ -170,7 +173,8 @@ export function createReplies(options: RepliesOptions): Replies {
       case "begun": {
         const { position } = begun;
         const engine = engines[twin.engine];
-        const producer = new Producer(context, { owner, twin, engine, question, reply, position });
+        const production = { owner, twin, engine, question, reply, position, requestId };
+        const producer = new Producer(context, production);
         produce(producer);
         if (stoppedBy) producer.stop(stoppedBy);
         return { feed: producer };

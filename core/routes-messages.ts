@@ -155,7 +155,7 @@ async function send(
   call: Call<undefined, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<Sending> {
-  const { owner, params, body } = call;
+  const { owner, params, body, requestId } = call;
   const { store, memory, twins, replies, clock, sha256 } = context;
   const conversationId = params.id;
   const { twinId, position } = (await memory.find(owner, conversationId)) ?? conversationNotFound();
@@ -169,7 +169,7 @@ async function send(
       return twinNotFound();
     }
     const { content } = body;
-    const sent = await replies.send({ owner, conversationId, position, twin, content, claim });
+    const sent = await replies.send({ owner, conversationId, position, twin, content, claim, requestId });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }

@@ -866,3 +866,43 @@ test("a history that cannot be read, and never will, is no failure of the model'
   assert.deepEqual(causes, [error]);
   assert.equal(next.engine.asked, 1);
 });
+
+test("a history that cannot be read for as long as a reply may take is no failure of the model's, and is told once", async () => {
+  const memory = createMemoryStore();
+  let away = false;
+  const store: Store = {
+    ...memory,
+    readHistory: (...which) =>
+      away ? Promise.reject(new StoreUnavailable("a connection broke")) : memory.readHistory(...which),
+  };
+  await using first = await openChat(inProcess, { store });
+  const sending = first.send();
+  (await first.engine.next()).finish();
+  await sending;
+  away = true;
+  const said: string[] = [];
+  await using next = await first.another({ maxReplyMs: 10_000, log: noteTrouble(said) }); // with nothing remembered
+  const messageId = await acceptedId(await next.stream());
+  await next.clock.advance(10_000);
+  assert.equal((await next.message(messageId)).error?.code, "interrupted");
+  assert.deepEqual(said, ["warn: a connection broke", "error: The reply took more than 10000 ms."]);
+});
+
+test("a reply that takes too long is told in the log, once", async () => {
+  const said: string[] = [];
+  await using chat = await openChat(inProcess, { maxReplyMs: 10_000, log: noteTrouble(said) });
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  await chat.clock.advance(10_000);
+  assert.equal((await sending).status, 504);
+  run.fail(new Error("aborted"));
+  await settle();
+  assert.deepEqual(said, ["error: The reply took more than 10000 ms."]);
+});
+
+/** A log that keeps the causes of what is more than information. */
+function noteTrouble(said: string[]): Log {
+  return (level, _, { error } = {}) => {
+    if (level === "warn" || level === "error") said.push(`${level}: ${(error as Error).message}`);
+  };
+}
