@@ -40,8 +40,24 @@ function verifyingSecret(settings: Settings): Promise<string> | string {
   return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
 }
 
+/** What JWTs are verified with, in a word or two. */
+export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "public key" | "secret" {
+  if (jwtJwksUrl !== undefined) return "jwks";
+  return jwtPublicKey === undefined ? "secret" : "public key";
+}
+
+/** Tells what is easily overlooked about JWTs. */
+export function logTokens(settings: Settings, log: Log): void {
+  if (isSecretFleeting(settings)) {
+    log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
+  }
+  if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
+    log("warn", "JWTs that were made for other services are accepted, too, as JWT_AUDIENCE is not set");
+  }
+}
+
 /** Whether JWTs are verified with a secret that ends with this process. */
-export function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
+function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
   return (
     database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
   );

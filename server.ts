@@ -21,12 +21,12 @@ import { createEchoEngine, type TwinEngine } from "./core/engine.ts";
 import { createKnowledgeEngine } from "./core/knowledge.ts";
 import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
-import { ConfigError, type Settings } from "./core/settings.ts";
+import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { createParts } from "./server-parts.ts";
 import { openStorage } from "./server-storage.ts";
-import { isSecretFleeting, makeToken, openTokens } from "./server-tokens.ts";
+import { logTokens, makeToken, openTokens, tokenSource } from "./server-tokens.ts";
 
 type Runtime = "node" | "deno" | "bun";
 
@@ -86,14 +86,13 @@ async function run(settings: Settings): Promise<void> {
 
   process.stdout.write(`listening on ${server.url}\n`);
   logStart(settings, twinsDir, log);
-  if (isSecretFleeting(settings)) {
-    log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
-  }
+  logTokens(settings, log);
   if (process.stderr.isTTY) await showFirstSteps(settings, secret, twins, server.url);
 }
 
 /** What the settings came to: a name that was misspelt shows as a default here. */
-function logStart({ database, redisUrl, modelBaseUrl }: Settings, twinsDir: string, log: Log): void {
+function logStart(settings: Settings, twinsDir: string, log: Log): void {
+  const { database, redisUrl, modelBaseUrl } = settings;
   log("info", "started", {
     version: packageInfo.version,
     runtime,
@@ -101,6 +100,8 @@ function logStart({ database, redisUrl, modelBaseUrl }: Settings, twinsDir: stri
     limits: redisUrl === undefined ? database.kind : "redis",
     twins: twinsDir,
     model: modelBaseUrl !== undefined,
+    tokens: tokenSource(settings),
+    settings: shownSettings(settings),
   });
 }
 

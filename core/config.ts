@@ -147,9 +147,12 @@ function quote(text: string): string {
 
 /** What `--help` prints. `program` is what a shell starts this program with. */
 export function usage(program: string): string {
-  const rows = Object.values(settings).map((setting): [string, string] => [
-    setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
-    `${setting.about.replaceAll("`", "")} (${shownDefault(setting)})`,
+  const rows = Object.values(settings).flatMap((setting): [string, string][] => [
+    [
+      setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
+      `${setting.about.replaceAll("`", "")} (${shownDefault(setting)})`,
+    ],
+    ["", `takes ${setting.accepts}`],
   ]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`);
@@ -172,9 +175,9 @@ export function settingsTable(): string {
   const rows = Object.values(settings).map((setting) => {
     const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;
     const fallback = setting.fallback ? `\`${setting.fallback}\`` : shownDefault(setting);
-    return `| ${name} | ${fallback} | ${setting.about} |`;
+    return `| ${name} | ${fallback} | ${setting.about} | ${setting.accepts.replaceAll("<", "\\<")} |`;
   });
-  return ["| variable (flag) | default | |", "|---|---|---|", ...rows].join("\n");
+  return ["| variable (flag) | default | | takes |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function shownDefault({ fallback, otherwise = "none" }: Setting<unknown>): string {

@@ -114,14 +114,15 @@ export const settings = {
   }),
   jwtJwksUrl: setting({
     variable: "JWT_JWKS_URL",
-    about: "JWKS address of their public keys, instead of a secret",
+    about: "address of a JWKS with the public keys that JWTs are verified with, instead of a secret",
     accepts: "an http: or https: address",
     read: readUrl("http:", "https:"),
     secret: true,
   }),
   jwtPublicKey: setting({
     variable: "JWT_PUBLIC_KEY",
-    about: "their one public key, instead of a secret: PEM text (line ends may be written `\\n`) or a JWK",
+    about:
+      "the one public key that JWTs are verified with, instead of a secret; line ends may be written `\\n`",
     accepts: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key, itself and not its path",
     read: (text) => (/^\s*(-----BEGIN PUBLIC KEY-----|\{)/.test(text) ? text : undefined),
     secret: true, // in case somebody takes the private one
@@ -225,6 +226,13 @@ export type Settings = {
     ? Value
     : never;
 };
+
+/** What the settings came to, by their variables; without those that may hold a secret. */
+export function shownSettings(values: Settings): Record<string, unknown> {
+  const names = Object.keys(settings) as (keyof Settings)[];
+  const shown = names.filter((name) => !settings[name].secret);
+  return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name]]));
+}
 
 function wholeNumber(least: number, most: number): Pick<Setting<number>, "accepts" | "read"> {
   return {

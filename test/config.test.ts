@@ -279,12 +279,14 @@ describe("the command line", () => {
 });
 
 describe("what is told of the settings", () => {
-  test("help lists each flag, each variable and each default", () => {
-    for (const { variable, flag, fallback } of Object.values(settings)) {
+  test("help lists each flag, each variable, each default and what is accepted", () => {
+    for (const { variable, flag, fallback, accepts } of Object.values(settings)) {
       const line = usage("twin-service").match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
       assert.ok(line, variable);
       if (flag) assert.ok(line.includes(`--${flag},`), line);
       if (fallback) assert.ok(line.includes(`(${fallback})`), line);
+      const [next] = (usage("twin-service").split(`${line}\n`)[1] ?? "").split("\n");
+      assert.equal(next?.trim(), `takes ${accepts}`);
     }
   });
 

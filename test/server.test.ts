@@ -303,9 +303,12 @@ describe("what the server logs", () => {
       MODEL_BASE_URL: "http://127.0.0.1:9",
       MODEL_API_KEY: "secret-key",
     });
-    const { time, version, ...rest } = await server.logged("started");
-    const expected = { runtime, database: "sqlite", limits: "sqlite", twins: flags[1], model: true };
-    assert.deepEqual(rest, { level: "info", message: "started", ...expected });
+    const { time, version, settings, ...rest } = await server.logged("started");
+    const kinds = { runtime, database: "sqlite", limits: "sqlite", model: true, tokens: "secret" };
+    assert.deepEqual(rest, { level: "info", message: "started", twins: flags[1], ...kinds });
+    const { ON_DISCONNECT, CORS_ORIGINS, MODEL_NAME, JWT_SECRET } = settings as Record<string, unknown>;
+    assert.deepEqual([ON_DISCONNECT, CORS_ORIGINS], ["continue", []]);
+    assert.deepEqual([MODEL_NAME, JWT_SECRET], [undefined, undefined]);
     assert.match(`${time} ${version}`, /^\S+Z \d+\.\d+\.\d+$/);
     await server.logged("MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
     const { stderr } = await server.stop();
@@ -320,6 +323,16 @@ describe("what the server logs", () => {
     const { code, stderr } = await server.stop();
     assert.equal(code, 0, stderr);
     assert.match(stderr, /"message":"stopped"/);
+  });
+
+  test("that JWTs for others are accepted, too, is warned of", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags, { JWT_JWKS_URL: "http://127.0.0.1:9/jwks" });
+    const { level } = await server.logged(
+      "JWTs that were made for other services are accepted, too, as JWT_AUDIENCE is not set",
+    );
+    assert.equal(level, "warn");
+    await server.stop();
   });
 
   test("half of a model's settings is warned of", async () => {
