@@ -117,13 +117,21 @@ function completionRequest({ twin, history, content }: Turn, model: string | und
     model: twin.model ?? model,
     messages: [
       ...instructions,
-      ...history.map((message) => ({ role: message.role, content: message.content })),
+      ...withWords(history).map(({ role, content }) => ({ role, content })),
       { role: "user", content },
     ],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: { include_usage: true },
   };
+}
+
+/** Without the exchanges whose reply was stopped before its first word: there are models that take no empty message. */
+function withWords(history: Turn["history"]): Turn["history"] {
+  return history.filter((message, index) => {
+    const reply = message.role === "assistant" ? message : history[index + 1];
+    return reply?.content.trim() !== "";
+  });
 }
 
 function completionsUrl(baseUrl: string): string {

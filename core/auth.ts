@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
 import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { trimBlanks } from "./blanks.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, isWithin, systemClock } from "./clock.ts";
 import { ApiError, challenge } from "./errors.ts";
 import { type Log, noLog } from "./log.ts";
 import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
@@ -201,9 +201,4 @@ export function createKeyring(options: KeyringOptions): Keyring {
       flights.delete(hash);
     },
   };
-}
-
-/** Whether less than `milliseconds` have passed. After a step back of the clock nobody knows: no. */
-function isWithin(milliseconds: number, since: number, now: number): boolean {
-  return now >= since && now - since < milliseconds;
 }

@@ -12,14 +12,22 @@ export interface Clock {
   after(milliseconds: number, callback: () => void): () => void;
 }
 
+/** The longest time that a timer can run, some 24 days: what is longer would be over at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The runtime's own clock and timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
+    const timer = setTimeout(callback, Math.min(milliseconds, longestTimerMs));
     return () => clearTimeout(timer);
   },
 };
+
+/** Whether less than `milliseconds` have passed. After a step back of the clock nobody knows: no. */
+export function isWithin(milliseconds: number, since: number, now: number): boolean {
+  return now >= since && now - since < milliseconds;
+}
 
 /** What work comes to within some milliseconds. Undefined: it takes longer. */
 export async function within<Result>(

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, isWithin, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, failed } from "./ending.ts";
 import type { HistoryMessage } from "./engine.ts";
@@ -98,6 +98,7 @@ export class ReplyKeeper {
       this.#context.clock,
       () => (this.isFollowedElsewhere ? Math.min(followedSaveMs, pause) : pause),
       async () => {
+        this.#limitFollowing();
         this.#producer.stopIfDeserted();
         if (!this.#stopped && this.#isDue()) await this.#save();
       },
@@ -122,6 +123,12 @@ export class ReplyKeeper {
     if (!known) this.#saving?.hurry();
   }
 
+  /** After a step back of the clock, whoever follows elsewhere has its time anew, and not until the clock is there again. */
+  #limitFollowing(): void {
+    const latest = this.#context.clock.now() + unheardMs;
+    this.#followedElsewhereUntil = Math.min(this.#followedElsewhereUntil, latest);
+  }
+
   /** Wakes those who follow on other processes. */
   tellElsewhere(): void {
     if (this.isFollowedElsewhere) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
@@ -138,9 +145,7 @@ export class ReplyKeeper {
     const { store, clock, leaseMs } = this.#context;
     // Nobody else can cancel it there, or take it over: all that is left to do is to renew the lease in time.
     const quietMs = store.exclusive ? leaseMs / 3 : this.#pauseMs;
-    return (
-      (!store.exclusive && !this.isFollowedElsewhere) || Math.abs(clock.now() - this.#savedAt) >= quietMs
-    );
+    return !isWithin(quietMs, this.#savedAt, clock.now());
   }
 
   async #save(): Promise<void> {

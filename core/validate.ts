@@ -28,7 +28,7 @@ function fits(schema: Schema, value: unknown): boolean {
   if (!typesOf(schema).some((type) => isOfType(type, value))) return false;
   if (schema.enum) return schema.enum.some((allowed) => allowed === value);
   if (typeof value === "string") return fitsText(schema, value);
-  if (typeof value === "number") return isWithin(schema.minimum, schema.maximum, value);
+  if (typeof value === "number") return isBetween(schema.minimum, schema.maximum, value);
   if (Array.isArray(value)) return value.every((item) => !schema.items || fits(schema.items, item));
   return !isJsonObject(value) || wrongProperties(schema, value).length === 0;
 }
@@ -54,10 +54,10 @@ function isOfType(type: JsonType, value: unknown): boolean {
 
 function fitsText({ minLength, maxLength, format }: Schema, text: string): boolean {
   if (format === "text" && !isText(text)) return false;
-  return isWithin(minLength, maxLength, codePoints(text));
+  return isBetween(minLength, maxLength, codePoints(text));
 }
 
-function isWithin(minimum = -Infinity, maximum = Infinity, value: number): boolean {
+function isBetween(minimum = -Infinity, maximum = Infinity, value: number): boolean {
   return minimum <= value && value <= maximum;
 }
 

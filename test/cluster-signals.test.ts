@@ -241,3 +241,21 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
   assert.equal(run.signal.aborted, true);
   await two.close();
 });
+
+test("with onDisconnect cancel, a step back of the clock keeps nobody's place who has left", async () => {
+  const two = await openTwo({ onDisconnect: "cancel" });
+  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
+  const run = await two.engine.next();
+  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
+  const following = await two.there.call("GET", `${two.path}/messages/${list[1]?.id}/stream`, two.key);
+  await two.clock.advance(500);
+  await streaming.body?.cancel();
+  two.clock.step(-3_600_000);
+  await two.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false, "who still follows counts");
+  await following.body?.cancel();
+  two.clock.step(-3_600_000);
+  await two.clock.advance(15_000);
+  assert.equal(run.signal.aborted, true);
+  await two.close();
+});

@@ -11,6 +11,7 @@ import {
   type MessageResource,
   type Store,
   StoreUnavailable,
+  systemClock,
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
 import { readEvents } from "./event-reader.ts";
@@ -251,4 +252,11 @@ test("behind the grace, such streams end properly to be resumed elsewhere, and a
   const { code, details } = await errorOf(response);
   assert.deepEqual([code, details], ["shutting_down", { messageId }]);
   assert.equal(await chat.status(), "busy");
+});
+
+test("the system's clock takes no time for over that is longer than its timers run", (t) => {
+  const asked: number[] = [];
+  t.mock.method(globalThis, "setTimeout", (_: unknown, milliseconds: number) => asked.push(milliseconds));
+  for (const milliseconds of [Number.POSITIVE_INFINITY, 3e9, 5]) systemClock.after(milliseconds, () => {});
+  assert.deepEqual(asked, [2 ** 31 - 1, 2 ** 31 - 1, 5]);
 });
