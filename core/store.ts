@@ -193,7 +193,8 @@ export interface MessageSlice extends Slice {
  * store cannot do its work (lost connection, full disk): with a {@link StoreUnavailable} where trying
  * again later makes sense. Whether a write that was rejected so was done nevertheless is not known.
  *
- * Ids are unique among all owners.
+ * Ids of messages are unique among all owners. Those of conversations and keys need not be: an owner's record is found by
+ * owner and id, and another owner's is one that does not exist.
  */
 export interface Store {
   /**
@@ -210,7 +211,7 @@ export interface Store {
   revokeKey(owner: string, id: string, at: number): Promise<ApiKeyRecord | undefined>;
   /** The key with this hash, whoever owns it, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
-  /** Notes when a key was last used. */
+  /** Notes when a key was last used, unless it was used later. */
   touchKey(owner: string, id: string, at: number): Promise<void>;
 
   /** Stores a conversation, unless the claim was made before: then returns that claim. */
@@ -257,13 +258,17 @@ export interface Store {
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**
-   * Stores a question and its reply, and takes the conversation for it. A claim that was made before comes
-   * first, then a missing conversation, then a busy one.
+   * Stores a question and its reply, and takes the conversation for it: its `replyId` is the reply's, its `messageCount`
+   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before comes first,
+   * then a missing conversation, then a busy one.
    */
   beginReply(begin: BeginReply): Promise<BeginOutcome>;
   /** Saves a running reply's text and renews its lease, if the holder still has it. */
   saveReply(save: SaveReply): Promise<SaveOutcome>;
-  /** Ends a reply in progress and frees its conversation. False if it was not in progress (any more). */
+  /**
+   * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if it
+   * was not in progress (any more).
+   */
   endReply(end: EndReply): Promise<boolean>;
   /** Asks whoever holds a reply in progress to cancel it. Changes nothing about other messages. */
   requestCancel(owner: string, id: string): Promise<void>;

@@ -37,7 +37,10 @@ export interface Twin {
   readonly instructions: string;
 }
 
-/** Where twins come from. A twin that the owner may not use does not exist for a query. */
+/**
+ * Where twins come from. A twin that the owner may not use does not exist for a query. One that has changed must be
+ * another object, as what was made of a twin is kept by object.
+ */
 export interface TwinSource {
   /** Twins by name, then id, in binary order. */
   list(owner: string, slice: Slice): Promise<Listing<Twin>>;

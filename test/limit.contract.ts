@@ -54,7 +54,10 @@ async function takeMany(
  * ```ts
  * import { limiterContract } from "twin-service/testing";
  *
- * limiterContract("my limiter", openMyLimiter);
+ * limiterContract("my limiter", async () => {
+ *   const limiter = await openMyLimiter();
+ *   return { limiter, dispose: () => limiter.close() };
+ * });
  * ```
  */
 export function limiterContract(name: string, open: () => Promise<OpenLimiter>): void {
