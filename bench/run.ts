@@ -17,11 +17,15 @@ import type { Arena, Result } from "./measure.ts";
 import { databases, pinned, type ServerProcess, startLoad, startServer } from "./processes.ts";
 import { type Machine, toHead, toMarkdown, toTable } from "./report.ts";
 import { type Part, type Scenario, type ScenarioEffort, scenarios } from "./scenarios.ts";
+import { listenForStop } from "./stop-signals.ts";
 import { visit } from "./visit.ts";
 
 const nodeMajor = process.versions.node.split(".")[0];
 
 const seeHelp = "npm run bench -- --help tells more.";
+
+/** What a server is asked unless `--content` says otherwise. */
+const question = "Tell me about yourself.";
 
 const help = `Usage: npm run bench -- [scenario â€¦] [--seconds n] [--rounds n] [--json file]
 
@@ -43,11 +47,22 @@ A server of your own: npm run bench -- --url http://127.0.0.1:8787 --key twin_â€
   --streams n     conversations at once; default 4
   --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too: take a key
                   that nobody else needs
-  --content text  what is sent; default: a question
+  --content text  what is sent, again and again; default: "${question}"
+
+  It makes conversations of its own and deletes them at the end. Ctrl-C ends it before its time: it gives up
+  the replies that run, deletes the conversations, and prints what it has seen.
 `;
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments();
+  if (values.help) return console.log(help);
+  refuseMixture(Object.keys(values), positionals);
+  if (values.url === undefined) await compareServers(positionals, values);
+  else await visitServer(values.url, values);
+}
+
+function readArguments() {
+  return parseArgs({
     allowPositionals: true,
     options: {
       seconds: { type: "string" },
@@ -62,17 +77,25 @@ async function main(): Promise<void> {
       help: { type: "boolean", default: false },
     },
   });
-  if (values.help) return console.log(help);
-  refuseMixture(Object.keys(values), positionals);
-  if (values.url !== undefined) {
-    const { url, key, twin, content = "Tell me about yourself." } = values;
-    if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
-    const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
-    const streams = atLeast(1, values.streams ?? "4", "--streams");
-    const progress = (line: string) => void process.stderr.write(`\r${line} `);
-    return console.log(`\n${await visit({ url, key, twin, content, seconds, streams }, progress)}`);
-  }
-  const names = positionals.length > 0 ? positionals : Object.keys(scenarios);
+}
+
+type Values = ReturnType<typeof readArguments>["values"];
+
+async function visitServer(url: string, values: Values): Promise<void> {
+  const { key, twin, content = question } = values;
+  if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
+  const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
+  const streams = atLeast(1, values.streams ?? "4", "--streams");
+  const stop = listenForStop();
+  stop.addEventListener("abort", () => {
+    console.error("\nStopping: the benchmark's conversations are deleted. Another signal ends it at once.");
+  });
+  const progress = (line: string) => void process.stderr.write(`\r${line} `);
+  console.log(`\n${await visit({ url, key, twin, content, seconds, streams, stop }, progress)}`);
+}
+
+async function compareServers(chosen: readonly string[], values: Values): Promise<void> {
+  const names = chosen.length > 0 ? chosen : Object.keys(scenarios);
   const effort: ScenarioEffort = {
     seconds: atLeast(0.2, values.seconds ?? "1.5", "--seconds"),
     rounds: atLeast(1, values.rounds ?? "5", "--rounds"),
@@ -81,12 +104,14 @@ async function main(): Promise<void> {
   };
   const unknown = names.filter((name) => !(name in scenarios));
   if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${help}`);
+  process.on("exit", removeDatabases);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   installPeers();
   await buildAll();
   const machine = describeMachine(effort);
   console.log(toHead(machine));
   const results = await runScenarios(names, effort);
-  const { json = positionals.length === 0 ? local(`results/node${nodeMajor}.json`) : undefined } = values;
+  const { json = chosen.length === 0 ? local(`results/node${nodeMajor}.json`) : undefined } = values;
   if (json !== undefined) save(json, machine, results);
 }
 
@@ -191,9 +216,6 @@ function removeDatabases(): void {
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-process.on("exit", removeDatabases);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 try {
   await main();

@@ -1,6 +1,6 @@
 /**
  * Measures a server that runs already, with an ordinary key: time to first token, gaps between tokens, and what
- * goes through. It makes conversations of its own, and deletes them at the end.
+ * goes through. It makes conversations of its own, and deletes them at the end, whatever the end is.
  *
  * @module
  */
@@ -21,6 +21,8 @@ export interface VisitOptions {
   /** How many conversations at once. */
   readonly streams: number;
   readonly content: string;
+  /** Ends the visit before its time: replies that run are given up. */
+  readonly stop: AbortSignal;
 }
 
 /** How many requests of the key's hourly budget a visit leaves alone. */
@@ -38,6 +40,16 @@ interface Seen {
   outOfBudget: boolean;
 }
 
+/** How a visit ended. */
+interface End {
+  /** How long it took, in seconds. */
+  readonly seconds: number;
+  /** Why it took less than its time. */
+  readonly early: string | undefined;
+  /** What it could not delete, and why. */
+  readonly left: string | undefined;
+}
+
 /** An answer that tells of an error. */
 class Refused extends Error {
   readonly status: number;
@@ -48,47 +60,77 @@ class Refused extends Error {
   }
 }
 
-/** Visits a server and returns the figures as text. `progress` is told of them in between. */
+/**
+ * Visits a server and returns the figures as text. `progress` is told of them in between.
+ *
+ * @throws {Error} that says what went wrong, with the first reply that is not as it should be.
+ */
 export async function visit(options: VisitOptions, progress: (line: string) => void): Promise<string> {
-  const { seconds, streams, twin, content } = options;
+  const { seconds, streams, stop } = options;
   const call = createCaller(options);
   const usage = await call<Usage>("GET", "/usage"); // costs nothing
   let budget = usage.remaining - requestsLeftAlone - 2 * streams - 1;
   if (budget < 1) throw new Error(tooFewRequests(usage, 1 - budget));
-  const twinId = twin ?? (await call<{ id: string }[]>("GET", "/twins?limit=1"))[0]?.id;
-  if (twinId === undefined) throw new Error("The key sees no twin.");
+  const twinId = options.twin ?? (await firstTwin(call));
 
   const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, outOfBudget: false };
   const conversations: string[] = [];
+  const failure = new AbortController();
+  const end = AbortSignal.any([stop, failure.signal]);
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
-  const tell = () => {
-    const first = seen.replies > 0 ? `, first token p50 ${median(seen.firstTokens).toFixed(1)} ms` : "";
-    progress(`${elapsed().toFixed(0)} s: ${seen.replies} replies${first}`);
-  };
-  const timer = setInterval(tell, 500);
-  try {
-    await Promise.all(
-      Array.from({ length: streams }, async () => {
-        const { id } = await call<{ id: string }>("POST", "/conversations", { twinId });
-        conversations.push(id);
-        while (elapsed() < seconds && !seen.outOfBudget) {
-          if (budget-- > 0) await readReply(options, id, content, seen).catch(endsAtLimit);
-          else seen.outOfBudget = true;
-        }
-      }),
-    );
-    return report(seen, elapsed(), twinId, options);
-  } finally {
-    clearInterval(timer);
-    // What went wrong before is what there is to tell.
-    await Promise.allSettled(conversations.map((id) => call("DELETE", `/conversations/${id}`)));
+  const timer = setInterval(() => progress(summary(seen, elapsed())), 500);
+  // All of them come to their end before anything is deleted: until then, there may be conversations to come.
+  await Promise.all(Array.from({ length: streams }, () => converse().catch((error) => failure.abort(error))));
+  clearInterval(timer);
+  const ended = { seconds: elapsed(), early: reasonToEnd(stop, seen) };
+  const left = await deleteAll(call, conversations);
+  if (failure.signal.aborted)
+    throw new Error(`${messageOf(failure.signal.reason)}${left ? `\n${left}` : ""}`);
+  return report(seen, { ...ended, left }, twinId, options);
+
+  async function converse(): Promise<void> {
+    if (end.aborted) return;
+    // This is not given up: one could not delete what is made nevertheless, without its id.
+    const { id } = await call<{ id: string }>("POST", "/conversations", { twinId });
+    conversations.push(id);
+    while (elapsed() < seconds && !end.aborted && !seen.outOfBudget) {
+      if (budget-- > 0) await readReply(options, id, seen, end).catch(endsEarly);
+      else seen.outOfBudget = true;
+    }
   }
 
-  function endsAtLimit(error: unknown): void {
+  function endsEarly(error: unknown): void {
+    if (end.aborted) return;
     if (!(error instanceof Refused) || error.status !== 429) throw error;
     seen.outOfBudget = true;
   }
+}
+
+async function firstTwin(call: Caller): Promise<string> {
+  const [twin] = await call<{ id: string }[]>("GET", "/twins?limit=1");
+  if (!twin) throw new Error("The key sees no twin.");
+  return twin.id;
+}
+
+function summary({ replies, firstTokens }: Seen, seconds: number): string {
+  const first = replies > 0 ? `, first token p50 ${median(firstTokens).toFixed(1)} ms` : "";
+  return `${seconds.toFixed(0)} s: ${replies} replies${first}`;
+}
+
+function reasonToEnd(stop: AbortSignal, { outOfBudget }: Seen): string | undefined {
+  if (stop.aborted) return "it was told to stop";
+  return outOfBudget ? "the key's hourly budget was used up" : undefined;
+}
+
+/** Deletes conversations. Returns what is to be told of those that could not be. */
+async function deleteAll(call: Caller, ids: readonly string[]): Promise<string | undefined> {
+  const failures: unknown[] = [];
+  const remove = (id: string) =>
+    call("DELETE", `/conversations/${id}`).catch((error) => void failures.push(error));
+  await Promise.all(ids.map(remove));
+  if (failures.length === 0) return undefined;
+  return `${failures.length} of ${ids.length} conversations could not be deleted: ${messageOf(failures[0])}`;
 }
 
 /** A key's bucket, as `GET /usage` tells it. */
@@ -106,8 +148,17 @@ function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): 
   return `${needed}: wait ${Math.max(1, Math.ceil(missing * secondsEach))} s, or take another key.`;
 }
 
+/** What is asked of the server. */
+interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** Gives the answer up. */
+  readonly signal?: AbortSignal;
+}
+
 /** Asks the server. Throws with its address where it cannot be reached. */
-async function ask({ url, key }: VisitOptions, method: string, path: string, body?: unknown) {
+async function ask({ url, key }: VisitOptions, { method, path, body, signal }: Question) {
   const root = url.replace(/\/+$/, "").replace(/\/api\/v1$/, "");
   if (!URL.canParse(root))
     throw new Error(`--url must be an address such as http://127.0.0.1:8787, not ${url}.`);
@@ -115,7 +166,7 @@ async function ask({ url, key }: VisitOptions, method: string, path: string, bod
     return await fetch(`${root}/api/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-      signal: AbortSignal.timeout(replyMs),
+      signal: AbortSignal.any([AbortSignal.timeout(replyMs), ...(signal ? [signal] : [])]),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   } catch (error) {
@@ -140,18 +191,23 @@ function told(body: string): string {
   }
 }
 
-function createCaller(options: VisitOptions) {
+/** Asks the server, and returns its answer's data. */
+type Caller = <Data>(method: string, path: string, body?: unknown) => Promise<Data>;
+
+function createCaller(options: VisitOptions): Caller {
   return async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
-    const response = await ask(options, method, path, body);
+    const response = await ask(options, { method, path, body });
     const text = await response.text();
     if (!response.ok) throw new Refused(`${method} ${path}`, response.status, text);
     return text === "" ? (undefined as Data) : JSON.parse(text).data;
   };
 }
 
-async function readReply(options: VisitOptions, id: string, content: string, seen: Seen): Promise<void> {
+async function readReply(options: VisitOptions, id: string, seen: Seen, signal: AbortSignal): Promise<void> {
   const sentAt = performance.now();
-  const response = await ask(options, "POST", `/conversations/${id}/messages/stream`, { content });
+  const body = { content: options.content };
+  const path = `/conversations/${id}/messages/stream`;
+  const response = await ask(options, { method: "POST", path, body, signal });
   if (!response.ok || !response.body) throw new Refused("A send", response.status, await response.text());
   let lastAt: number | undefined;
   let text = "";
@@ -167,6 +223,7 @@ async function readReply(options: VisitOptions, id: string, content: string, see
       else seen.gaps.push(now - lastAt);
       lastAt = now;
       text += event.content;
+      seen.characters += event.content.length;
     },
   });
   const decoder = new TextDecoder();
@@ -177,10 +234,10 @@ async function readReply(options: VisitOptions, id: string, content: string, see
   }
   if (text !== stored) throw new Error("A reply's deltas, joined, are not its final message.");
   seen.replies++;
-  seen.characters += text.length;
 }
 
-function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOptions): string {
+function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): string {
+  const { seconds, early, left } = end;
   const rows: [string, string][] = [
     ["twin, streams at once", `${twin}, ${streams}`],
     ["replies, all checked", String(seen.replies)],
@@ -189,12 +246,16 @@ function report(seen: Seen, seconds: number, twin: string, { streams }: VisitOpt
     ["time to first token, p50 / p99", quantiles(seen.firstTokens)],
     ["gap between deltas, p50 / p99", quantiles(seen.gaps)],
   ];
-  if (seen.outOfBudget)
-    rows.push(["ended early", `after ${seconds.toFixed(0)} s the key's hourly budget was used up`]);
+  if (early) rows.push(["ended early", `after ${seconds.toFixed(0)} s ${early}`]);
+  if (left) rows.push(["left behind", left]);
   return rows.map(([name, value]) => `${name.padEnd(32)} ${value}`).join("\n");
 }
 
 function quantiles(values: readonly number[]): string {
   if (values.length === 0) return "none";
   return `${median(values).toFixed(1)} / ${percentile(values, 0.99).toFixed(1)} ms`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

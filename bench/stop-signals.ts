@@ -1,0 +1,30 @@
+/**
+ * Being told to stop, by Ctrl-C or by whoever supervises the process.
+ *
+ * @module
+ */
+
+/** How close together a terminal's one Ctrl-C may arrive twice: from the terminal and from npm. */
+const sameKeyMs = 200;
+
+/**
+ * Aborts at the first SIGINT or SIGTERM, for an orderly end. The next one ends the process at once, with exit code 1.
+ */
+export function listenForStop(): AbortSignal {
+  const stop = new AbortController();
+  let stoppingSince = 0;
+
+  function onSignal(signal: NodeJS.Signals): void {
+    if (stop.signal.aborted) {
+      const isEcho =
+        signal === "SIGINT" && process.stdin.isTTY && performance.now() - stoppingSince < sameKeyMs;
+      if (isEcho) return;
+      process.exit(1);
+    }
+    stoppingSince = performance.now();
+    stop.abort();
+  }
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return stop.signal;
+}

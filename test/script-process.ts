@@ -1,0 +1,77 @@
+/**
+ * A script of the project as a process of its own, started on Node as its users start it.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { runtime } from "./runtime.ts";
+import type { Ended, Variables } from "./server-process.ts";
+
+/** Why what runs on Node alone cannot be tested here, or false. */
+export const skipOffNode: string | false = runtime !== "node" && "it runs on Node";
+
+/** The same, for what is told to stop. */
+export const skipWithoutSignals: string | false =
+  skipOffNode || (process.platform === "win32" && "Windows has no signals");
+
+/** A script that runs. */
+export interface Script {
+  readonly pid: number;
+  /** What it left behind, once it has ended. */
+  readonly ended: Promise<Ended>;
+  /** Waits for something that it brings about. Rejects if it ends before. */
+  until<Found>(happens: Promise<Found>): Promise<Found>;
+  /** Resolves once it has said something that matches, on whichever stream. Rejects if it ends before. */
+  said(pattern: RegExp): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** One that goes on where it should have ended is ended after that long, in milliseconds. */
+const longestMs = 60_000;
+
+/** Starts a script, named by its path in the project, with these environment variables and hardly another one. */
+export function startScript(path: string, args: readonly string[], variables: Variables = {}): Script {
+  const child = launch(path, args, variables);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code, ...output }));
+  const early: Promise<never> = ended.then(({ code, stdout, stderr }) => {
+    throw new Error(`${path} ended with ${code} before what was waited for: ${stdout}${stderr}`);
+  });
+  early.catch(() => {}); // it ends sooner or later; only who waits for something is told
+  const until = <Found>(happens: Promise<Found>) => Promise.race([happens, early]);
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    until,
+    async said(pattern) {
+      while (!pattern.test(output.stdout) && !pattern.test(output.stderr)) {
+        await until(Promise.race([once(child.stdout, "data"), once(child.stderr, "data")]));
+      }
+    },
+    signal: (signal) => void child.kill(signal),
+  };
+}
+
+function launch(path: string, args: readonly string[], variables: Variables) {
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  const flags = process.features.typescript ? [] : ["--import", "tsx"]; // where Node does not strip types itself
+  const script = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  return spawn(process.execPath, [...flags, script, ...args], {
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: longestMs,
+    killSignal: "SIGKILL",
+  });
+}
+
+/** Runs a script until it ends by itself. */
+export function runScript(path: string, args: readonly string[], variables: Variables = {}): Promise<Ended> {
+  return startScript(path, args, variables).ended;
+}
