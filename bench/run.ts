@@ -85,7 +85,7 @@ async function visitServer(url: string, values: Values): Promise<void> {
   const { key, twin, content = question } = values;
   if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
   const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
-  const streams = atLeast(1, values.streams ?? "4", "--streams");
+  const streams = wholeAtLeast(1, values.streams ?? "4", "--streams");
   const stop = listenForStop();
   stop.addEventListener("abort", () => {
     console.error("\nStopping: the benchmark's conversations are deleted. Another signal ends it at once.");
@@ -98,8 +98,8 @@ async function compareServers(chosen: readonly string[], values: Values): Promis
   const names = chosen.length > 0 ? chosen : Object.keys(scenarios);
   const effort: ScenarioEffort = {
     seconds: atLeast(0.2, values.seconds ?? "1.5", "--seconds"),
-    rounds: atLeast(1, values.rounds ?? "5", "--rounds"),
-    conversations: atLeast(1000, values.conversations ?? "100000", "--conversations"),
+    rounds: wholeAtLeast(1, values.rounds ?? "5", "--rounds"),
+    conversations: wholeAtLeast(1000, values.conversations ?? "100000", "--conversations"),
     progress: (line) => console.error(line),
   };
   const unknown = names.filter((name) => !(name in scenarios));
@@ -130,8 +130,14 @@ function refuseMixture(flags: readonly string[], scenarioNames: readonly string[
 
 function atLeast(least: number, text: string, flag: string): number {
   const value = Number(text);
-  if (!(value >= least)) throw new Error(`${flag} must be a number of at least ${least}.`);
-  return value;
+  if (value >= least && Number.isFinite(value)) return value;
+  throw new Error(`${flag} must be a number of at least ${least}, not ${text}.`);
+}
+
+function wholeAtLeast(least: number, text: string, flag: string): number {
+  const value = Number(text);
+  if (value >= least && Number.isSafeInteger(value)) return value;
+  throw new Error(`${flag} must be a whole number of at least ${least}, not ${text}.`);
 }
 
 function local(path: string): string {

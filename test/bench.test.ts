@@ -1,15 +1,47 @@
 /**
- * The benchmark's command line: what it leaves on a server that it visits.
+ * The benchmark's command line: what it refuses, and what it leaves on a server that it visits.
  */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { dataOf, type Fixture, openFixture, overSocket } from "./harness.ts";
-import { type Script, skipWithoutSignals, startScript } from "./script-process.ts";
+import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
 const script = "bench/run.ts";
+
+/** Starts it with arguments that it refuses, and returns its complaint. */
+async function complaint(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runScript(script, args);
+  assert.deepEqual([code, stdout], [1, ""]);
+  return stderr;
+}
+
+const server = ["--url", "http://127.0.0.1:1", "--key", "twin_any"];
+
+describe("the benchmark's command line", { skip: skipOffNode }, () => {
+  test("half a round is refused", async () => {
+    assert.equal(
+      await complaint(["--rounds", "1.5"]),
+      "--rounds must be a whole number of at least 1, not 1.5.\n",
+    );
+  });
+
+  test("half a conversation at once is refused", async () => {
+    assert.equal(
+      await complaint([...server, "--streams", "2.5"]),
+      "--streams must be a whole number of at least 1, not 2.5.\n",
+    );
+  });
+
+  test("a round without end is refused", async () => {
+    assert.equal(
+      await complaint(["--seconds", "Infinity"]),
+      "--seconds must be a number of at least 0.2, not Infinity.\n",
+    );
+  });
+});
 
 /** A service, a key of its, and visits of it. */
 async function openVisited(context: TestContext, engine: TwinEngine, store: Partial<Store> = {}) {
