@@ -40,9 +40,10 @@ ${Object.entries(scenarios)
   --json file        where the figures go, with Markdown and the chart of "burst" beside it; default, if all
                      scenarios are run: bench/results/node${nodeMajor}.json
 
-A server of your own: npm run bench -- --url http://127.0.0.1:8787 --key twin_… [--twin id]
+A server of your own: TWIN_KEY=twin_… npm run bench -- --url http://127.0.0.1:8787 [--twin id]
 
-  --key key       an API key with the scope full_access
+  TWIN_KEY        an API key with the scope full_access. --key key does the same, but everyone on the machine
+                  can see a command line
   --twin id       the twin to talk to; default: the first of the list
   --streams n     conversations at once; default 4
   --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too: take a key
@@ -82,8 +83,12 @@ function readArguments() {
 type Values = ReturnType<typeof readArguments>["values"];
 
 async function visitServer(url: string, values: Values): Promise<void> {
-  const { key, twin, content = question } = values;
-  if (key === undefined) throw new Error("--url needs --key, an API key with the scope full_access.");
+  const { key = process.env.TWIN_KEY, twin, content = question } = values;
+  if (!key) {
+    throw new Error(
+      "--url needs an API key with the scope full_access, in the variable TWIN_KEY or in --key.",
+    );
+  }
   const seconds = atLeast(1, values.seconds ?? "20", "--seconds");
   const streams = wholeAtLeast(1, values.streams ?? "4", "--streams");
   const stop = listenForStop();

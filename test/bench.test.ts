@@ -41,6 +41,19 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
       "--seconds must be a number of at least 0.2, not Infinity.\n",
     );
   });
+
+  test("without a key, it says where one may stand", async () => {
+    assert.equal(
+      await complaint(["--url", "http://127.0.0.1:1"]),
+      "--url needs an API key with the scope full_access, in the variable TWIN_KEY or in --key.\n",
+    );
+  });
+
+  test("its help tells of the variable for the key", async () => {
+    const { code, stdout } = await runScript(script, ["--help"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /TWIN_KEY/);
+  });
 });
 
 /** A service, a key of its, and visits of it. */
@@ -50,7 +63,7 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
   context.after(() => fixture[Symbol.asyncDispose]());
   const key = await fixture.key();
   const visit = (...args: string[]): Script =>
-    startScript(script, ["--url", fixture.url, "--key", key, ...args]);
+    startScript(script, ["--url", fixture.url, ...args], { TWIN_KEY: key });
   return { fixture, key, visit };
 }
 
