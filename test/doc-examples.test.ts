@@ -28,7 +28,6 @@ declare const router: {
 declare function ownerOf(token: string): Promise<string>;
 declare function myModel(...about: unknown[]): AsyncIterable<string>;
 declare function openMyStore(): Promise<import("twin-service").Store>;
-declare function openMyLimiter(): Promise<import("twin-service/testing").OpenLimiter>;
 declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;
 `;
 

@@ -55,8 +55,8 @@ async function takeMany(
  * import { limiterContract } from "twin-service/testing";
  *
  * limiterContract("my limiter", async () => {
- *   const limiter = await openMyLimiter();
- *   return { limiter, dispose: () => limiter.close() };
+ *   const limiter = await createMyLimiter();
+ *   return { limiter, dispose: async () => {} };
  * });
  * ```
  */
