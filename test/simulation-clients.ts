@@ -175,8 +175,8 @@ export function createClients(setting: ClientSetting): Clients {
     const stored = ledger.replies.get(id) ?? world.violate(`nobody began the reply ${id}`);
     const expected = code === "shutting_down" ? "interrupted" : code;
     if (stored.end?.error?.code === expected || stored.deleted) return;
-    // A process that stops lets go of a repeated send, whatever becomes of the reply on the one that produces it.
-    if (process.closing && (stored.holder !== process.alive || !stored.end?.error)) return;
+    // A process that stops lets go of a send that may be a repeated one, whatever becomes of the reply.
+    if (process.closing && (key !== undefined || !stored.end?.error)) return;
     // A process that ends without its store gives up, and says so.
     if (code !== "shutting_down" || ledger.lastTrouble === 0) world.violate(`${id} is not stored as failed`);
   }
