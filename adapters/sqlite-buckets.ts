@@ -55,19 +55,24 @@ const savesBetweenFolds = 4000;
 /** How many saves lie between two sweeps, at least. */
 const savesBetweenSweeps = 10_000;
 
+/** Nobody has a backup of it, or needs one. */
+const remedy =
+  "remove it: it holds nothing but what keys have used of their limits, which are full without it";
+
 /** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
 export async function openSqliteBuckets(path: string, log?: Log): Promise<SqliteBuckets> {
   const connection = await openSqliteFile(path, {
     applicationId,
     version: migrations.length,
     migrationsFrom: (version) => migrations.slice(version),
+    remedy,
     log,
   });
   try {
     return createSqliteBuckets(connection, readLog(connection));
   } catch (error) {
     connection.close();
-    throw explain(path, error);
+    throw explain(path, error, { remedy });
   }
 }
 

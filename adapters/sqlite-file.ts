@@ -19,6 +19,8 @@ export interface SqliteFileOptions {
   readonly version: number;
   /** The statements that bring tables of an earlier version (0: none) to that one. */
   readonly migrationsFrom: (version: number) => readonly string[];
+  /** What somebody can do about a file that is damaged. Default: restore it from a backup. */
+  readonly remedy?: string | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
 }
@@ -51,7 +53,7 @@ export async function openSqliteFile(path: string, options: SqliteFileOptions): 
     // Only a file that works can be given back; what else is wrong ends with the process.
     if (connection && errorKind(error) === "other") folding(path, connection).close();
     else connection?.close();
-    throw explain(path, error);
+    throw explain(path, error, options);
   }
 }
 
@@ -172,12 +174,16 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
 class RefusedFile extends Error {}
 
 /** An error of one line that says what is wrong with the file, and what can be done. */
-export function explain(path: string, error: unknown): unknown {
-  const reason = explainReason(error);
+export function explain(
+  path: string,
+  error: unknown,
+  { remedy }: Pick<SqliteFileOptions, "remedy">,
+): unknown {
+  const reason = explainReason(error, remedy);
   return reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
 }
 
-function explainReason(error: unknown): string | undefined {
+function explainReason(error: unknown, remedy: string | undefined): string | undefined {
   if (error instanceof RefusedFile) return error.message;
   switch (errorKind(error)) {
     case "in_use":
@@ -186,9 +192,9 @@ function explainReason(error: unknown): string | undefined {
         "For several processes use PostgreSQL (DATABASE_URL=postgres://…)"
       );
     case "not_a_database":
-      return "is not a SQLite database";
+      return remedy === undefined ? "is not a SQLite database" : `is not a SQLite database; ${remedy}`;
     case "corrupt":
-      return "is a damaged SQLite database; restore it from a backup";
+      return `is a damaged SQLite database; ${remedy ?? "restore it from a backup"}`;
     case "cannot_open":
       return `cannot be opened for reading and writing${elsewhere}`;
     case "passing":

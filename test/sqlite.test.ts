@@ -169,8 +169,16 @@ describe("a SQLite file", () => {
   test("an unusable file of limits is refused, and the store's file is given back", async () => {
     const path = folder.newPath();
     await writeFile(`${path}-limits`, "not a database ".repeat(100));
-    await assert.rejects(openSqlite(path), /-limits is not a SQLite database\.$/);
+    await assert.rejects(openSqlite(path), /-limits is not a SQLite database; remove it: [^;\n]+\.$/);
     await rm(`${path}-limits`);
     await (await openSqlite(path)).close();
+  });
+
+  test("a damaged file of limits needs no backup, and that is told", async () => {
+    const path = folder.newPath();
+    await (await openSqlite(path)).close();
+    const bytes = await readFile(`${path}-limits`);
+    await writeFile(`${path}-limits`, bytes.fill(0xff, 100, 4096));
+    await assert.rejects(openSqlite(path), /-limits is a damaged SQLite database; remove it: [^;\n]+\.$/);
   });
 });
