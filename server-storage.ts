@@ -85,6 +85,35 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
   }
 }
 
+/** Tells what a start failed at whose database was opened, and then did not do its work. */
+export function blameDatabase({ database }: Settings): (error: unknown) => never {
+  return (error) => {
+    const problem = `${placeOf(database)} cannot be read or written (${innermost(error)})`;
+    throw new ConfigError(`${nameOf(settings.database)}: ${problem}.`, { cause: error });
+  };
+}
+
+/** Where it is, without who may use it. */
+function placeOf(database: Database): string {
+  switch (database.kind) {
+    case "memory":
+      return "the memory";
+    case "sqlite":
+      return database.path;
+    case "postgres": {
+      const { protocol, host, pathname } = new URL(database.url);
+      return `${protocol}//${host}${pathname}`;
+    }
+  }
+}
+
+/** What was at the bottom of an error. */
+function innermost(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : innermost(error.cause);
+}
+
 /** Tells which setting an error of one line comes from. */
 function blame(setting: Setting<unknown>): (error: unknown) => never {
   return (error) => {

@@ -25,7 +25,7 @@ import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { createParts } from "./server-parts.ts";
-import { openStorage } from "./server-storage.ts";
+import { blameDatabase, openStorage } from "./server-storage.ts";
 import { logTokens, makeToken, openTokens, tokenSource } from "./server-tokens.ts";
 
 type Runtime = "node" | "deno" | "bun";
@@ -81,7 +81,8 @@ async function run(settings: Settings): Promise<void> {
     onDisconnect: settings.onDisconnect,
   });
   const { shutdownGraceMs: graceMs } = settings;
-  await parts.open("replies", service.ready(), () => service.close({ graceMs }));
+  const ready = service.ready().catch(blameDatabase(settings));
+  await parts.open("replies", ready, () => service.close({ graceMs }));
   const server = await parts.open("server", listen(service, settings), ({ close }) => close({ graceMs }));
 
   process.stdout.write(`listening on ${server.url}\n`);

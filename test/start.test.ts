@@ -9,11 +9,15 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { openSqlite } from "../adapters/sqlite.ts";
+import { connect } from "../adapters/sqlite-connection.ts";
 import { launchServer, runServer } from "./server-process.ts";
+import { begin, newConversation } from "./store-records.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));
 after(() => rm(root, { recursive: true, force: true }));
 await mkdir(join(root, "twins"));
+await writeFile(join(root, "twins", "echo.md"), "---\nname: Echo\nengine: echo\n---\n");
 const twins = ["--twins", join(root, "twins")];
 
 /** Starts the server with a setting that it cannot use, and returns its complaint. */
@@ -54,6 +58,21 @@ describe("a SQLite file that cannot be", () => {
     const cause = `${file}/twins.db cannot be made: its folder ${file} cannot be made (EEXIST)`;
     assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
   });
+});
+
+test("a database that cannot be written when orphans are to be ended is named, with the cause", async () => {
+  const path = join(root, "orphans", "twins.db");
+  const sqlite = await openSqlite(path);
+  const { id } = await newConversation(sqlite.store, "alice");
+  await begin(sqlite.store, "alice", id);
+  await sqlite.close();
+  const connection = await connect(path);
+  connection.exec(`CREATE TRIGGER full BEFORE UPDATE ON messages
+    BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+  connection.close();
+  const line = await complaint(["--database", `sqlite:${path}`]);
+  const problem = "cannot be read or written (database or disk is full)";
+  assert.equal(line, `DATABASE_URL (--database): ${path} ${problem}.`);
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
