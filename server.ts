@@ -244,8 +244,10 @@ function createLineWriter(): (line: string) => void {
     pending = "";
   };
   process.on("exit", flush);
-  // A reader of the log that went away must not take the server with it.
-  process.stderr.on("error", () => process.off("exit", flush));
+  // A reader of the log that went away must not take the server with it. A disk that is full may have room again.
+  process.stderr.on("error", (error) => {
+    if (codeOf(error) === "EPIPE") process.off("exit", flush);
+  });
   return (line) => {
     if (pending === "") setImmediate(flush);
     pending += line;

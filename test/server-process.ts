@@ -73,6 +73,27 @@ export function runInto(file: string, args: readonly string[]): Omit<Ended, "std
   return { code: status, stderr };
 }
 
+/** How large the file of {@link startServerLoggingTo} may grow, in bytes. */
+export const fullAt = 4096;
+
+/** Starts the server with a file as its log that takes no more, as on a full disk, once it is {@link fullAt} bytes long. */
+export async function startServerLoggingTo(file: string, args: readonly string[]) {
+  const limited = `ulimit -f ${fullAt / 512} && log=$1 && shift && exec "$@" 2>>"$log"`;
+  const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
+  const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit").then(([code]) => code as number | null);
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  return {
+    url: String(line).trim().replace("listening on ", ""),
+    stop() {
+      child.kill("SIGTERM");
+      return exited;
+    },
+  };
+}
+
 /** What can be done with a server, whether it listens or not yet. */
 type LaunchedServer = Omit<ServerProcess, "url"> & {
   /** Closes our end of its standard output. */
@@ -118,7 +139,7 @@ function control(launched: Launched): LaunchedServer {
   const { child, output, closed } = launched;
   // Deno's child.kill() would report the signal, whatever code the process ended with.
   const signal = (name: NodeJS.Signals): void => {
-    if (child.pid !== undefined) process.kill(child.pid, name);
+    if (child.pid !== undefined && child.exitCode === null) process.kill(child.pid, name);
   };
   const log = (): Record<string, unknown>[] => {
     const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);

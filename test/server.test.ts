@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,11 +14,13 @@ import { delta, hangAfter, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
 import {
   type Ended,
+  fullAt,
   launchServer,
   runInto,
   runServer,
   type ServerProcess,
   startServer,
+  startServerLoggingTo,
 } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
@@ -333,6 +335,25 @@ describe("what the server logs", () => {
     );
     assert.equal(level, "warn");
     await server.stop();
+  });
+
+  test("a disk that was full for a while costs the lines of that while, not the last ones", {
+    skip: process.platform === "win32" && "limits a file's size with a shell",
+  }, async () => {
+    const { folder } = await scratch();
+    const file = join(folder, "log");
+    const server = await startServerLoggingTo(file, [
+      "--twins",
+      join(folder, "twins"),
+      "--database",
+      "memory:",
+    ]);
+    for (let lines = 0; lines < 40; lines++) await fetch(`${server.url}/api/v1/nowhere`);
+    const { size } = await stat(file);
+    await truncate(file);
+    assert.equal(await server.stop(), 0);
+    assert.equal(size, fullAt);
+    assert.match(await readFile(file, "utf8"), /"message":"stopped"/);
   });
 
   test("half of a model's settings is warned of", async () => {
