@@ -264,8 +264,8 @@ function exitOnStrayErrors(log: Log): void {
   process.on("unhandledRejection", leave("a rejection was not handled"));
 }
 
-/** How close together a terminal's one Ctrl-C may arrive twice: from the terminal and from npm. */
-const sameKeyMs = 200;
+/** How close together one signal may arrive twice: whoever signals the whole group has npm pass it on as well. */
+const sameSignalMs = 200;
 
 /** The first signal stops the server in peace, the second at once. `stop` resolves with whether all went well. */
 function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
@@ -273,12 +273,11 @@ function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
 
   async function onSignal(signal: NodeJS.Signals): Promise<void> {
     if (stoppingSince !== undefined) {
-      const isEcho = signal === "SIGINT" && process.stdin.isTTY && Date.now() - stoppingSince < sameKeyMs;
-      if (isEcho) return;
+      if (performance.now() - stoppingSince < sameSignalMs) return;
       log("warn", "stopped at once, by a second signal", { signal });
       process.exit(1);
     }
-    stoppingSince = Date.now();
+    stoppingSince = performance.now();
     log("info", "stopping", { signal });
     const stopped = await stop();
     log("info", "stopped");

@@ -436,9 +436,21 @@ describe("a server that is told to stop while a reply runs", () => {
     const { server, model } = await streaming({ SHUTDOWN_GRACE_MS: "60000" });
     const ended = server.stop();
     await server.logged("stopping");
-    server.signal("SIGTERM");
-    assert.equal((await ended).code, 1);
+    const impatience = setInterval(() => server.signal("SIGTERM"), 50);
+    const { code } = await ended;
+    clearInterval(impatience);
     await model.close();
+    assert.equal(code, 1);
+  });
+
+  test("a signal that arrives twice, as through npm to a whole group, is one", async () => {
+    const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
+    server.signal("SIGTERM");
+    const { code } = await server.stop("SIGINT"); // two of one kind could become one on their way
+    await model.close();
+    assert.equal(code, 0);
+    const text = await readUntil("no such text: to its end");
+    assert.match(text, /"type":"error","error":\{"code":"interrupted"/);
   });
 });
 
