@@ -8,6 +8,8 @@ import type { Log } from "./core/log.ts";
 
 /** What is open so far. */
 export interface Parts {
+  /** Aborted by {@link Parts.close}: what is about to open need not go on. */
+  readonly closing: AbortSignal;
   /**
    * Waits for a part to open, and notes how it is closed. Never settles once {@link Parts.close} was called:
    * whoever opens one part after the other goes no further then.
@@ -25,7 +27,7 @@ export function createParts(log: Log): Parts {
   const closers: (() => Promise<boolean>)[] = [];
   const never = new Promise<never>(() => {});
   let underway: Promise<unknown> = Promise.resolve();
-  let closing = false;
+  const closing = new AbortController();
 
   async function closeOne(part: string, close: () => Promise<void>): Promise<boolean> {
     try {
@@ -38,16 +40,17 @@ export function createParts(log: Log): Parts {
   }
 
   return {
+    closing: closing.signal,
     async open(name, opening, close) {
       underway = opening.then(
         (part) => closers.push(() => closeOne(name, () => close(part))),
         () => {}, // whoever opens it is told
       );
       await underway;
-      return closing ? never : opening;
+      return closing.signal.aborted ? never : opening;
     },
     async close() {
-      closing = true;
+      closing.abort();
       await underway;
       let closed = true;
       for (const close of closers.reverse()) closed = (await close()) && closed;

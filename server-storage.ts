@@ -25,12 +25,23 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** What storage is opened with. */
+export interface StorageOptions {
+  readonly log: Log;
+  /** Calls the opening off. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Opens the database, and Redis where one is given. Rejects with an error of one line if the database cannot be
  * used; a Redis, and a limiter's store, may be down.
  */
-export async function openStorage({ database, redisUrl }: Settings, log: Log): Promise<Storage> {
-  const storage = await openDatabase(database, log);
+export async function openStorage(
+  { database, redisUrl }: Settings,
+  options: StorageOptions,
+): Promise<Storage> {
+  const { log } = options;
+  const storage = await openDatabase(database, options);
   if (redisUrl === undefined) return storage;
   const { openRedis } = await import("./adapters/redis-client.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(settings.redisUrl));
@@ -47,7 +58,7 @@ export async function openStorage({ database, redisUrl }: Settings, log: Log): P
   };
 }
 
-async function openDatabase(database: Database, log: Log): Promise<Storage> {
+async function openDatabase(database: Database, { log, signal }: StorageOptions): Promise<Storage> {
   switch (database.kind) {
     case "memory": {
       const store = createMemoryStore();
@@ -71,7 +82,7 @@ async function openDatabase(database: Database, log: Log): Promise<Storage> {
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
-      const postgres = await openPostgres(database.url, { log }).catch(blame(settings.database));
+      const postgres = await openPostgres(database.url, { log, signal }).catch(blame(settings.database));
       const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
       return {
         store: postgres.store,

@@ -60,7 +60,8 @@ async function run(settings: Settings): Promise<void> {
   const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may come meanwhile
 
-  const storage = await parts.open("storage", openStorage(settings, log), ({ close }) => close());
+  const opening = openStorage(settings, { log, signal: parts.closing });
+  const storage = await parts.open("storage", opening, ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
   const engines = createEngines(settings, log);
   const twinsDir = settings.twinsDir ?? (await findTwins(log));

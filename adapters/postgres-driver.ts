@@ -142,7 +142,7 @@ function isOver({ code }: ServerError): boolean {
 }
 
 /** Whether `query_timeout` was over. */
-function wasGivenUp(error: unknown): boolean {
+export function wasGivenUp(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }
 

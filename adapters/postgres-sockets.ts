@@ -14,6 +14,8 @@ const closingMs = 1_000;
 export interface Sockets {
   /** A socket, not connected yet. */
   open(): Socket;
+  /** Breaks all connections off. */
+  destroy(): void;
   /** Resolves once all are closed. Those that have not closed within a second are destroyed. */
   close(): Promise<void>;
 }
@@ -21,6 +23,10 @@ export interface Sockets {
 export function createSockets(): Sockets {
   const open = new Set<Socket>();
   let allClosed = () => {};
+
+  function destroy(): void {
+    for (const socket of open) socket.destroy();
+  }
 
   return {
     open() {
@@ -32,11 +38,10 @@ export function createSockets(): Sockets {
       });
       return socket;
     },
+    destroy,
     async close() {
       if (open.size === 0) return;
-      const timer = setTimeout(() => {
-        for (const socket of open) socket.destroy();
-      }, closingMs);
+      const timer = setTimeout(destroy, closingMs);
       await new Promise<void>((resolve) => {
         allClosed = resolve;
       });

@@ -8,10 +8,10 @@ import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
-import { createPostgresDriver } from "./postgres-driver.ts";
+import { createPostgresDriver, wasGivenUp } from "./postgres-driver.ts";
 import { createBuckets, createPostgresLimiter } from "./postgres-limiter.ts";
 import { openSignals } from "./postgres-signals.ts";
-import { createSockets } from "./postgres-sockets.ts";
+import { createSockets, type Sockets } from "./postgres-sockets.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts";
 
@@ -34,6 +34,8 @@ export interface PostgresOptions {
   readonly maxConnections?: number | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
+  /** Calls the opening off, also while it waits for another process: it then rejects, and leaves nothing open. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface PostgresOptions {
  * ```
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
-  const { maxConnections = 10, log = noLog } = options;
+  const { maxConnections = 10, log = noLog, signal } = options;
   const { default: pg } = await importPg();
   const sockets = createSockets();
   const config: PoolConfig = {
@@ -66,7 +68,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     pipeline: true,
   };
   try {
-    await migrate(new pg.Client({ ...config, query_timeout: 0 }));
+    const client = new pg.Client({ ...config, pipeline: false }); // whose end does not wait for a query that hangs
+    await migrate(client, { log, signal, sockets });
   } catch (error) {
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
@@ -106,12 +109,10 @@ function survive(pool: Pool, log: Log): void {
 
 /** Where a host has several addresses, the error has no message but those it is made of. */
 function reasonOf(error: unknown): string {
+  if (wasGivenUp(error)) return "it does not answer.";
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   return first instanceof Error ? first.message : String(first);
 }
-
-/** "twin": the lock that processes starting at once take in turn. */
-const migrationLock = 0x7477696e;
 
 /** In another encoding texts would be cut within characters, or refused: PostgreSQL counts what it knows as one. */
 async function requireUtf8(client: Client): Promise<void> {
@@ -120,26 +121,67 @@ async function requireUtf8(client: Client): Promise<void> {
   if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make one with ENCODING 'UTF8'`);
 }
 
-/** Without time-outs: a long table takes its time, and whoever waits for the lock waits for that. */
-async function migrate(client: Client): Promise<void> {
+/** "twin": the lock that processes starting at once take in turn. */
+const migrationLock = 0x7477696e;
+
+/** How often the lock is asked for, in milliseconds. Asked, and not waited for: so a server that fell silent is noticed. */
+const lockPauseMs = 100;
+
+/** How long it is asked for before that is told, in milliseconds. */
+const tellWaitingMs = 2000;
+
+/** For a long table, which takes its time. The longest that a timer has. */
+const unhurriedMs = 2 ** 31 - 1;
+
+/** Brings the tables up to date, in a transaction that is undone if it fails or is called off. */
+async function migrate(client: Client, { log, signal, sockets }: Migration): Promise<void> {
   client.on("error", () => {}); // a connection that breaks; its query tells so, too
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", sockets.destroy);
   try {
     await client.connect();
     await requireUtf8(client);
     await client.query("BEGIN");
+    await takeLock(client, log);
     await client.query("SET LOCAL statement_timeout = 0");
-    await client.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);
     await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
     const { rows } = await client.query("SELECT version FROM schema_version");
     const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
-    for (const step of steps) await client.query(step);
+    for (const step of steps) await client.query(unhurried(step));
     await client.query(createBuckets);
     if (steps.length > 0) {
       await client.query("DELETE FROM schema_version");
       await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
     }
-    await client.query("COMMIT");
+    await client.query(unhurried("COMMIT"));
   } finally {
-    await client.end(); // with whatever is left of a transaction that failed
+    signal?.removeEventListener("abort", sockets.destroy);
+    await Promise.all([client.end(), sockets.close()]); // with whatever is left of a transaction that failed
+  }
+}
+
+interface Migration {
+  readonly log: Log;
+  readonly signal: AbortSignal | undefined;
+  /** Of this one connection so far. */
+  readonly sockets: Sockets;
+}
+
+/** A statement that may take as long as it likes. */
+function unhurried(text: string) {
+  return { text, query_timeout: unhurriedMs };
+}
+
+/** Takes the lock for the rest of the transaction, once no other process has it. */
+async function takeLock(client: Client, log: Log): Promise<void> {
+  const since = performance.now();
+  for (let told = false; ; ) {
+    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${migrationLock}) AS taken`);
+    if (rows[0]?.taken) return;
+    if (!told && performance.now() - since >= tellWaitingMs) {
+      log("warn", "waiting for another process that brings the database's tables up to date");
+      told = true;
+    }
+    await new Promise((resolve) => setTimeout(resolve, lockPauseMs));
   }
 }

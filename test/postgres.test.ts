@@ -3,10 +3,12 @@ import { randomUUID } from "node:crypto";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
+import type { Log } from "../core/log.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { launchServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
 
 const skip = await skipWithoutPostgres();
@@ -64,6 +66,48 @@ describe("PostgreSQL", { skip }, () => {
       await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
       await admin.end();
     }
+  });
+
+  test("a start that waits for another process's migration says so, and can be called off", async () => {
+    const fresh = await createDatabase();
+    const admin = await connect(fresh.url);
+    await admin.query("SELECT pg_advisory_lock(1953982830)");
+    const calling = new AbortController();
+    const said: string[] = [];
+    const log: Log = (level, message) => {
+      said.push(`${level} ${message}`);
+      calling.abort();
+    };
+    await assert.rejects(openPostgres(fresh.url, { log, signal: calling.signal }));
+    assert.deepEqual(said, ["warn waiting for another process that brings the database's tables up to date"]);
+    await until("its transaction is undone", 5000, async () => {
+      const { rows } = await admin.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'twin-service'`);
+      return rows.length === 0;
+    });
+    await admin.query("SELECT pg_advisory_unlock(1953982830)");
+    await (await openPostgres(fresh.url)).close();
+    await admin.end();
+    await fresh.drop();
+  });
+
+  test("a signal ends a server's start that waits for another process's migration", async () => {
+    const fresh = await createDatabase();
+    const admin = await connect(fresh.url);
+    await admin.query("SELECT pg_advisory_lock(1953982830)");
+    const server = launchServer(["--database", fresh.url]);
+    await server.logged("waiting for another process that brings the database's tables up to date");
+    assert.equal((await server.stop()).code, 0);
+    await admin.end();
+    await fresh.drop();
+  });
+
+  test("a server that falls silent after the login stops the start", { timeout: 30_000 }, async () => {
+    const network = await openNetwork(url, "SHOW server_encoding");
+    await assert.rejects(openPostgres(network.url), {
+      message: "The PostgreSQL database cannot be used: it does not answer.",
+    });
+    network.close();
   });
 
   test("a database of a newer version is refused with a line that says so", async () => {
@@ -249,12 +293,18 @@ describe("PostgreSQL", { skip }, () => {
   });
 });
 
-/** A way to a server that can stop to carry anything, without a word to either side. */
-async function openNetwork(server: string) {
+/** A way to a server that can stop to carry anything, without a word to either side, or does so at certain words. */
+async function openNetwork(server: string, lastWords?: string) {
   const { hostname, port } = new URL(server);
   const sockets: Socket[] = [];
+  const freeze = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
   const proxy = createServer((near) => {
     const far = connectTo(Number(port || 5432), hostname);
+    near.on("data", (text) => {
+      if (lastWords !== undefined && text.includes(lastWords)) freeze(); // before it is carried on
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -272,9 +322,7 @@ async function openNetwork(server: string) {
     get connections() {
       return sockets.length / 2;
     },
-    freeze() {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
+    freeze,
     close() {
       for (const socket of sockets) socket.destroy();
       proxy.close();
