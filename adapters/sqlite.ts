@@ -4,9 +4,11 @@
  * @module
  */
 
+import { stat } from "node:fs/promises";
 import type { BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
-import type { Store } from "../core/store.ts";
+import { type Store, StoreUnavailable } from "../core/store.ts";
+import { codeOf } from "./error-code.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
@@ -56,7 +58,8 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
     migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
     log,
   });
-  const writeAheadLog = await openWriteAheadLog(path).catch((error: unknown) => {
+  const looking = Promise.all([identityOf(path), openWriteAheadLog(path)]);
+  const [opened, writeAheadLog] = await looking.catch((error: unknown) => {
     connection.close();
     throw error;
   });
@@ -64,7 +67,13 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
   const store = createSqlStore(driver, { exclusive: true });
   const buckets = await openBuckets(path, store, log);
   return {
-    store,
+    store: {
+      ...store,
+      async ping() {
+        await requireSameFile(path, opened);
+        await store.ping();
+      },
+    },
     buckets,
     async close() {
       try {
@@ -74,6 +83,23 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
       }
     },
   };
+}
+
+/** What tells a file from another one of the same name. Undefined: there is none. */
+async function identityOf(path: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw new StoreUnavailable("The database's file cannot be looked at.", { cause: error });
+  }
+}
+
+/** A file that was removed or replaced takes what is written until it is closed, and then all of that is gone. */
+async function requireSameFile(path: string, opened: string | undefined): Promise<void> {
+  if ((await identityOf(path)) === opened) return;
+  throw new StoreUnavailable("The database's file was moved, removed or replaced while it was open.");
 }
 
 async function openBuckets(path: string, store: Store, log?: Log) {

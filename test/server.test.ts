@@ -101,6 +101,7 @@ describe("the server", () => {
     const messages = await converse(server, await createKey(server, await mint(flags)), "echo");
     const file = join(folder, "data", "twins.db");
     await rename(file, `${file}.moved`);
+    assert.equal((await fetch(`${server.url}/readyz`)).status, 503);
     const { code, stderr } = await server.stop();
     assert.equal(code, 0, stderr);
     await rename(`${file}.moved`, file);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { schemaVersion } from "../adapters/sql-schema.ts";
@@ -60,6 +60,20 @@ describe("a SQLite file", () => {
     assert.equal(said, `warn ${path}\n`);
     const { store, close } = await openSqlite(path);
     assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await close();
+  });
+
+  test("one that was removed, or replaced, while it is open is told when the store is asked whether it works", async () => {
+    const [path, elsewhere] = [folder.newPath(), folder.newPath()];
+    const { store, close } = await openSqlite(path);
+    const unavailable = { name: "StoreUnavailable", message: /file was moved, removed or replaced/ };
+    await store.ping();
+    await rename(path, elsewhere);
+    await assert.rejects(store.ping(), unavailable);
+    await writeFile(path, "");
+    await assert.rejects(store.ping(), unavailable);
+    await rename(elsewhere, path);
+    await store.ping();
     await close();
   });
 
