@@ -1,8 +1,6 @@
 /**
- * What replies and requests cost on PostgreSQL, with one and with two server processes: `node --import tsx
- * bench/cluster.ts [seconds]`. Needs a PostgreSQL at 127.0.0.1:5432 (or `TEST_DATABASE_URL`) and Linux, whose
- * /proc tells how much CPU each process has used: on a machine that does other things at the same time, that
- * says more than the rates.
+ * What replies and requests cost on PostgreSQL, with one and with two server processes. Linux's /proc tells how much
+ * CPU each process has used: on a machine that does other things at the same time, that says more than the rates.
  *
  * @module
  */
@@ -10,14 +8,29 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import process from "node:process";
+import { parseArgs } from "node:util";
 import pg from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
+import { createParts, type Parts } from "../server-parts.ts";
 import { createCluster, createSlowModel, type ServerProcess, token } from "../test/cluster-server.ts";
 import { newTwin } from "../test/harness.ts";
-import { createDatabase } from "../test/postgres-database.ts";
+import { createDatabase, skipWithoutPostgres } from "../test/postgres-database.ts";
+import { atLeast } from "./arguments.ts";
+import { firstSentenceOf, messageOf } from "./errors.ts";
+import { listenForStop } from "./stop-signals.ts";
 
-const seconds = Number(process.argv[2] ?? 5);
+const help = `Usage: node --import tsx bench/cluster.ts [seconds]
+
+Measures one server process and two of them on a PostgreSQL, and counts the statements that requests cost.
+
+  seconds            how long each figure is measured; default 5
+  TEST_DATABASE_URL  the PostgreSQL, as somebody who may create databases; default: that of 127.0.0.1:5432, as
+                     postgres. The benchmark works in a database of its own, which it drops at the end
+
+It needs Linux. Ctrl-C ends the servers and drops the database; a second one leaves them.
+`;
+
 const clients = 32;
 
 /** A key has a budget of 500 requests an hour: each client changes keys before. */
@@ -76,7 +89,7 @@ interface Measured {
 }
 
 /** Lets each client do something again and again for a while. */
-async function measure(act: (client: number) => Promise<unknown>): Promise<Measured> {
+async function measure(seconds: number, act: (client: number) => Promise<unknown>): Promise<Measured> {
   const durations: number[] = [];
   const startedAt = performance.now();
   const end = startedAt + seconds * 1000;
@@ -98,17 +111,27 @@ async function measure(act: (client: number) => Promise<unknown>): Promise<Measu
   };
 }
 
-async function benchmark(processes: number): Promise<void> {
-  const database = await createDatabase();
-  const name = new URL(database.url).pathname.slice(1);
-  const model = await createSlowModel();
-  const cluster = await createCluster({
-    DATABASE_URL: database.url,
-    MODEL_BASE_URL: model.url,
-    MODEL_NAME: "slow",
-  });
+async function openDatabase(parts: Parts): Promise<string> {
+  const { url } = await parts.open(createDatabase(), ({ drop }) => drop());
+  return url;
+}
+
+/** Starts servers on a database, and the model that they ask. They end at once: what they know is of no use later. */
+async function openServers(parts: Parts, databaseUrl: string, processes: number) {
+  const model = await parts.open(createSlowModel(), async ({ close }) => close());
+  const settings = { DATABASE_URL: databaseUrl, MODEL_BASE_URL: model.url, MODEL_NAME: "slow" };
+  const cluster = await parts.open(createCluster(settings), ({ dispose }) => dispose());
   const servers: ServerProcess[] = [];
-  for (let n = 0; n < processes; n++) servers.push(await cluster.start());
+  for (let n = 0; n < processes; n++) {
+    servers.push(await parts.open(cluster.start(), async ({ kill }) => void (await kill("SIGKILL"))));
+  }
+  return { model, servers };
+}
+
+async function benchmark(parts: Parts, seconds: number, processes: number): Promise<void> {
+  const databaseUrl = await openDatabase(parts);
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const { model, servers } = await openServers(parts, databaseUrl, processes);
   const rootOf = (client: number) => `${servers[client % processes]?.url}/api/v1`;
 
   const keys: { key: string; left: number }[] = [];
@@ -130,7 +153,7 @@ async function benchmark(processes: number): Promise<void> {
   async function report(what: string, act: (client: number) => Promise<unknown>): Promise<void> {
     const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
     const [serverBefore, databaseBefore] = used();
-    const { perSecond, median, p99 } = await measure(act);
+    const { perSecond, median, p99 } = await measure(seconds, act);
     const [serverAfter, databaseAfter] = used();
     const count = perSecond * seconds;
     const line = [
@@ -152,7 +175,9 @@ async function benchmark(processes: number): Promise<void> {
       const { key } = made.data;
       const conversation = await send(`${rootOf(n)}/conversations`, "POST", key, { twinId: "slow" });
       const url = `${rootOf(n)}/conversations/${JSON.parse(conversation).data.id}/messages/stream`;
-      reading.push(send(url, "POST", key, { content: String((seconds + 10) * 20) }));
+      const reply = send(url, "POST", key, { content: String(Math.ceil(seconds + 10) * 20) });
+      reply.catch(() => {}); // whoever waits for it is told
+      reading.push(reply);
     }
     const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
     const [serverBefore, databaseBefore] = used();
@@ -181,17 +206,11 @@ async function benchmark(processes: number): Promise<void> {
   await report("streamed replies", reply);
   await report("reading a conversation", read);
   if (processes === 1) await reportStreaming(200);
-
-  for (const server of servers) await server.kill("SIGTERM");
-  await cluster.dispose();
-  model.close();
-  await database.drop();
 }
 
 /** Counts the statements that requests cost, as the driver sends them. */
-async function countStatements(): Promise<void> {
-  const database = await createDatabase();
-  const postgres = await openPostgres(database.url);
+async function countStatements(parts: Parts): Promise<void> {
+  const postgres = await parts.open(openPostgres(await openDatabase(parts)), ({ close }) => close());
   const service = createService({
     store: postgres.store,
     limiter: postgres.limiter,
@@ -199,7 +218,7 @@ async function countStatements(): Promise<void> {
     engines: { echo: createEchoEngine() },
     verifyToken: async (owner) => owner,
   });
-  await service.ready();
+  await parts.open(service.ready(), () => service.close());
 
   let statements: string[] = [];
   const { query } = pg.Client.prototype;
@@ -243,11 +262,53 @@ async function countStatements(): Promise<void> {
   await count("reading a page of messages", "GET", `${path}/messages`, key);
 
   Object.assign(pg.Client.prototype, { query });
-  await service.close();
-  await postgres.close();
-  await database.drop();
 }
 
-await countStatements();
-for (const processes of [1, 2]) await benchmark(processes);
-agent.destroy();
+async function main(): Promise<void> {
+  const seconds = readSeconds();
+  if (seconds === "help") return console.log(help);
+  const missing = await skipWithoutPostgres();
+  if (missing) throw new Error(`There is ${missing}. TEST_DATABASE_URL names another; --help tells more.`);
+
+  const stop = listenForStop();
+  const stopped = new Promise<never>((_, reject) => {
+    stop.addEventListener("abort", () =>
+      reject(new Error("Stopped. The servers have ended, and the database is dropped.")),
+    );
+  });
+  await inParts(countStatements, stopped);
+  for (const processes of [1, 2]) await inParts((parts) => benchmark(parts, seconds, processes), stopped);
+}
+
+/** Does work, and closes what it has opened, whether it comes to its end or is stopped. */
+async function inParts(work: (parts: Parts) => Promise<void>, stopped: Promise<never>): Promise<void> {
+  const parts = createParts();
+  try {
+    await Promise.race([work(parts), stopped]);
+  } finally {
+    await parts.close();
+  }
+}
+
+function readSeconds(): number | "help" {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { help: { type: "boolean", default: false } },
+    });
+    if (values.help) return "help";
+    const [seconds = "5", more] = positionals;
+    if (more !== undefined) throw new Error(`Unexpected argument '${more}'.`);
+    return atLeast(1, seconds, "The seconds");
+  } catch (error) {
+    throw new Error(`${firstSentenceOf(error)}\n\n${help}`);
+  }
+}
+
+try {
+  await main();
+  process.exit();
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}

@@ -10,9 +10,11 @@ import { cpus } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { atLeast, wholeAtLeast } from "./arguments.ts";
 import { buildAll } from "./build.ts";
 import { toSvg } from "./chart.ts";
 import { measureDisk } from "./disk.ts";
+import { firstSentenceOf, messageOf } from "./errors.ts";
 import type { Arena, Result } from "./measure.ts";
 import { databases, pinned, type ServerProcess, startLoad, startServer } from "./processes.ts";
 import { type Machine, toHead, toMarkdown, toTable } from "./report.ts";
@@ -133,18 +135,6 @@ function refuseMixture(flags: readonly string[], scenarioNames: readonly string[
   }
 }
 
-function atLeast(least: number, text: string, flag: string): number {
-  const value = Number(text);
-  if (value >= least && Number.isFinite(value)) return value;
-  throw new Error(`${flag} must be a number of at least ${least}, not ${text}.`);
-}
-
-function wholeAtLeast(least: number, text: string, flag: string): number {
-  const value = Number(text);
-  if (value >= least && Number.isSafeInteger(value)) return value;
-  throw new Error(`${flag} must be a whole number of at least ${least}, not ${text}.`);
-}
-
 function local(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
@@ -224,15 +214,11 @@ function removeDatabases(): void {
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 try {
   await main();
   process.exit(); // with 1 if a scenario failed
 } catch (error) {
   const isUsage = error instanceof TypeError && "code" in error; // a flag that parseArgs does not know
-  console.error(isUsage ? `${messageOf(error).split(". ")[0]}. ${seeHelp}` : messageOf(error));
+  console.error(isUsage ? `${firstSentenceOf(error)} ${seeHelp}` : messageOf(error));
   process.exit(1);
 }

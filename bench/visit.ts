@@ -6,6 +6,7 @@
  */
 
 import { createParser } from "eventsource-parser";
+import { messageOf } from "./errors.ts";
 import { median, percentile } from "./spread.ts";
 
 /** Options of {@link visit}. */
@@ -254,8 +255,4 @@ function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): 
 function quantiles(values: readonly number[]): string {
   if (values.length === 0) return "none";
   return `${median(values).toFixed(1)} / ${percentile(values, 0.99).toFixed(1)} ms`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
