@@ -112,18 +112,19 @@ async function measure(seconds: number, act: (client: number) => Promise<unknown
 }
 
 async function openDatabase(parts: Parts): Promise<string> {
-  const { url } = await parts.open(createDatabase(), ({ drop }) => drop());
+  const { url } = await parts.open("database", createDatabase(), ({ drop }) => drop());
   return url;
 }
 
 /** Starts servers on a database, and the model that they ask. They end at once: what they know is of no use later. */
 async function openServers(parts: Parts, databaseUrl: string, processes: number) {
-  const model = await parts.open(createSlowModel(), async ({ close }) => close());
+  const model = await parts.open("model", createSlowModel(), async ({ close }) => close());
   const settings = { DATABASE_URL: databaseUrl, MODEL_BASE_URL: model.url, MODEL_NAME: "slow" };
-  const cluster = await parts.open(createCluster(settings), ({ dispose }) => dispose());
+  const cluster = await parts.open("cluster", createCluster(settings), ({ dispose }) => dispose());
   const servers: ServerProcess[] = [];
   for (let n = 0; n < processes; n++) {
-    servers.push(await parts.open(cluster.start(), async ({ kill }) => void (await kill("SIGKILL"))));
+    const end = async ({ kill }: ServerProcess) => void (await kill("SIGKILL"));
+    servers.push(await parts.open("server", cluster.start(), end));
   }
   return { model, servers };
 }
@@ -210,7 +211,8 @@ async function benchmark(parts: Parts, seconds: number, processes: number): Prom
 
 /** Counts the statements that requests cost, as the driver sends them. */
 async function countStatements(parts: Parts): Promise<void> {
-  const postgres = await parts.open(openPostgres(await openDatabase(parts)), ({ close }) => close());
+  const opening = openPostgres(await openDatabase(parts));
+  const postgres = await parts.open("storage", opening, ({ close }) => close());
   const service = createService({
     store: postgres.store,
     limiter: postgres.limiter,
@@ -218,7 +220,7 @@ async function countStatements(parts: Parts): Promise<void> {
     engines: { echo: createEchoEngine() },
     verifyToken: async (owner) => owner,
   });
-  await parts.open(service.ready(), () => service.close());
+  await parts.open("service", service.ready(), () => service.close());
 
   let statements: string[] = [];
   const { query } = pg.Client.prototype;
@@ -282,7 +284,7 @@ async function main(): Promise<void> {
 
 /** Does work, and closes what it has opened, whether it comes to its end or is stopped. */
 async function inParts(work: (parts: Parts) => Promise<void>, stopped: Promise<never>): Promise<void> {
-  const parts = createParts();
+  const parts = createParts((_, message, fields) => console.error(message, fields));
   try {
     await Promise.race([work(parts), stopped]);
   } finally {
