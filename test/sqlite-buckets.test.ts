@@ -85,8 +85,10 @@ describe("buckets in SQLite", () => {
     const bytes = await readFile(path);
     bytes.fill(0xff, (Number(table?.rootpage) - 1) * 4096, Number(table?.rootpage) * 4096);
     await writeFile(path, bytes);
+    const remedy =
+      "remove it: it holds nothing but what keys have used of their limits, which are full without it";
     await assert.rejects(openSqliteBuckets(path), {
-      message: `${path} is a damaged SQLite database; restore it from a backup.`,
+      message: `${path} is a damaged SQLite database; ${remedy}.`,
     });
   });
 
