@@ -5,7 +5,7 @@
  */
 
 import type { IncomingRequest } from "./answer.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, within } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 
 /** The longest body, in bytes. */
@@ -30,11 +30,11 @@ export async function readBytes(request: IncomingRequest, clock: Clock): Promise
   }
   // Runtimes read a body at once several times as fast as piece by piece; of a known length, that is no risk.
   if (length !== null && request.arrayBuffer) {
-    return readAtOnce(request.arrayBuffer(), startDeadline(clock));
+    return readAtOnce(request.arrayBuffer(), clock);
   }
   const { body } = request;
   if (!body) return new Uint8Array();
-  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), startDeadline(clock));
+  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), clock);
   requireShort(body.reduce((sum, chunk) => sum + chunk.byteLength, 0));
   return concatenate(body);
 }
@@ -45,53 +45,39 @@ function requireShort(length: number): void {
   }
 }
 
-async function readAtOnce(arriving: Promise<ArrayBuffer>, deadline: Deadline): Promise<Uint8Array> {
+async function readAtOnce(arriving: Promise<ArrayBuffer>, clock: Clock): Promise<Uint8Array> {
   try {
-    const bytes = new Uint8Array(await deadline.race(arriving));
+    const bytes = new Uint8Array((await within(clock, bodyTimeoutMs, arriving)) ?? refuseLate());
     requireShort(bytes.byteLength);
     return bytes;
   } catch (error) {
     throw asApiError(error);
-  } finally {
-    deadline.cancel();
   }
 }
 
-async function readPieces(pieces: AsyncIterator<Uint8Array>, deadline: Deadline): Promise<Uint8Array> {
-  const received: Uint8Array[] = [];
-  let length = 0;
+async function readPieces(pieces: AsyncIterator<Uint8Array>, clock: Clock): Promise<Uint8Array> {
   try {
-    for (;;) {
-      const next = await deadline.race(pieces.next());
-      if (next.done) return concatenate(received);
-      received.push(next.value);
-      length += next.value.byteLength;
-      requireShort(length);
-    }
+    return (await within(clock, bodyTimeoutMs, collect(pieces))) ?? refuseLate();
   } catch (error) {
     // Not awaited: it would wait behind a read that is still pending. What it rejects with is `error` again.
     void pieces.return?.().catch(() => {});
     throw asApiError(error);
-  } finally {
-    deadline.cancel();
   }
 }
 
-/** What arrives before the time is over. */
-interface Deadline {
-  /** As `work`; rejects with an {@link ApiError} once the time is over. */
-  race<Result>(work: Promise<Result>): Promise<Result>;
-  cancel(): void;
+async function collect(pieces: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+  const received: Uint8Array[] = [];
+  let length = 0;
+  for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+    received.push(next.value);
+    length += next.value.byteLength;
+    requireShort(length);
+  }
+  return concatenate(received);
 }
 
-function startDeadline(clock: Clock): Deadline {
-  let cancel = () => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(bodyTimeoutMs, () =>
-      reject(new ApiError("invalid_request", "The body did not arrive within 30 seconds.")),
-    );
-  });
-  return { race: (work) => Promise.race([work, late]), cancel: () => cancel() };
+function refuseLate(): never {
+  throw new ApiError("invalid_request", "The body did not arrive within 30 seconds.");
 }
 
 function asApiError(error: unknown): ApiError {

@@ -5,7 +5,7 @@
  */
 
 import type { JWK } from "jose";
-import type { Clock } from "./clock.ts";
+import { type Clock, within } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
 import { type PublicKey, toPublicKey } from "./jwk.ts";
@@ -121,20 +121,13 @@ function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): PublicKey[
 
 async function fetchKeys(options: JwksOptions): Promise<PublicKey[]> {
   const controller = new AbortController();
-  let callOff = (): void => {};
-  const timeout = new Promise<never>((_, reject) => {
-    callOff = options.clock.after(timeoutMs, () => {
-      const error = new Error(`no answer within ${timeoutMs} ms`);
-      controller.abort(error);
-      reject(error);
-    });
-  });
-  try {
-    const text = await Promise.race([download(options, controller.signal), timeout]);
-    return readKeys(text);
-  } finally {
-    callOff();
+  const text = await within(options.clock, timeoutMs, download(options, controller.signal));
+  if (text === undefined) {
+    const error = new Error(`no answer within ${timeoutMs} ms`);
+    controller.abort(error);
+    throw error;
   }
+  return readKeys(text);
 }
 
 async function download({ url, fetch, log }: JwksOptions, signal: AbortSignal): Promise<string> {
