@@ -5,9 +5,10 @@
  */
 
 import { lookup } from "node:dns/promises";
+import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
 import type { RunningServer, ServeOptions } from "./node.ts";
-import { lastAnswers, respond, urlOf } from "./web-server.ts";
+import { lastAnswersMs, respond, urlOf } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./node.ts";
 
@@ -69,7 +70,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       closing = true;
       const sent = server.stop();
       await service.close({ graceMs });
-      await lastAnswers(sent);
+      await within(systemClock, lastAnswersMs, sent);
       await server.stop(true); // connections that never sent a request
     },
   };

@@ -4,9 +4,10 @@
  * @module
  */
 
+import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
 import type { RunningServer, ServeOptions } from "./node.ts";
-import { lastAnswers, respond, urlOf } from "./web-server.ts";
+import { lastAnswersMs, respond, urlOf } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./node.ts";
 
@@ -45,7 +46,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       closing = true;
       const sent = server.shutdown();
       await service.close({ graceMs });
-      await lastAnswers(sent);
+      await within(systemClock, lastAnswersMs, sent);
     },
   };
 }

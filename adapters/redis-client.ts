@@ -4,6 +4,7 @@
  * @module
  */
 
+import { systemClock, within } from "../core/clock.ts";
 import { createFallbackLimiter } from "../core/fallback-limiter.ts";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
@@ -83,7 +84,7 @@ async function connect(url: string, log: Log) {
     client.once("error", () => resolve());
   });
   client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
-  await withinOrGoOn(connectMs, firstAnswer);
+  await within(systemClock, connectMs, firstAnswer);
   return client;
 }
 
@@ -101,15 +102,5 @@ function warnOfEviction(info: string, log: Log): void {
   if (policy === undefined || policy === "noeviction") return;
   log("warn", "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction", {
     policy,
-  });
-}
-
-function withinOrGoOn(milliseconds: number, work: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    void work.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
   });
 }

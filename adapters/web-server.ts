@@ -18,7 +18,7 @@ import {
 import { afterJoin } from "./shared-timer.ts";
 
 /** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
-const lastAnswersMs = 5_000;
+export const lastAnswersMs = 5_000;
 
 /** How a server answers. */
 export interface RespondOptions {
@@ -58,14 +58,4 @@ function headersError(headers: Headers): ApiError | undefined {
 /** The address of a server, such as `http://127.0.0.1:8787`. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** Resolves once the runtime has sent its last answers, or they have had their time. */
-export async function lastAnswers(sent: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, lastAnswersMs);
-  });
-  await Promise.race([sent, late]);
-  clearTimeout(timer);
 }
