@@ -87,7 +87,7 @@ export function createRedisLimiter(
     const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
       answers++;
     });
-    return readReply(await within(timeoutMs, answer, () => answers));
+    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers));
   }
 
   function groupOf(id: string, policy: RatePolicy): Grouping<RatePolicy, RateDecision> {
@@ -144,7 +144,11 @@ const slices = 4;
  * are answered, is in a queue and not lost. Waited for in slices, because a process that was busy for long finds
  * its timers due before it has even sent its command, or read the answer: that is one slice, and not Redis' fault.
  */
-function within<Value>(milliseconds: number, work: Promise<Value>, progress: () => number): Promise<Value> {
+function rejectIfStalled<Value>(
+  milliseconds: number,
+  work: Promise<Value>,
+  progress: () => number,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     let left = slices;
     let seen = progress();
