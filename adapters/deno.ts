@@ -6,10 +6,10 @@
 
 import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
-import type { RunningServer, ServeOptions } from "./node.ts";
-import { lastAnswersMs, respond, urlOf } from "./web-server.ts";
+import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
+import { respond } from "./web-server.ts";
 
-export type { RunningServer, ServeOptions } from "./node.ts";
+export type { RunningServer, ServeOptions } from "./running-server.ts";
 
 /** The part of Deno that is used here, so that this file can be checked without Deno's own types. */
 declare const Deno: {

@@ -7,38 +7,19 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Service } from "../core/service.ts";
 import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
 import { type Exchange, inTurn } from "./node-pipeline.ts";
 import { framingError, refuseStrangeBytes } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
+import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
 
-/** Options of {@link serve}. */
-export interface ServeOptions {
-  /** Default `127.0.0.1`. */
-  readonly host?: string | undefined;
-  /** Default 8787; 0 picks a free one. */
-  readonly port?: number | undefined;
-}
-
-/** A server that listens. */
-export interface RunningServer {
-  /** Where it listens, such as `http://127.0.0.1:8787`. */
-  readonly url: string;
-  /**
-   * Takes no new connections, closes the service with `graceMs` milliseconds for running replies (default
-   * 25,000), then ends the connections.
-   */
-  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
-}
+export type { RunningServer, ServeOptions } from "./running-server.ts";
 
 /** How long idle connections stay open: longer than load balancers keep theirs, in milliseconds. */
 const keepAliveMs = 65_000;
-
-/** How long the last answers have to reach their readers, in milliseconds. */
-const lastAnswersMs = 5_000;
 
 /**
  * A handler for `node:http`, Express and other servers with its `(request, response)` functions. Resolves, for hosts that
@@ -122,8 +103,9 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   server.on("checkContinue", (message, response) => handle(message, response, true));
 
   await listen(server, host, port);
+  const listening = addressOf(server);
   return {
-    url: urlOf(server),
+    url: urlOf(listening.address, listening.port),
     async close({ graceMs } = {}) {
       closing = true;
       const closed = stopListening(server);
@@ -150,11 +132,10 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function urlOf(server: Server): string {
+function addressOf(server: Server): AddressInfo {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
+  return address;
 }
 
 /**

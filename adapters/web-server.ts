@@ -17,9 +17,6 @@ import {
 } from "./header-section.ts";
 import { afterJoin } from "./shared-timer.ts";
 
-/** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
-export const lastAnswersMs = 5_000;
-
 /** How a server answers. */
 export interface RespondOptions {
   /** Whether the server is to stop. */
@@ -53,9 +50,4 @@ function headersError(headers: Headers): ApiError | undefined {
   if (!/^(?:chunked)?$/i.test(headers.get("transfer-encoding") ?? "")) return unknownCoding();
   if (/^(?:100-continue)?$/i.test(headers.get("expect") ?? "")) return undefined;
   return unknownExpectation();
-}
-
-/** The address of a server, such as `http://127.0.0.1:8787`. */
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,0 +1,32 @@
+/**
+ * What the servers of all runtimes have in common for whoever starts and stops them.
+ *
+ * @module
+ */
+
+/** Options of a runtime's `serve`. */
+export interface ServeOptions {
+  /** Default `127.0.0.1`. */
+  readonly host?: string | undefined;
+  /** Default 8787; 0 picks a free one. */
+  readonly port?: number | undefined;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where it listens, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /**
+   * Takes no new connections, closes the service with `graceMs` milliseconds for running replies (default
+   * 25,000), then ends the connections.
+   */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+/** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
+export const lastAnswersMs = 5_000;
+
+/** The address of a server, such as `http://127.0.0.1:8787`. */
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
