@@ -8,10 +8,10 @@ import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
 import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { trimBlanks } from "./blanks.ts";
-import { type Clock, isWithin, systemClock } from "./clock.ts";
+import { type Clock, isWithin } from "./clock.ts";
 import { ApiError, challenge } from "./errors.ts";
-import { type Log, noLog } from "./log.ts";
-import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
+import type { Log } from "./log.ts";
+import type { Sha256 } from "./sha256.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 
 /**
@@ -106,12 +106,9 @@ export function scopePermits(held: Scope, needed: Scope): boolean {
 /** Options of {@link createKeyring}. */
 export interface KeyringOptions {
   readonly store: Pick<Store, "findKey" | "touchKey">;
-  readonly clock?: Clock | undefined;
-  readonly log?: Log | undefined;
-  /** How many keys are remembered between requests. Default 10,000. */
-  readonly maxKeys?: number | undefined;
-  /** Default: in JavaScript. */
-  readonly sha256?: Sha256 | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sha256: Sha256;
 }
 
 /** Tells whose request it is. */
@@ -131,6 +128,8 @@ export interface Keyring {
 const maxAgeMs = 5_000;
 /** How often, at most, the store is told that a key was used. */
 const touchIntervalMs = 60_000;
+/** How many keys are remembered between requests. */
+const maxKeys = 10_000;
 
 interface Lookup {
   readonly record: ApiKeyRecord;
@@ -142,9 +141,7 @@ interface Lookup {
  * Looks keys up and remembers them for 5 seconds. Unknown keys are not remembered: the checksum already keeps
  * typing errors from the store, and whoever makes keys up can make up ever new ones.
  */
-export function createKeyring(options: KeyringOptions): Keyring {
-  const { store, clock = systemClock, log = noLog, maxKeys = 10_000 } = options;
-  const { sha256 = portableSha256 } = options;
+export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Keyring {
   // Bounded by size, not by `max`: that would set memory aside for all keys at once.
   const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
   const lookups = new LRUCache<string, Lookup>(bound);

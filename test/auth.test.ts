@@ -7,6 +7,7 @@ import { createApiKey, isWellFormedApiKey } from "../core/api-keys.ts";
 import { createKeyring, insufficientScope, readApiKey, readToken, scopePermits } from "../core/auth.ts";
 import { ApiError } from "../core/errors.ts";
 import { systemRandom } from "../core/ids.ts";
+import { sha256 } from "../core/sha256.ts";
 import type { ApiKeyRecord } from "../core/store.ts";
 import { createManualClock, settle } from "./clock.ts";
 
@@ -214,6 +215,7 @@ function openKeyring() {
   const keyring = createKeyring({
     clock,
     log: (level, message) => state.logged.push(`${level} ${message}`),
+    sha256,
     store: {
       async findKey(wanted) {
         state.lookUps++;
