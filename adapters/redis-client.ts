@@ -55,6 +55,9 @@ const reconnectMs = 500;
 /** How long one attempt may take, and how long the start waits for the first, in milliseconds. */
 const connectMs = 2000;
 
+/** Pause between a ping's answer and the next ping, in milliseconds: well below the silence of a dead connection. */
+const pingMs = 2000;
+
 /** A connection that is silent so long in spite of the pings is dead, whatever TCP believes. */
 const deadMs = 5000;
 
@@ -63,7 +66,7 @@ async function connect(url: string, log: Log) {
   const client = createClient({
     url,
     disableOfflineQueue: true, // a request is better limited here at once than there later
-    pingInterval: connectMs,
+    pingInterval: pingMs,
     socket: { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs },
   });
   let reported = false;
