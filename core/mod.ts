@@ -18,7 +18,7 @@
  * @module
  */
 
-export type { Answer, IncomingRequest, RequestBody, RequestHeaders } from "./answer.ts";
+export type { Answer, ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "./answer.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export {
   createEchoEngine,
@@ -76,5 +76,30 @@ export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export type { Sha256 } from "./sha256.ts";
 export type { EventStream } from "./sse.ts";
-export * from "./store.ts";
+export {
+  type AbandonedReply,
+  type ApiKeyRecord,
+  type BeginOutcome,
+  type BeginReply,
+  type ConversationRecord,
+  type EndReply,
+  type FinishReason,
+  type IdempotencyClaim,
+  type Lease,
+  type Listing,
+  type MadeClaim,
+  type MessageRecord,
+  type MessageSlice,
+  type MessageStatus,
+  type ReplyFailure,
+  type SaveOutcome,
+  type SaveReply,
+  type Scope,
+  type SignalTopic,
+  type Slice,
+  type Store,
+  type StoreSignals,
+  StoreUnavailable,
+  type Usage,
+} from "./store.ts";
 export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";
