@@ -61,6 +61,27 @@ for (const [what, sweepClaims] of [
   });
 }
 
+test("a process ends no reply of its own whose lease it could not renew", async () => {
+  const memory = { ...createMemoryStore(), exclusive: false };
+  let failing = true;
+  async function saveReply(save: Parameters<Store["saveReply"]>[0]) {
+    if (failing) throw new StoreUnavailable("saving fails, looking for what was abandoned does not");
+    return memory.saveReply(save);
+  }
+  await using chat = await openChat(inProcess, { store: { ...memory, saveReply } });
+  await chat.service.ready();
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  run.write("before, ");
+  await chat.clock.advance(40_000);
+  failing = false;
+  await chat.clock.advance(1_000);
+  run.write("after");
+  run.finish();
+  const reply = await dataOf<MessageResource>(await sending);
+  assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
+});
+
 /**
  * A reply whose process was away from its store for longer than a lease, until this moment. Others see the store as it is.
  */

@@ -10,7 +10,7 @@ import { createScriptedEngine } from "./scripted-engine.ts";
 function createSignals() {
   const listeners = new Set<{ readonly topic: SignalTopic; heard(subject: string): void }>();
   const sent: SignalTopic[] = [];
-  const state = { lost: false, down: false };
+  const state = { lost: false, down: false, answer: Promise.resolve() };
   const signals: StoreSignals = {
     notify(topic, subject) {
       sent.push(topic);
@@ -43,6 +43,7 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
     async readOn(...which) {
       if (state.down) throw new StoreUnavailable("away");
       const message = await memory.readOn(...which);
+      await state.answer;
       textRead.push(message?.content.length ?? 0);
       return message;
     },
@@ -114,6 +115,43 @@ describe("a reply that is followed on another process", () => {
     await settle();
     assert.match(follower.seen.text, /"type":"complete"/);
     await follower.done;
+    await two.close();
+  });
+
+  test("its end is there at once though it comes while the store answers what was before", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    await two.clock.advance(400);
+    let release = () => {};
+    two.state.answer = new Promise((resolve) => {
+      release = resolve;
+    });
+    run.write("Good");
+    await two.clock.advance(160); // saved, told, and being looked up
+    run.write("bye.");
+    run.finish();
+    await sending;
+    release();
+    await settle();
+    assert.equal(follower.content(), "Goodbye.");
+    assert.match(follower.seen.text, /"type":"complete"/);
+    await follower.done;
+    await two.close();
+  });
+
+  test("its follower says every two seconds that it is there, however fast the text comes", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    for (let n = 0; n < 99; n++) {
+      run.write("word ");
+      await two.clock.advance(100);
+    }
+    const said = two.sent.filter((topic) => topic === "follow").length;
+    assert.ok(said === 4 || said === 5, `${said} times`);
+    run.finish();
+    await Promise.all([sending, follower.done]);
     await two.close();
   });
 

@@ -14,6 +14,7 @@ import {
   systemClock,
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
+import { settle } from "./clock.ts";
 import { readEvents } from "./event-reader.ts";
 import { dataOf, errorOf, eventsOf, inProcess, overSocket, textOf, transports } from "./harness.ts";
 
@@ -115,6 +116,38 @@ for (const transport of transports) {
     }
   });
 }
+
+test("a body that breaks off while the service closes is no fault of the client's", async () => {
+  await using chat = await openChat(inProcess);
+  async function breakOff(before: () => void): Promise<Response> {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"content": '));
+        arrived = controller;
+      },
+    });
+    const sending = chat.fixture.send(`/api/v1/conversations/${chat.conversationId}/messages`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
+      body,
+      duplex: "half",
+    } as RequestInit);
+    await settle();
+    before();
+    arrived?.error(new Error("the connection was cut"));
+    return sending;
+  }
+  let arrived: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let closing = Promise.resolve();
+
+  const serving = await breakOff(() => {});
+  assert.deepEqual([serving.status, (await errorOf(serving)).code], [400, "invalid_request"]);
+  const ending = await breakOff(() => {
+    closing = chat.service.close({ graceMs: 0 });
+  });
+  assert.deepEqual([ending.status, (await errorOf(ending)).code], [503, "shutting_down"]);
+  await closing;
+});
 
 /** A store that has stored a reply's beginning, and does not say so before it is released. */
 function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
