@@ -58,6 +58,14 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
   const path = `/conversations/${conversationId}`;
   return {
     ...{ textRead, clock, sent, state, listeners, here, there, key, path, engine },
+    /** Lets the store read, and say what it read once that is released. */
+    holdAnswers() {
+      let release = () => {};
+      state.answer = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
     async send() {
       const sending = here.call("POST", `${path}/messages`, key, { content: "Hello" });
       const run = await engine.next();
@@ -123,10 +131,7 @@ describe("a reply that is followed on another process", () => {
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     await two.clock.advance(400);
-    let release = () => {};
-    two.state.answer = new Promise((resolve) => {
-      release = resolve;
-    });
+    const release = two.holdAnswers();
     run.write("Good");
     await two.clock.advance(160); // saved, told, and being looked up
     run.write("bye.");
@@ -137,6 +142,45 @@ describe("a reply that is followed on another process", () => {
     assert.equal(follower.content(), "Goodbye.");
     assert.match(follower.seen.text, /"type":"complete"/);
     await follower.done;
+    await two.close();
+  });
+
+  test("signals that come while the store answers make one look more, not many, and none without a pause", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    await two.clock.advance(400);
+    const release = two.holdAnswers();
+    const before = two.textRead.length;
+    for (const word of ["Good", "bye", "."]) {
+      run.write(word);
+      await two.clock.advance(160);
+    }
+    release();
+    await settle();
+    assert.equal(two.textRead.length - before, 2);
+    assert.equal(follower.content(), "Goodbye.");
+    await two.clock.advance(10_000); // in which a look is due once a second
+    assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} looks`);
+    run.finish();
+    await Promise.all([sending, follower.done]);
+    await two.close();
+  });
+
+  test("whoever leaves while the store answers has it asked no more", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    const release = two.holdAnswers();
+    await two.clock.advance(300);
+    await response.body?.cancel();
+    release();
+    await two.clock.advance(100);
+    const asked = two.textRead.length;
+    await two.clock.advance(10_000);
+    assert.equal(two.textRead.length, asked);
+    run.finish();
+    await sending;
     await two.close();
   });
 

@@ -88,4 +88,13 @@ describe("a fallback limiter", () => {
     limiter.close();
     assert.equal(clock.pending, 0);
   });
+
+  test("closed while the shared limiter is asked, it does not begin to look whether that is back", async () => {
+    const { clock, state, limiter } = open();
+    state.down = true;
+    const taking = limiter.take("a", policy);
+    limiter.close();
+    await taking;
+    assert.equal(clock.pending, 0);
+  });
 });

@@ -113,6 +113,18 @@ for (const transport of transports) {
       assert.equal(textOf(await (await next.resume(messageId, 2)).rest()), text.slice(2));
     });
 
+    test("a resumed stream names the reply and its question, as the first one did", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const accepted = await stream.next();
+      assert.ok(accepted.data.type === "progress");
+      const messageId = String(accepted.data.progress.messageId);
+      assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "while it runs");
+      (await chat.engine.next()).finish();
+      await stream.rest();
+      assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "once it has ended");
+    });
+
     test("a key of scope read_only may resume; another owner's key finds nothing", async () => {
       await using chat = await openChat(transport);
       const messageId = await openEnded(chat);
