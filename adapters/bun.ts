@@ -58,8 +58,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses by length, in its own words
     async fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      const response = await respond(service, request, how);
-      if (!isEventStream(response)) server.timeout(request, idleSeconds);
+      const { response, streams } = await respond(service, request, how);
+      if (!streams) server.timeout(request, idleSeconds);
       return response;
     },
   });
@@ -74,8 +74,4 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       await server.stop(true); // connections that never sent a request
     },
   };
-}
-
-function isEventStream({ headers }: Response): boolean {
-  return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }

@@ -36,9 +36,10 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host = "127.0.0.1", port = 8787 } = options;
   let closing = false;
   const isClosing = () => closing;
-  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) =>
-    respond(service, request, { isClosing }),
-  );
+  const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
+    const { response } = await respond(service, request, { isClosing });
+    return response;
+  });
 
   return {
     url: urlOf(server.addr.hostname, server.addr.port),

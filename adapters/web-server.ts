@@ -4,7 +4,7 @@
  * @module
  */
 
-import { toResponse } from "../core/answer.ts";
+import { toWebBody } from "../core/answer.ts";
 import type { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
 import {
@@ -25,17 +25,26 @@ export interface RespondOptions {
   readonly drainsBodies?: boolean;
 }
 
+/** How a request is answered. */
+export interface Sending {
+  readonly response: Response;
+  /** Whether more of its body is to come. */
+  readonly streams: boolean;
+}
+
 /** Answers a request, unless its header section is refused, which the service itself does not look at. */
 export async function respond(
   service: Service,
   request: Request,
   { isClosing, drainsBodies = false }: RespondOptions,
-): Promise<Response> {
+): Promise<Sending> {
   const error = headersError(request.headers);
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
-  return toResponse(answer, afterJoin);
+  const { status, headers } = answer;
+  const body = await toWebBody(answer, afterJoin);
+  return { response: new Response(body, { status, headers }), streams: body instanceof ReadableStream };
 }
 
 function headersError(headers: Headers): ApiError | undefined {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventStream, type JoinTimer, toReadableStream } from "./sse.ts";
+import { type EventStream, type JoinTimer, toTextOrStream } from "./sse.ts";
 
 /** Header fields by name, of whichever case, as a web `Headers` has them. Fields sent twice are joined by `, `. */
 export interface RequestHeaders {
@@ -54,9 +54,16 @@ export function toIncoming({ method, url, headers, body, bodyUsed, signal }: Req
   return { method, url, headers, body, bodyUsed, signal };
 }
 
-/** The answer as a web `Response`. `afterJoin`: the timer of its stream, where streams can share one. */
-export function toResponse(answer: Answer, afterJoin?: JoinTimer): Response {
-  const { status, headers, body } = answer;
-  const stream = body !== null && typeof body !== "string";
-  return new Response(stream ? toReadableStream(body, afterJoin) : body, { status, headers });
+/** The answer as a web `Response`. */
+export async function toResponse(answer: Answer): Promise<Response> {
+  const { status, headers } = answer;
+  return new Response(await toWebBody(answer), { status, headers });
+}
+
+/** The body of a web `Response`: a stream where more is to come. `afterJoin`: its timer, where streams can share one. */
+export async function toWebBody(
+  { body }: Answer,
+  afterJoin?: JoinTimer,
+): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>> | null> {
+  return body === null || typeof body === "string" ? body : toTextOrStream(body, afterJoin);
 }

@@ -63,14 +63,17 @@ export type JoinTimer = (callback: () => void) => void;
 /** A stream's own: in a worker a timer ends with the request that it was set in, so streams cannot share one. */
 const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
 
-/** A web stream of an event stream's UTF-8: the way for hosts that take a `Response`. */
-export function toReadableStream(
+/**
+ * An event stream for hosts that take a web `Response`: its whole text, where all is there by the time that the first of it
+ * leaves, because a runtime sends a text sooner than a stream; otherwise a web stream of its UTF-8.
+ */
+export async function toTextOrStream(
   events: EventStream,
   afterJoin: JoinTimer = ownTimer,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
+): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>>> {
   let left = false;
   let wake = () => {};
+  let cut = () => {};
   let writtenAt = performance.now();
 
   function woken(): Promise<void> {
@@ -93,27 +96,41 @@ export function toReadableStream(
     wake();
   }
 
+  events.attach(
+    () => wake(),
+    () => cut(),
+  );
+  await join(); // an end that is about to come goes along with the text
+  let unsent = events.read();
+  if (events.ended) {
+    events.detach();
+    return unsent;
+  }
+
+  async function next(): Promise<string> {
+    let text = unsent || events.read();
+    unsent = "";
+    while (text === "" && !events.ended && !left) {
+      await woken();
+      await join();
+      if (!left) text = events.read();
+    }
+    return text;
+  }
+
+  const encoder = new TextEncoder();
   return new ReadableStream(
     {
       start(controller) {
-        events.attach(
-          () => wake(),
-          () => {
-            controller.error(new Error("The reader took nothing for too long."));
-            leave();
-          },
-        );
-        return join(); // an end that is about to come goes along with the text
+        cut = () => {
+          controller.error(new Error("The reader took nothing for too long."));
+          leave();
+        };
       },
       // Called once for each chunk that the reader wants, so a slow reader holds back only itself.
       async pull(controller) {
-        let text = events.read();
-        while (text === "" && !events.ended) {
-          await woken();
-          await join();
-          if (left) return;
-          text = events.read();
-        }
+        const text = await next();
+        if (left) return;
         writtenAt = performance.now();
         if (text !== "") controller.enqueue(encoder.encode(text));
         if (!events.ended) return;

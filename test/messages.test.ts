@@ -178,6 +178,15 @@ for (const transport of transports) {
       assert.ok(deltas.length < tokens.length / 2, `${deltas.length} deltas`);
     });
 
+    test("a stream that is all there at once is sent as a text, whole and of known length", async () => {
+      await using fixture = await openFixture(transport, { joinTokens: true });
+      const { key, path } = await openConversation(fixture);
+      const response = await fixture.call("POST", `${path}/stream`, key, { content: "Séance" });
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      if (fixture.url) assert.equal(response.headers.get("content-length"), String(bytes.length));
+      assert.equal(textOf(await eventsOf(new Response(bytes))), "Séance");
+    });
+
     for (const { code, status } of [
       { code: "model_error", status: 502 },
       { code: "model_timeout", status: 504 },
