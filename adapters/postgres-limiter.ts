@@ -12,6 +12,7 @@ import {
   type RateLimiter,
   type RatePolicy,
   refillInterval,
+  takeToken,
   windowSeconds,
 } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
@@ -27,10 +28,10 @@ export const createBuckets = `CREATE TABLE IF NOT EXISTS rate_buckets (
 )`;
 
 /** The window in microseconds, in which debts are counted. */
-const window = windowSeconds * 1_000_000;
+const windowMicroseconds = windowSeconds * 1_000_000;
 
 /** The database's own clock, in microseconds, read when it is asked for and not when the statement began. */
-const now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /**
  * The token bucket of `core/limit.ts` as one statement for any number of buckets. `asked` requests ask each of
@@ -39,23 +40,26 @@ const now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
  * ids: two statements at once wait for each other instead of deadlocking.
  */
 const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
-  SELECT id, price * least(asked, ${window} / price), ${now}, least(asked, ${window} / price)
+  SELECT id, price * least(asked, ${windowMicroseconds} / price), ${databaseTime},
+      least(asked, ${windowMicroseconds} / price)
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS wish (id, price, asked) ORDER BY id COLLATE "C"
   ON CONFLICT (id) DO UPDATE SET (debt, at, admitted) = (
     SELECT left_over + price * granted, moment, granted
-    FROM (SELECT *, least(excluded.admitted, (${window} - left_over) / price) AS granted
+    FROM (SELECT *, least(excluded.admitted, (${windowMicroseconds} - left_over) / price) AS granted
       FROM (SELECT *, greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS left_over
-        FROM (SELECT ${now} AS moment, excluded.debt / excluded.admitted AS price) AS clock) AS stand) AS decision)
+        FROM (SELECT ${databaseTime} AS moment, excluded.debt / excluded.admitted AS price) AS clock
+      ) AS stand) AS decision)
   RETURNING id, debt, admitted`;
 
-const peekBucket = `SELECT greatest(0, debt - greatest(0, ${now} - at)) AS debt FROM rate_buckets WHERE id = $1`;
+const peekBucket = `SELECT greatest(0, debt - greatest(0, ${databaseTime} - at)) AS debt
+  FROM rate_buckets WHERE id = $1`;
 
 /**
  * Forgets buckets that had their time to fill up: a full one and none are the same. Those that
  * somebody is taking from are left alone.
  */
 const sweepFull = `DELETE FROM rate_buckets WHERE id IN (
-  SELECT id FROM rate_buckets WHERE at + debt < ${now} LIMIT 20000 FOR UPDATE SKIP LOCKED)`;
+  SELECT id FROM rate_buckets WHERE at + debt < ${databaseTime} LIMIT 20000 FOR UPDATE SKIP LOCKED)`;
 
 /** How many takes lie between two sweeps: fewer than one sweep forgets. */
 const takesBetweenSweeps = 10_000;
@@ -118,13 +122,13 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     async peek(id, policy) {
       const [row] = await query(peekBucket, [id]);
       const debt = Number(row?.debt ?? 0);
-      return { allowed: debt + refillInterval(policy) <= window, debt };
+      return { allowed: takeToken(debt, policy).allowed, debt };
     },
   };
 }
 
 /** What is granted where the database does not answer for a bucket. */
-const nothing: Grant = { admitted: 0, debt: window };
+const nothing: Grant = { admitted: 0, debt: windowMicroseconds };
 
 /** How often each bucket is asked, and each take's place among those that ask the same one. */
 function countByBucket(takes: readonly Take[]) {
