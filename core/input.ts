@@ -41,16 +41,13 @@ export function readQuery(
   for (const [name, property] of propertiesOf(schema)) {
     const header = queryHeaders[name];
     const field = header ? headers.get(header.toLowerCase()) : null;
-    const path = header && field !== null ? header : name;
-    const values = field === null ? (given.get(name) ?? []) : [field];
-    const [value] = values;
-    if (values.length > 1) errors.push({ path, message: "must be given once" });
-    else if (value === notUtf8) errors.push({ path, message: "must be UTF-8, percent-encoded" });
-    else if (value === undefined) query[name] = property.default;
-    else if (property.type !== "integer") query[name] = value;
-    else if (wholeNumber.test(value)) query[name] = Number(value);
-    else errors.push({ path, message: `must be ${accepted(property)}` });
-    if (query[name] === undefined) delete query[name];
+    const values = field === null ? given.get(name) : [field];
+    const value = values ? readParameter(values, property) : property.default;
+    if (value !== undefined) query[name] = value;
+    else if (values) {
+      const path = header && field !== null ? header : name;
+      errors.push({ path, message: explainRefusal(values, property) });
+    }
   }
   errors.push(...validate(schema, query));
   if (errors.length > 0) throw validationError(errors);
@@ -59,9 +56,26 @@ export function readQuery(
 
 const notUtf8 = Symbol("not UTF-8");
 
+/** A parameter's value, decoded. */
+type ParameterText = string | typeof notUtf8;
+
+/** What a parameter says. Undefined: it is refused. */
+function readParameter(values: readonly ParameterText[], property: Schema): string | number | undefined {
+  const [value] = values;
+  if (values.length > 1 || typeof value !== "string") return undefined;
+  if (property.type !== "integer") return value;
+  return wholeNumber.test(value) ? Number(value) : undefined;
+}
+
+function explainRefusal(values: readonly ParameterText[], property: Schema): string {
+  if (values.length > 1) return "must be given once";
+  if (values[0] === notUtf8) return "must be UTF-8, percent-encoded";
+  return `must be ${accepted(property)}`;
+}
+
 /** The values of each name. As `URLSearchParams` reads it, which however takes replacement characters for errors. */
-function parseSearch(search: string): Map<string, (string | typeof notUtf8)[]> {
-  const given = new Map<string, (string | typeof notUtf8)[]>();
+function parseSearch(search: string): Map<string, ParameterText[]> {
+  const given = new Map<string, ParameterText[]>();
   for (const pair of search === "" ? [] : search.split("&")) {
     const equals = pair.indexOf("=");
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
@@ -74,7 +88,7 @@ function parseSearch(search: string): Map<string, (string | typeof notUtf8)[]> {
   return given;
 }
 
-function decode(text: string): string | typeof notUtf8 {
+function decode(text: string): ParameterText {
   if (!text.includes("%") && !text.includes("+")) return text;
   const spaced = text.replaceAll("+", " ");
   try {
