@@ -219,8 +219,9 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
 
   function letGo(id: string, entry: Entry): void {
     entry.users--;
-    if (displaced.size === 0 || !isIdle(entry) || !displaced.delete(id)) return;
-    if (!entry.loading) held.set(id, entry);
+    if (displaced.size === 0 || !isIdle(entry)) return;
+    const wasDisplaced = displaced.delete(id);
+    if (wasDisplaced && !entry.loading) held.set(id, entry);
   }
 
   return {
