@@ -156,29 +156,29 @@ export function createReplies(options: RepliesOptions): Replies {
     const lease = newLease(context);
     const exchange = { owner, question, reply, lease, position: expected };
     beginning.set(reply.id, undefined);
-    const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange).catch((error) => {
-      beginning.delete(reply.id);
-      throw error;
-    });
-    const stoppedBy = beginning.get(reply.id);
-    beginning.delete(reply.id);
-    switch (begun.outcome) {
-      case "claimed":
-        return { claim: begun.claim };
-      case "busy":
-        throw conversationBusy(begun.replyId);
-      case "not_found":
-        memory.forget(conversationId);
-        return conversationNotFound();
-      case "begun": {
-        const { position } = begun;
-        const engine = engines[twin.engine];
-        const production = { owner, twin, engine, question, reply, position, requestId };
-        const producer = new Producer(context, production);
-        produce(producer);
-        if (stoppedBy) producer.stop(stoppedBy);
-        return { feed: producer };
+    try {
+      const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange);
+      switch (begun.outcome) {
+        case "claimed":
+          return { claim: begun.claim };
+        case "busy":
+          throw conversationBusy(begun.replyId);
+        case "not_found":
+          memory.forget(conversationId);
+          return conversationNotFound();
+        case "begun": {
+          const { position } = begun;
+          const engine = engines[twin.engine];
+          const production = { owner, twin, engine, question, reply, position, requestId };
+          const producer = new Producer(context, production);
+          produce(producer);
+          const stoppedBy = beginning.get(reply.id);
+          if (stoppedBy) producer.stop(stoppedBy);
+          return { feed: producer };
+        }
       }
+    } finally {
+      beginning.delete(reply.id);
     }
   }
 
