@@ -1,35 +1,93 @@
 /**
- * Replies whose leases ran out: those of processes that died are ended, those of processes that live are not.
+ * Leases: a running reply renews its own; those that ran out end the replies of processes that died, and of no others.
  */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../core/clock.ts";
 import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../core/mod.ts";
-import { acceptedId, openChat } from "./chat.ts";
+import { acceptedId, openChat, withOutages } from "./chat.ts";
 import { createManualClock } from "./clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
-/** A store that cannot be reached while it is away: its calls wait, then fail, even if it has come back meanwhile. */
-function reach(store: Store, isAway: () => boolean, wait = async () => {}): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== "function") return member;
-      return async (...args: unknown[]) => {
-        if (!isAway()) return Reflect.apply(member, target, args);
-        await wait();
-        throw new StoreUnavailable("away");
-      };
-    },
-  });
+/** A store that notes what is saved, and when the lease ends that this renews, in milliseconds since the start. */
+function noting(store: Store) {
+  const saves: [text: string | undefined, until: number][] = [];
+  const saveReply: Store["saveReply"] = (save) => {
+    saves.push([save.content, save.lease.until - startOfTests]);
+    return store.saveReply(save);
+  };
+  return { store: { ...store, saveReply }, saves };
 }
+
+test("a running reply's text is saved, and its lease renewed, once a second", async () => {
+  const { store, saves } = noting({ ...createMemoryStore(), exclusive: false });
+  await using chat = await openChat(inProcess, { store });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  run.write("one");
+  await chat.clock.advance(1000);
+  assert.equal((await chat.message(messageId)).content, "one");
+  await chat.clock.advance(1000);
+  assert.deepEqual(saves, [
+    ["one", 31_000],
+    [undefined, 32_000],
+  ]);
+});
+
+test("in a store of this process alone, a reply that says nothing only has its lease renewed in time", async () => {
+  const { store, saves } = noting(createMemoryStore());
+  await using chat = await openChat(inProcess, { store });
+  const stream = chat.stream();
+  const run = await chat.engine.next();
+  await chat.clock.advance(9_999);
+  assert.deepEqual(saves, []);
+  await chat.clock.advance(1);
+  run.write("one");
+  await chat.clock.advance(1000);
+  assert.deepEqual(saves, [
+    [undefined, 40_000],
+    ["one", 41_000],
+  ]);
+  await (await stream).leave();
+});
+
+test("a reply whose lease ran out is ended as interrupted within 5 s, with the text saved so far", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  let dead = false;
+  const clock = createManualClock(startOfTests);
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  run.write("saved");
+  await chat.clock.advance(1000);
+  run.write(", lost");
+  dead = true;
+  await using other = await chat.another({ store });
+  await other.service.ready();
+  const resumed = await other.resume(messageId);
+  assert.equal(clock.now(), startOfTests);
+  await chat.clock.advance(29_999);
+  assert.equal((await other.message(messageId)).status, "in_progress");
+  assert.equal(await other.status(), "busy");
+  await chat.clock.advance(5_000);
+  const message = await other.message(messageId);
+  assert.deepEqual(
+    [message.status, message.error?.code, message.content],
+    ["failed", "interrupted", "saved"],
+  );
+  assert.equal(await other.status(), "idle");
+  const events = await resumed.rest();
+  const last = events.at(-1);
+  assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
+  dead = false;
+});
 
 test("a reply whose lease ran out while no process was there is ended within 5 s of the next one's start", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
-  await using chat = await openChat(inProcess, { store: reach(store, () => dead) });
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
   const messageId = await acceptedId(await chat.stream());
   await chat.engine.next();
   dead = true;
@@ -42,6 +100,42 @@ test("a reply whose lease ran out while no process was there is ended within 5 s
   dead = false;
 });
 
+test("a producer that lost its reply to another process stops, and tells the end that is stored", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  let dead = false;
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  dead = true;
+  await using other = await chat.another({ store });
+  await other.service.ready();
+  await chat.clock.advance(35_000);
+  assert.equal((await other.message(messageId)).status, "failed");
+  dead = false;
+  await chat.clock.advance(1_000);
+  assert.equal(run.signal.aborted, true);
+  const last = (await stream.rest()).at(-1);
+  assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
+});
+
+test("a store of one process ends the orphans of an earlier one at its start", async () => {
+  const store = createMemoryStore();
+  let dead = false;
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  (await chat.engine.next()).write("saved");
+  await chat.clock.advance(1000);
+  dead = true; // as good as killed
+  await using next = await chat.another({ store });
+  const message = await next.message(messageId);
+  assert.deepEqual(
+    [message.status, message.error?.code, message.content],
+    ["failed", "interrupted", "saved"],
+  );
+  assert.equal(await next.status(), "idle");
+});
+
 for (const [what, sweepClaims] of [
   ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
   ["take for ever to sweep", () => new Promise<void>(() => {})],
@@ -49,7 +143,7 @@ for (const [what, sweepClaims] of [
   test(`expired keys that ${what} keep no abandoned reply from being ended`, async () => {
     const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
     let dead = false;
-    await using chat = await openChat(inProcess, { store: reach(store, () => dead) });
+    await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
     const messageId = await acceptedId(await chat.stream());
     await chat.engine.next();
     dead = true;
@@ -92,7 +186,7 @@ async function openCutOff(awayMs: number, hangMs: number) {
   const engines = { echo: engine };
   let away = false;
   const isAway = () => away;
-  const far = reach(store, isAway, () => sleep(clock, hangMs));
+  const far = withOutages(store, isAway, () => sleep(clock, hangMs));
   const here = await openFixture(inProcess, { store: far, engines }, clock);
   const key = await here.key();
   const path = `/conversations/${await here.conversation(key)}/messages`;
@@ -115,13 +209,34 @@ async function openCutOff(awayMs: number, hangMs: number) {
   };
 }
 
+test("a store that was away for longer than a lease costs no running reply: its producer comes first", async () => {
+  let down = false;
+  const store = withOutages({ ...createMemoryStore(), exclusive: false }, () => down);
+  await using other = await openChat(inProcess, { store });
+  await other.service.ready();
+  await using chat = await other.another();
+  await chat.clock.advance(500); // from here on, the producer saves half a second behind each look
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  run.write("before, ");
+  await chat.clock.advance(1000);
+  down = true;
+  await chat.clock.advance(44_400);
+  down = false;
+  await chat.clock.advance(10_000);
+  run.write("after");
+  run.finish();
+  const reply = await dataOf<MessageResource>(await sending);
+  assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
+});
+
 test("a store that was away and hung in each call costs no running reply, whenever it comes back", async () => {
   for (let phaseMs = 0; phaseMs < 9_000; phaseMs += 500) {
     const memory = { ...createMemoryStore(), exclusive: false };
     const clock = createManualClock(startOfTests);
     let down = false;
     const hang = () => sleep(clock, 7_000); // PostgreSQL's longest
-    const store = reach(memory, () => down, hang);
+    const store = withOutages(memory, () => down, hang);
     const engine = createScriptedEngine();
     const options = { store, engines: { echo: engine } };
     await using other = await openFixture(inProcess, options, clock);
@@ -160,7 +275,7 @@ test("one whose start failed for the store knows of the outage, and leaves them 
   for (let phaseMs = 0; phaseMs < 8_000; phaseMs += 500) {
     const cutOff = await openCutOff(60_000 + phaseMs, 7_000);
     const { store, clock, engines, isAway } = cutOff;
-    const seen = reach(store, isAway);
+    const seen = withOutages(store, isAway);
     await using next = await openFixture(inProcess, { store: seen, engines }, clock);
     await assert.rejects(next.service.ready());
     cutOff.comeBack();

@@ -2,7 +2,14 @@
  * What the tests of replies share: a conversation with a twin whose engine the test plays itself.
  */
 
-import { createMemoryStore, createTwinList, type MessageResource, type ServiceOptions } from "../core/mod.ts";
+import {
+  createMemoryStore,
+  createTwinList,
+  type MessageResource,
+  type ServiceOptions,
+  type Store,
+  StoreUnavailable,
+} from "../core/mod.ts";
 import { createManualClock } from "./clock.ts";
 import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";
@@ -93,4 +100,19 @@ export async function acceptedId(stream: EventReader): Promise<string> {
   const { data } = await stream.next();
   if (data.type !== "progress") throw new Error(`The first event is ${data.type}.`);
   return String(data.progress.messageId);
+}
+
+/** A store that cannot be reached while it is away: its calls wait, then fail, even if it has come back meanwhile. */
+export function withOutages(store: Store, isAway: () => boolean, wait = async () => {}): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]) => {
+        if (!isAway()) return Reflect.apply(member, target, args);
+        await wait();
+        throw new StoreUnavailable("away");
+      };
+    },
+  });
 }

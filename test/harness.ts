@@ -220,3 +220,8 @@ export function parseEvents(text: string): StreamEvent[] {
 export function textOf(events: readonly StreamEvent[]): string {
   return events.map(({ data }) => (data.type === "delta" ? data.content : "")).join("");
 }
+
+/** Events that end a stream. */
+export function terminal(events: readonly StreamEvent[]): StreamEvent[] {
+  return events.filter(({ data }) => data.type === "complete" || data.type === "error");
+}

@@ -1,0 +1,247 @@
+/**
+ * An engine's part in a reply: what it gets to see, what comes of what it does, and what it is not blamed for.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createMemoryStore,
+  type Log,
+  ModelError,
+  type Store,
+  StoreUnavailable,
+  type TwinEngine,
+} from "../core/mod.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { settle } from "./clock.ts";
+import { errorOf, eventsOf, inProcess, terminal, textOf } from "./harness.ts";
+
+const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
+  "throws at once": {
+    engine: {
+      reply() {
+        throw new TypeError("secret");
+      },
+    },
+    code: "model_error",
+    content: "",
+  },
+  "rejects later": {
+    engine: {
+      async reply(_, { write }) {
+        write("half");
+        await settle();
+        throw new Error("secret");
+      },
+    },
+    code: "model_error",
+    content: "half",
+  },
+  "tells of progress that JSON cannot hold": {
+    engine: {
+      async reply(_, output) {
+        output.write("half");
+        output.progress({ stage: "counting", tokens: 1n });
+        return { finishReason: "stop", usage: null };
+      },
+    },
+    code: "model_error",
+    content: "half",
+  },
+  "rejects with something that is no Error": {
+    engine: { reply: () => Promise.reject(null) },
+    code: "model_error",
+    content: "",
+  },
+  "tells of its own time-out": {
+    engine: {
+      async reply() {
+        throw new ModelError("model_timeout", "secret");
+      },
+    },
+    code: "model_timeout",
+    content: "",
+  },
+};
+
+for (const [what, { engine, code, content }] of Object.entries(engines)) {
+  test(`an engine that ${what} fails its reply once, without a word of its own`, async () => {
+    await using chat = await openChat(inProcess, { engines: { scripted: engine } });
+    const answer = await chat.post("/messages/stream", { content: "Hi" });
+    const text = await answer.text();
+    assert.ok(!text.includes("secret"));
+    const events = await eventsOf(new Response(text));
+    assert.equal(textOf(events), content);
+    const [last, ...more] = terminal(events);
+    assert.deepEqual(more, []);
+    assert.ok(last?.data.type === "error" && last.data.error.code === code);
+    assert.equal(events.at(-1), last);
+    assert.equal(last.data.error.requestId, answer.headers.get("x-request-id"));
+    const normal = await chat.send();
+    assert.equal(normal.status, code === "model_timeout" ? 504 : 502);
+    assert.equal(await chat.status(), "idle");
+  });
+}
+
+test("an engine that the service does not have is a model_error", async () => {
+  await using chat = await openChat(inProcess, { engines: {} });
+  const answer = await chat.send();
+  assert.equal(answer.status, 502);
+  assert.equal((await errorOf(answer)).code, "model_error");
+});
+
+test("what an engine writes after its end is no part of the reply", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  run.write("in time");
+  run.finish();
+  await settle();
+  run.write(", too late");
+  run.progress({ stage: "late" });
+  const events = await stream.rest();
+  assert.equal(textOf(events), "in time");
+  const last = events.at(-1);
+  assert.ok(last?.data.type === "complete" && last.data.message.content === "in time");
+  assert.equal(events.filter(({ data }) => data.type === "progress").length, 1);
+});
+
+test("an engine that resolves or fails after it was stopped changes nothing", async () => {
+  for (const end of ["finish", "fail"] as const) {
+    await using chat = await openChat(inProcess);
+    const stream = await chat.stream();
+    const messageId = await acceptedId(stream);
+    const run = await chat.engine.next();
+    await chat.post(`/messages/${messageId}/cancel`);
+    if (end === "finish") run.finish();
+    else run.fail(new Error("aborted"));
+    const events = await stream.rest();
+    assert.equal(terminal(events).length, 1);
+    assert.equal((await chat.message(messageId)).status, "cancelled");
+  }
+});
+
+test("the question is stored before the engine is asked", async () => {
+  const store = createMemoryStore();
+  const seen: string[] = [];
+  const engine: TwinEngine = {
+    async reply({ content }) {
+      const [conversation] = (await store.listConversations("alice", { offset: 0, limit: 1 })).items;
+      const id = conversation?.id ?? "";
+      const messages = await store.listMessages("alice", id, { offset: 0, limit: 9, order: "asc" });
+      seen.push(content, ...(messages?.items ?? []).map((message) => message.content));
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  await using chat = await openChat(inProcess, { store, engines: { scripted: engine } });
+  await chat.send("Hi");
+  assert.deepEqual(seen, ["Hi", "Hi", ""]);
+});
+
+test("the model sees whole exchanges, failed ones left out, cancelled ones with their text", async () => {
+  await using chat = await openChat(inProcess);
+  await exchange(chat, "one", "completed");
+  await exchange(chat, "two", "failed");
+  await exchange(chat, "three", "cancelled");
+  const sending = chat.send("four");
+  const run = await chat.engine.next();
+  assert.deepEqual(run.turn.history, [
+    { role: "user", content: "one" },
+    { role: "assistant", content: "re: one" },
+    { role: "user", content: "three" },
+    { role: "assistant", content: "re: three" },
+  ]);
+  run.finish();
+  await sending;
+});
+
+async function exchange(
+  chat: Chat,
+  content: string,
+  end: "completed" | "failed" | "cancelled",
+): Promise<void> {
+  const stream = await chat.stream(content);
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write(`re: ${content}`);
+  if (end === "completed") run.finish();
+  if (end === "failed") run.fail(new Error("as asked"));
+  if (end === "cancelled") await chat.post(`/messages/${messageId}/cancel`);
+  await stream.rest();
+}
+
+test("a store that cannot tell the history at once costs no reply", async () => {
+  const memory = createMemoryStore();
+  let failures = 2;
+  const store: Store = {
+    ...memory,
+    async readHistory(...which) {
+      if (failures-- > 0) throw new StoreUnavailable("a connection broke");
+      return memory.readHistory(...which);
+    },
+  };
+  await using chat = await openChat(inProcess, { store });
+  const sending = chat.send();
+  await chat.clock.advance(2_000);
+  (await chat.engine.next()).finish();
+  assert.equal((await sending).status, 200);
+});
+
+test("a history that cannot be read, and never will, is no failure of the model's, and the log has its cause", async () => {
+  const error = new Error("database disk image is malformed");
+  const store: Store = { ...createMemoryStore(), readHistory: () => Promise.reject(error) };
+  const causes: unknown[] = [];
+  const log: Log = (level, message, fields) => {
+    if (level === "error" && message === "a reply failed") causes.push(fields?.error);
+  };
+  await using first = await openChat(inProcess, { store });
+  const sending = first.send();
+  (await first.engine.next()).finish();
+  await sending;
+  await using next = await first.another({ log }); // who does not remember the history
+  const messageId = await acceptedId(await next.stream());
+  await settle();
+  assert.equal((await next.message(messageId)).error?.code, "interrupted");
+  assert.deepEqual(causes, [error]);
+  assert.equal(next.engine.asked, 1);
+});
+
+test("a history that cannot be read for as long as a reply may take is no failure of the model's, and is told once", async () => {
+  const memory = createMemoryStore();
+  let away = false;
+  const store: Store = {
+    ...memory,
+    readHistory: (...which) =>
+      away ? Promise.reject(new StoreUnavailable("a connection broke")) : memory.readHistory(...which),
+  };
+  await using first = await openChat(inProcess, { store });
+  const sending = first.send();
+  (await first.engine.next()).finish();
+  await sending;
+  away = true;
+  const said: string[] = [];
+  await using next = await first.another({ maxReplyMs: 10_000, log: noteTrouble(said) }); // with nothing remembered
+  const messageId = await acceptedId(await next.stream());
+  await next.clock.advance(10_000);
+  assert.equal((await next.message(messageId)).error?.code, "interrupted");
+  assert.deepEqual(said, ["warn: a connection broke", "error: The reply took more than 10000 ms."]);
+});
+
+test("a reply that takes too long is told in the log, once", async () => {
+  const said: string[] = [];
+  await using chat = await openChat(inProcess, { maxReplyMs: 10_000, log: noteTrouble(said) });
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  await chat.clock.advance(10_000);
+  assert.equal((await sending).status, 504);
+  run.fail(new Error("aborted"));
+  await settle();
+  assert.deepEqual(said, ["error: The reply took more than 10000 ms."]);
+});
+
+/** A log that keeps the causes of what is more than information. */
+function noteTrouble(said: string[]): Log {
+  return (level, _, { error } = {}) => {
+    if (level === "warn" || level === "error") said.push(`${level}: ${(error as Error).message}`);
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * A store that is away, hangs or loses its answers: no reply is lost, none is begun twice, and none ends before it is stored.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createMemoryStore,
+  type Log,
+  type MessageResource,
+  type Store,
+  StoreUnavailable,
+  type TwinEngine,
+} from "../core/mod.ts";
+import { acceptedId, openChat, withOutages } from "./chat.ts";
+import { createManualClock } from "./clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
+
+test("complete waits until the store takes the reply's end", async () => {
+  let down = false;
+  await using chat = await openChat(inProcess, { store: withOutages(createMemoryStore(), () => down) });
+  const stream = await chat.stream();
+  await acceptedId(stream);
+  const run = await chat.engine.next();
+  down = true;
+  run.write("kept");
+  run.finish();
+  assert.deepEqual((await stream.next()).data, { type: "delta", content: "kept" });
+  let ended = false;
+  const last = stream.next().then((event) => {
+    ended = true;
+    return event;
+  });
+  await chat.clock.advance(3000);
+  assert.equal(ended, false);
+  down = false;
+  await chat.clock.advance(500);
+  const { data } = await last;
+  assert.ok(data.type === "complete");
+  assert.deepEqual(await chat.message(data.message.id), data.message);
+});
+
+test("an outage is told once for each thing that is tried again, however long it takes", async () => {
+  let down = false;
+  const said: string[] = [];
+  const memory = { ...createMemoryStore(), exclusive: false };
+  const log: Log = (level, message) => {
+    if (level !== "debug" && message !== "request") said.push(`${level} ${message}`);
+  };
+  await using chat = await openChat(inProcess, { store: withOutages(memory, () => down), log });
+  await using other = await chat.another({ store: withOutages(memory, () => down), log });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  const followed = await other.resume(messageId);
+  for (const outage of ["first", "second"]) {
+    down = true;
+    run.write(outage);
+    await chat.clock.advance(12_000);
+    assert.deepEqual(new Set(said).size, said.length - 2, said.join("\n")); // each of the processes sweeps
+    assert.deepEqual([...new Set(said)].sort(), [
+      "warn a reply could not be looked up; it will be tried again",
+      "warn a running reply could not be saved; it will be tried again",
+      "warn expired idempotency keys could not be swept; it will be tried again",
+      "warn the store could not be swept; it will be tried again",
+    ]);
+    said.length = 0;
+    down = false;
+    await chat.clock.advance(5_000);
+  }
+  down = true;
+  run.finish();
+  await chat.clock.advance(12_000);
+  assert.equal(said.filter((line) => line.startsWith("error a reply's end could not be stored")).length, 1);
+  down = false;
+  await chat.clock.advance(5_000);
+  const last = (await followed.rest()).at(-1);
+  assert.ok(last?.data.type === "complete");
+});
+
+test("an end that cannot be stored is an error, also if a save that was under way fails behind it", async () => {
+  const memory = createMemoryStore();
+  const clock = createManualClock(startOfTests);
+  let down = false;
+  const hanging = async <Outcome>(act: () => Promise<Outcome>): Promise<Outcome> => {
+    if (!down) return act();
+    await new Promise<void>((resolve) => clock.after(700, resolve));
+    throw new StoreUnavailable("away");
+  };
+  const store: Store = {
+    ...memory,
+    saveReply: (save) => hanging(() => memory.saveReply(save)),
+    endReply: (end) => hanging(() => memory.endReply(end)),
+  };
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      output.write("text");
+      await new Promise<void>((resolve) => clock.after(1_300, resolve));
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  const said: string[] = [];
+  const log: Log = (level, message) => void said.push(`${level} ${message}`);
+  await using fixture = await openFixture(inProcess, { store, log, engines: { echo: engine } }, clock);
+  const key = await fixture.key();
+  const path = `/conversations/${await fixture.conversation(key)}/messages`;
+  const sending = fixture.call("POST", path, key, { content: "?" });
+  await clock.advance(500);
+  down = true; // a save hangs from 1,000 to 1,700, the end comes at 1,300
+  await clock.advance(5_000);
+  down = false;
+  await clock.advance(5_000);
+  assert.equal((await sending).status, 200);
+  assert.equal(said.filter((line) => line.startsWith("error a reply's end could not be stored")).length, 1);
+});
+
+/** A store whose answers to beginnings get lost on their way back. */
+function losingBeginnings(store: Store, lost: () => void = () => {}): Store {
+  return {
+    ...store,
+    async beginReply(begin) {
+      await store.beginReply(begin);
+      lost();
+      throw new StoreUnavailable("The connection broke after the commit.");
+    },
+  };
+}
+
+test("a reply that was begun, though the store's answer got lost, is produced as if nothing had been", async () => {
+  await using chat = await openChat(inProcess, { store: losingBeginnings(createMemoryStore()) });
+  for (const content of ["One", "Two"]) {
+    const sending = chat.send(content);
+    const run = await chat.engine.next();
+    run.write(content);
+    run.finish();
+    const reply = await dataOf<MessageResource>(await sending);
+    assert.deepEqual([reply.status, reply.content], ["completed", content]);
+  }
+  assert.equal(await chat.status(), "idle");
+});
+
+test("a reply that another request began is not taken for one's own", async () => {
+  const memory = createMemoryStore();
+  let broken = false;
+  const store: Store = {
+    ...memory,
+    async beginReply(begin) {
+      if (broken) throw new StoreUnavailable("The connection broke before the commit.");
+      return memory.beginReply(begin);
+    },
+  };
+  await using chat = await openChat(inProcess, { store });
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  broken = true;
+  assert.equal((await chat.send()).status, 503);
+  run.finish();
+  assert.equal((await sending).status, 200);
+});
+
+test("a store that hangs has two seconds to say whether a reply was begun", async () => {
+  let hangs = false;
+  const store: Store = {
+    ...losingBeginnings(createMemoryStore(), () => {
+      hangs = true;
+    }),
+  };
+  const { getConversation } = store;
+  const hanging: Store = {
+    ...store,
+    getConversation: (...which) => (hangs ? new Promise(() => {}) : getConversation(...which)),
+  };
+  await using chat = await openChat(inProcess, { store: hanging });
+  let status: number | undefined;
+  void chat.send().then((answer) => {
+    status = answer.status;
+  });
+  await chat.clock.advance(1_999);
+  assert.equal(status, undefined);
+  await chat.clock.advance(1);
+  assert.equal(status, 503);
+});
+
+test("nor does it keep its conversation busy for longer than its lease, if the store goes away with it", async () => {
+  let down = false;
+  const store = withOutages(createMemoryStore(), () => down);
+  const losing = losingBeginnings(store, () => {
+    down = true;
+  });
+  await using chat = await openChat(inProcess, { store: losing });
+  const sending = chat.send();
+  assert.equal((await sending).status, 503);
+  down = false;
+  assert.equal(await chat.status(), "busy");
+  await chat.clock.advance(35_000);
+  assert.equal(await chat.status(), "idle");
+  const history = await dataOf<{ status: string }[]>(await chat.get("/messages"));
+  assert.deepEqual(
+    history.map(({ status }) => status),
+    ["completed", "failed"],
+  );
+});

@@ -1,0 +1,84 @@
+/**
+ * A reply's stream as its client reads it: whole characters, lines that nothing breaks, signs of life in silence.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Chat, openChat } from "./chat.ts";
+import { eventsOf, type Fixture, inProcess, openFixture, textOf } from "./harness.ts";
+
+test("lone surrogates and NUL become replacement characters, in the stream as in the store", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  run.write("a\0b\ud83d");
+  run.write("\ude00 \udc00 \ud800");
+  run.finish();
+  const events = await stream.rest();
+  const expected = "a\ufffdb😀 \ufffd \ufffd";
+  assert.equal(textOf(events), expected);
+  const last = events.at(-1);
+  assert.ok(last?.data.type === "complete" && last.data.message.content === expected);
+});
+
+test("deltas never hold half a surrogate pair, however it was written", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  const text = "😀".repeat(20_000);
+  for (const half of text.split("")) run.write(half);
+  run.finish();
+  const events = await stream.rest();
+  assert.equal(textOf(events), text);
+  for (const { data } of events) assert.ok(data.type !== "delta" || data.content.isWellFormed());
+});
+
+test("U+2028, U+2029 and U+0085 are escaped", async () => {
+  await using fixture: Fixture = await openFixture(inProcess);
+  const key = await fixture.key();
+  const id = await fixture.conversation(key);
+  const content = "a\u2028b\u2029c\u0085d";
+  const text = await (
+    await fixture.call("POST", `/conversations/${id}/messages/stream`, key, { content })
+  ).text();
+  assert.ok(!/[\u2028\u2029\u0085]/.test(text));
+  assert.equal(textOf(await eventsOf(new Response(text))), content);
+  assert.ok(text.includes("\\u2028b\\u2029c\\u0085"));
+});
+
+/** A stream that has told the acceptance, to be read as the text that it is; its engine says nothing by itself. */
+async function openSilentStream(chat: Chat) {
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assert.ok(reader);
+  const run = await chat.engine.next();
+  assert.match(String((await reader.read()).value), /^id: 0\ndata: .*"accepted"/);
+  return { reader, run };
+}
+
+test("a silent stream is kept alive every 5 s, before the first token too", async () => {
+  await using chat = await openChat(inProcess);
+  const { reader, run } = await openSilentStream(chat);
+  for (const _ of [1, 2]) {
+    const next = reader.read();
+    await chat.clock.advance(5000);
+    assert.equal((await next).value, ": keep-alive\n\n");
+  }
+  run.finish();
+  assert.match(String((await reader.read()).value), /"complete"/);
+  assert.equal((await reader.read()).done, true);
+});
+
+test("a silent stream is kept alive when the machine's clock is set back", async () => {
+  await using chat = await openChat(inProcess);
+  const { reader, run } = await openSilentStream(chat);
+  chat.clock.step(-3_600_000);
+  for (const _ of [1, 2]) {
+    const next = reader.read();
+    await chat.clock.advance(5000);
+    const late = new Promise<string>((resolve) => setImmediate(() => resolve("nothing")));
+    assert.equal(await Promise.race([next.then(({ value }) => value), late]), ": keep-alive\n\n");
+  }
+  run.finish();
+  assert.match(String((await reader.read()).value), /"complete"/);
+});
