@@ -58,9 +58,7 @@ for (const transport of transports) {
       ];
       for (const [query, init] of elsewhere) {
         const response = await fixture.send(`/api/v1/conversations${query}`, init);
-        assert.equal(response.status, 401, query + JSON.stringify(init));
-        assert.equal(response.headers.get("www-authenticate"), challenge);
-        assert.equal((await errorOf(response)).code, "missing_credentials");
+        await assertAskedForCredentials(response, query + JSON.stringify(init));
       }
     });
 
@@ -145,15 +143,9 @@ for (const transport of transports) {
       test(`${operationId} asks for a key, and takes no token for one`, async () => {
         await using fixture = await openFixture(transport);
         const target = concrete(path);
-        const bare = await fixture.send(target, { method });
-        assert.equal(bare.status, 401);
-        assert.equal(bare.headers.get("www-authenticate"), challenge);
-        assert.equal((await errorOf(bare)).code, "missing_credentials");
+        await assertAskedForCredentials(await fixture.send(target, { method }));
         const headers = { Authorization: `Bearer ${await fixture.token()}` };
-        const withToken = await fixture.send(target, { method, headers });
-        assert.equal(withToken.status, 401);
-        assert.equal(withToken.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
-        assert.equal((await errorOf(withToken)).code, "invalid_api_key");
+        await assertRefused(await fixture.send(target, { method, headers }), "invalid_api_key");
       });
     }
 
@@ -161,18 +153,12 @@ for (const transport of transports) {
       test(`${operationId} asks for a token, and takes no key for one`, async () => {
         await using fixture = await openFixture(transport);
         const target = concrete(path);
-        const bare = await fixture.send(target, { method });
-        assert.equal(bare.status, 401);
-        assert.equal(bare.headers.get("www-authenticate"), challenge);
-        assert.equal((await errorOf(bare)).code, "missing_credentials");
+        await assertAskedForCredentials(await fixture.send(target, { method }));
         const key = await fixture.key();
         for (const headers of [{ Authorization: `Bearer ${key}` }, { "X-API-Key": key }]) {
           const withKey = await fixture.send(target, { method, headers });
-          assert.equal(withKey.status, 401);
-          assert.equal(withKey.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
-          const error = await errorOf(withKey);
-          assert.equal(error.code, "invalid_token");
-          assert.match(error.message, /^An API key is not accepted here/);
+          const message = await assertRefused(withKey, "invalid_token");
+          assert.match(message, /^An API key is not accepted here/);
         }
       });
     }
@@ -236,9 +222,7 @@ for (const transport of transports) {
       ];
       for (const token of tokens) {
         const response = await fixture.call("GET", "/auth/api-keys", token);
-        assert.equal(response.status, 401, token.slice(0, 80));
-        assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
-        assert.equal((await errorOf(response)).code, "invalid_token");
+        await assertRefused(response, "invalid_token", token.slice(0, 80));
       }
       const response = await fixture.call("GET", "/auth/api-keys", await sign(good));
       assert.deepEqual(await dataOf<ApiKeyResource[]>(response), []);
@@ -248,9 +232,7 @@ for (const transport of transports) {
       const verifyToken = () => Promise.reject(new ApiError("invalid_token", "The session is over."));
       await using fixture = await openFixture(transport, { verifyToken });
       const response = await fixture.call("GET", "/auth/api-keys", "session");
-      assert.equal(response.status, 401);
-      assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`);
-      assert.equal((await errorOf(response)).message, "The session is over.");
+      assert.equal(await assertRefused(response, "invalid_token"), "The session is over.");
     });
 
     test("a challenge of the host's own replaces the service's", async () => {
@@ -306,6 +288,22 @@ for (const transport of transports) {
 /** A path of a route's pattern, of objects that do not exist. */
 function concrete(pattern: string): string {
   return pattern.replaceAll(/\{\w+\}/g, "nowhere");
+}
+
+/** No credential was found. `what` tells a failure's request from the others. */
+async function assertAskedForCredentials(response: Response, what?: string): Promise<void> {
+  assert.equal(response.status, 401, what);
+  assert.equal(response.headers.get("www-authenticate"), challenge, what);
+  assert.equal((await errorOf(response)).code, "missing_credentials", what);
+}
+
+/** The credential is none that is accepted. `what` as above. Returns the error's message. */
+async function assertRefused(response: Response, expectedCode: string, what?: string): Promise<string> {
+  assert.equal(response.status, 401, what);
+  assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`, what);
+  const { code, message } = await errorOf(response);
+  assert.equal(code, expectedCode, what);
+  return message;
 }
 
 async function createKey(fixture: Fixture, token: string, body: object): Promise<CreatedApiKeyResource> {

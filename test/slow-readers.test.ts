@@ -9,12 +9,10 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { acceptedId, openChat } from "./chat.ts";
-import { transports } from "./harness.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { inProcess, overSocket } from "./harness.ts";
+import type { Run } from "./scripted-engine.ts";
 import type { Invitation, Measurement } from "./slow-readers.ts";
-
-const [inProcess, overSocket] = transports;
-if (!inProcess || !overSocket) throw new Error("There are not enough transports.");
 
 /** Asks for a stream, and reads its beginning and nothing more. */
 async function openIdleReader(url: string, path: string, key: string): Promise<Socket> {
@@ -68,43 +66,54 @@ test("over a socket, a reader that takes nothing for 60 s is cut", async () => {
   socket.destroy();
 });
 
-test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
-  await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
+/** A stream in a `Response` that nobody reads. */
+interface UnreadStream {
+  readonly chat: Chat;
+  readonly response: Response;
+  readonly run: Run;
+}
+
+async function openUnreadStream(chat: Chat): Promise<UnreadStream> {
   const response = await chat.post("/messages/stream", { content: "Hi" });
   const run = await chat.engine.next();
-  run.write("never read");
-  await chat.clock.advance(59_000);
+  return { chat, response, run };
+}
+
+/** Its reader, the last one, is still there after `keptMs`, and cut within `moreMs` more. */
+async function assertCut(
+  { chat, response, run }: UnreadStream,
+  keptMs: number,
+  moreMs: number,
+): Promise<void> {
+  await chat.clock.advance(keptMs);
   assert.equal(run.signal.aborted, false);
-  await chat.clock.advance(7_000);
+  await chat.clock.advance(moreMs);
   assert.equal(run.signal.aborted, true);
   await assert.rejects(response.text());
+}
+
+test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
+  await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
+  const stream = await openUnreadStream(chat);
+  stream.run.write("never read");
+  await assertCut(stream, 59_000, 7_000);
 });
 
 test("a reader that takes nothing is cut after 60 s, however seldom keep-alives are", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel", heartbeatMs: 3_600_000 });
-  const response = await chat.post("/messages/stream", { content: "Hi" });
-  const run = await chat.engine.next();
+  const stream = await openUnreadStream(chat);
   await chat.clock.advance(90_000); // nothing to read is no stall
-  run.write("never read");
-  await chat.clock.advance(59_000);
-  assert.equal(run.signal.aborted, false);
-  await chat.clock.advance(7_000);
-  assert.equal(run.signal.aborted, true);
-  await assert.rejects(response.text());
+  stream.run.write("never read");
+  await assertCut(stream, 59_000, 7_000);
 });
 
 test("a reader that takes nothing is cut within a minute more when the machine's clock is set back", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
-  const response = await chat.post("/messages/stream", { content: "Hi" });
-  const run = await chat.engine.next();
-  run.write("never read");
+  const stream = await openUnreadStream(chat);
+  stream.run.write("never read");
   await chat.clock.advance(30_000);
   chat.clock.step(-3_600_000);
-  await chat.clock.advance(4_000);
-  assert.equal(run.signal.aborted, false);
-  await chat.clock.advance(66_000);
-  assert.equal(run.signal.aborted, true);
-  await assert.rejects(response.text());
+  await assertCut(stream, 4_000, 66_000);
 });
 
 test("a reader that reads now and then is not cut", async () => {
