@@ -219,7 +219,7 @@ function openKeyring() {
     store: {
       async findKey(wanted) {
         state.lookUps++;
-        const found = wanted === hash ? state.record : undefined; // as it is now, however long the answer takes
+        const found = wanted === state.record.hash ? state.record : undefined; // as it is now, however long the answer takes
         await state.gate;
         if (state.failure) throw state.failure;
         return found;
@@ -261,6 +261,14 @@ describe("the keyring", () => {
     state.record = { ...state.record, expiresAt: null, revokedAt: clock.now() };
     await assert.rejects(use(), collect);
     assert.equal(messages.size, 1);
+  });
+
+  test("a key that was not known counts as soon as the store knows it", async () => {
+    const { use, state } = openKeyring();
+    const { key, hash } = createApiKey(systemRandom);
+    await assert.rejects(use(key), refused);
+    state.record = { ...state.record, hash };
+    assert.equal(await use(key), state.record);
   });
 
   test("a look-up is good for five seconds and no longer", async () => {

@@ -233,7 +233,11 @@ test("another process on the same store goes on, and tells the end of the first 
 
 /** A reply that one process produces, and another follows: as two streams at once, and as a send that was repeated. */
 async function openFollowed() {
-  const chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const memory = { ...createMemoryStore(), exclusive: false };
+  const state = { silent: false };
+  const readOn: Store["readOn"] = (...which) =>
+    state.silent ? new Promise(() => {}) : memory.readOn(...which);
+  const chat = await openChat(inProcess, { store: { ...memory, readOn } });
   const once = { "Idempotency-Key": "once" };
   const sending = chat.send("Hello?", once);
   const run = await chat.engine.next();
@@ -246,7 +250,7 @@ async function openFollowed() {
   for (const stream of streams) await acceptedId(stream);
   const repeated = other.send("Hello?", once);
   return {
-    ...{ chat, run, other, repeated, streams, messageId: reply?.id },
+    ...{ chat, run, other, repeated, streams, state, messageId: reply?.id },
     async [Symbol.asyncDispose]() {
       run.finish();
       assert.equal((await sending).status, 200);
@@ -285,6 +289,19 @@ test("behind the grace, such streams end properly to be resumed elsewhere, and a
   const { code, details } = await errorOf(response);
   assert.deepEqual([code, details], ["shutting_down", { messageId }]);
   assert.equal(await chat.status(), "busy");
+});
+
+test("a store that says nothing of a reply keeps none of those who follow it behind the grace", async () => {
+  await using all = await openFollowed();
+  const { chat, other, repeated, streams, state } = all;
+  state.silent = true;
+  await chat.clock.advance(500);
+  const closing = other.service.close({ graceMs: 0 });
+  await chat.clock.advance(0);
+  for (const stream of streams) assert.equal(textOf(await stream.rest()), "beginning");
+  assert.equal((await errorOf(await repeated)).code, "shutting_down");
+  await chat.clock.advance(0);
+  await closing;
 });
 
 test("the system's clock takes no time for over that is longer than its timers run", (t) => {
