@@ -184,6 +184,39 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
+  test("of two who follow, one who leaves takes nothing from the other", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    await two.clock.advance(400);
+    const follower = await followThere(two, replyPath);
+    run.write("one ");
+    await two.clock.advance(400);
+    await leaving.body?.cancel();
+    run.write("two");
+    await two.clock.advance(400);
+    assert.equal(follower.content(), "one two");
+    run.finish();
+    await Promise.all([sending, follower.done]);
+    await two.close();
+  });
+
+  test("whoever has left and comes back behind its end is told all of it at once", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    await two.clock.advance(400);
+    await leaving.body?.cancel();
+    run.write("Good");
+    run.finish();
+    await sending;
+    const follower = await followThere(two, replyPath);
+    await settle();
+    assert.match(follower.seen.text, /"type":"complete"/);
+    await follower.done;
+    await two.close();
+  });
+
   test("its follower says every two seconds that it is there, however fast the text comes", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
@@ -320,6 +353,25 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
   assert.equal(run.signal.aborted, false);
   await following.body?.cancel();
   await two.clock.advance(6000);
+  assert.equal(run.signal.aborted, true);
+  await two.close();
+});
+
+test("with onDisconnect cancel, whoever has left and comes back counts, when the followers elsewhere have gone", async () => {
+  const two = await openTwo({ onDisconnect: "cancel" });
+  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
+  const run = await two.engine.next();
+  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
+  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
+  const elsewhere = await two.there.call("GET", stream, two.key);
+  await two.clock.advance(500);
+  await streaming.body?.cancel();
+  const again = await two.here.call("GET", stream, two.key);
+  await elsewhere.body?.cancel();
+  await two.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false);
+  await again.body?.cancel();
+  await two.clock.advance(1_000);
   assert.equal(run.signal.aborted, true);
   await two.close();
 });

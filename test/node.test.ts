@@ -15,6 +15,7 @@ import {
 import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
 import type { Transport } from "./harness.ts";
+import { talk } from "./raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
   return createService({
@@ -153,6 +154,7 @@ async function openReader(url: string, requests: string) {
   socket.pause();
   let text = head.toString("latin1");
   return {
+    write: (more: string) => socket.write(more),
     /** Takes some 4 MB more. */
     async takeSome(): Promise<void> {
       for (let taken = 0; taken < 4_000_000; ) {
@@ -409,6 +411,52 @@ test("of requests that are sent ahead without end, a hundred wait, and then the 
   flood.on("error", () => {}).resume();
   flood.write(post(chat, "messages/stream") + health.repeat(2_000));
   await closed;
+});
+
+test("requests that are sent ahead a few at a time are answered, however many there are", {
+  timeout: 20_000,
+}, async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport);
+  const batch = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
+  const answersIn = (text: string) => text.split('"status":"ok"').length - 1;
+  let sent = 50;
+  const all = await talk(
+    chat.fixture.url,
+    (socket) => socket.write(batch),
+    (text, socket) => {
+      if (answersIn(text) < sent) return;
+      if (sent === 250) socket.end();
+      else socket.write(batch);
+      sent += 50;
+    },
+  );
+  assert.equal(answersIn(all), 250);
+});
+
+test("a request that comes behind one that had to wait waits for that, too", {
+  timeout: 20_000,
+}, async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  const second = await chat.fixture.conversation(chat.key, "scripted");
+  const third = await chat.fixture.conversation(chat.key, "scripted");
+  const reader = await openReader(
+    chat.fixture.url,
+    ["GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", post(chat, "messages", second)].join(""),
+  );
+  const run = await chat.engine.next();
+  const arrived = once(server, "request");
+  reader.write(post(chat, "messages", third));
+  await arrived;
+  await chat.clock.advance(1_000);
+  assert.equal(chat.engine.asked, 1);
+  run.finish();
+  const read = reader.readUntil("At last.");
+  const last = await chat.engine.next();
+  last.write("At last.");
+  last.finish();
+  assert.equal((await read).split("HTTP/1.1 200 OK").length, 4);
 });
 
 function turnEnd(): Promise<void> {
