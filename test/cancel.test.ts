@@ -167,3 +167,31 @@ test("a reply that has its end already, though it is not stored yet, is not canc
   const message = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([message.status, message.content], ["completed", "whole"]);
 });
+
+test("what an engine writes when it is told to stop is no part of the reply", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.signal.addEventListener("abort", () => run.write(", and a last word"));
+  run.write("So far");
+  const reply = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
+  assert.equal(reply.content, "So far");
+  assert.equal(textOf(await stream.rest()), "So far");
+});
+
+test("a reply that has ended leaves no timer behind, however it ended", async () => {
+  await using chat = await openChat(inProcess);
+  await chat.service.ready();
+  const before = chat.clock.pending;
+  for (const end of ["finish", "fail", "cancel"] as const) {
+    const stream = await chat.stream();
+    const messageId = await acceptedId(stream);
+    const run = await chat.engine.next();
+    if (end === "cancel") await chat.post(`/messages/${messageId}/cancel`);
+    else if (end === "fail") run.fail(new Error("no more"));
+    else run.finish();
+    await stream.rest();
+    assert.equal(chat.clock.pending, before, end);
+  }
+});

@@ -217,6 +217,51 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
+  test("whoever comes just as the last one leaves gets all of it", async () => {
+    for (let steps = 0; steps < 60; steps++) {
+      const two = await openTwo();
+      const { run, sending, replyPath } = await two.send();
+      const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+      await settle();
+      const coming = followThere(two, replyPath);
+      for (let step = 0; step < steps; step++) await null;
+      await leaving.body?.cancel();
+      const follower = await coming;
+      await two.clock.advance(400);
+      run.write("all of it");
+      await two.clock.advance(1_000);
+      assert.equal(follower.content(), "all of it", `after ${steps} steps`);
+      run.finish();
+      await Promise.all([sending, follower.done]);
+      await two.close();
+    }
+  });
+
+  test("those who follow it are told at once that it was deleted with its conversation", async () => {
+    const two = await openTwo();
+    const { sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    await two.clock.advance(400);
+    assert.equal((await two.here.call("DELETE", two.path, two.key)).status, 204);
+    await settle();
+    assert.match(follower.seen.text, /"type":"complete".*"status":"cancelled"/);
+    await Promise.all([sending, follower.done]);
+    await two.close();
+  });
+
+  test("nothing listens for it any more once nobody follows", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const before = two.listeners.size;
+    const follower = await followThere(two, replyPath);
+    await settle();
+    assert.equal(two.listeners.size, before + 1);
+    run.finish();
+    await Promise.all([sending, follower.done]);
+    assert.equal(two.listeners.size, before);
+    await two.close();
+  });
+
   test("its follower says every two seconds that it is there, however fast the text comes", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
