@@ -42,8 +42,8 @@ export class SavedReply implements ReplyFeed {
   readonly #context: WatchContext;
   readonly #owner: string;
   readonly #followers = new Set<() => void>();
-  /** As it was read last: its content is what was new then. */
-  #message: MessageRecord;
+  /** As it was read first. */
+  readonly #message: MessageRecord;
   readonly #text = new ReplyText();
   /** The text's length as stores count it, as long as there may be more. */
   #characters = 0;
@@ -144,7 +144,6 @@ export class SavedReply implements ReplyFeed {
 
   /** Takes in what the store has: text behind the text that is known. */
   #see(message: MessageRecord): void {
-    this.#message = message;
     this.#text.append(message.content);
     if (message.status !== "in_progress") this.#ended = { ...message, content: this.#text.toString() };
     else for (const _ of message.content) this.#characters++;
