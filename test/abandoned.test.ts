@@ -176,6 +176,19 @@ test("a process ends no reply of its own whose lease it could not renew", async 
   assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
 });
 
+test("a lease that is shorter than the pause between two saves is renewed in time, too", async () => {
+  const options = { store: { ...createMemoryStore(), exclusive: false }, leaseMs: 300 };
+  await using chat = await openChat(inProcess, options);
+  await using other = await chat.another();
+  await other.service.ready();
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  await chat.clock.advance(20_150);
+  run.write("still here");
+  run.finish();
+  assert.equal((await dataOf<MessageResource>(await sending)).status, "completed");
+});
+
 /**
  * A reply whose process was away from its store for longer than a lease, until this moment. Others see the store as it is.
  */

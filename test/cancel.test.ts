@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource, type Store } from "../core/mod.ts";
+import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
 import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
 
@@ -178,6 +178,29 @@ test("what an engine writes when it is told to stop is no part of the reply", as
   const reply = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
   assert.equal(reply.content, "So far");
   assert.equal(textOf(await stream.rest()), "So far");
+});
+
+test("the history for a reply that was cancelled is asked for no more", async () => {
+  const memory = createMemoryStore();
+  let asked = 0;
+  async function readHistory(): Promise<never> {
+    asked++;
+    throw new StoreUnavailable("away");
+  }
+  await using chat = await openChat(inProcess, { store: { ...memory, readHistory } });
+  const first = chat.send(); // whose conversation has no history to read
+  (await chat.engine.next()).finish();
+  await first;
+  await using other = await chat.another(); // which knows nothing of it
+  const stream = await other.stream();
+  const messageId = await acceptedId(stream);
+  await other.clock.advance(2_000);
+  assert.ok(asked > 0);
+  await other.post(`/messages/${messageId}/cancel`);
+  await stream.rest();
+  const before = asked;
+  await other.clock.advance(10_000);
+  assert.ok(asked <= before + 1, "once more at most: what was waited for already");
 });
 
 test("a reply that has ended leaves no timer behind, however it ended", async () => {

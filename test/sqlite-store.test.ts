@@ -303,6 +303,53 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
+  test("the disk is asked once at a time: of two that ask at once, either may be told of an error", async () => {
+    const connection = await openConnection(folder.newPath());
+    const disk = slowDisk();
+    let syncing = 0;
+    let most = 0;
+    const counted = {
+      ...disk,
+      async sync() {
+        most = Math.max(most, ++syncing);
+        await disk.sync();
+        syncing--;
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(connection, counted), { exclusive: true });
+    let asked = disk.asked();
+    const read = store.ping();
+    await asked;
+    const written = store.createConversation(conversation);
+    await turnEnd();
+    await turnEnd();
+    assert.equal(syncing, 1);
+    asked = disk.asked();
+    disk.finish();
+    await asked;
+    disk.finish();
+    await Promise.all([read, written]);
+    assert.equal(most, 1);
+    await store.close();
+  });
+
+  test("a store that is closed closes its log and its file", async () => {
+    const connection = await openConnection(folder.newPath());
+    const closed: string[] = [];
+    const log = { ...quickDisk, close: () => void closed.push("log") };
+    const file = {
+      ...connection,
+      close() {
+        closed.push("file");
+        connection.close();
+      },
+    };
+    const store = createSqlStore(createSqliteDriver(file, log), { exclusive: true });
+    await store.createConversation(conversation);
+    await Promise.all([store.close(), store.close()]);
+    assert.deepEqual(closed, ["log", "file"]);
+  });
+
   test("what an earlier life left in the log is read once it is on the disk", async () => {
     const connection = await openConnection(folder.newPath());
     const disk = slowDisk();
