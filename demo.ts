@@ -12,10 +12,17 @@ import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 
 const server = [...process.execArgv, fileURLToPath(new URL("./server.ts", import.meta.url))];
+
+const help = `Usage: npm run demo
+
+Starts a server with scratch data, has a whole conversation with one of its twins over HTTP, from a token to the
+history, and removes all of it. It takes no arguments. The server reads the environment as npm start does, such as
+MODEL_BASE_URL and MODEL_NAME; its database, port and log level are the demo's own.
+`;
 
 /** What the demo reads of the service's answers. */
 interface Twin {
@@ -34,18 +41,51 @@ type StreamEvent =
   | { readonly type: "error"; readonly error: { readonly message: string } };
 
 async function main(): Promise<void> {
+  if (isHelpWanted()) print(help.trimEnd());
+  else await runServer();
+}
+
+function isHelpWanted(): boolean {
+  try {
+    return parseArgs({ options: { help: { type: "boolean", default: false } } }).values.help;
+  } catch (error) {
+    const [complaint] = messageOf(error).split(/\.\s/); // it goes on with what is of no use here
+    throw new Error(`${complaint?.replace(/\.$/, "")}.\n\n${help}`);
+  }
+}
+
+/** Starts a server with scratch data, shows it, and removes both. */
+async function runServer(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "twin-service-demo-"));
   const environment = { ...process.env, DATABASE_URL: `sqlite:${join(folder, "twins.db")}`, PORT: "0" };
   const child = spawn(process.execPath, server, {
     env: { ...environment, LOG_LEVEL: "warn" },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const told = endOnSignals(child);
   try {
-    await converse(`${await addressOf(child)}/api/v1`, environment);
+    await converse(child, environment);
+  } catch (error) {
+    throw told.aborted ? new Error("Stopped.") : error;
   } finally {
     await stop(child);
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Ends the server when the demo is told to stop, so that whoever asks it fails. At once: a Ctrl-C has told the server,
+ * too, which would take its time.
+ */
+function endOnSignals(child: ChildProcess): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      stop.abort();
+      child.kill("SIGKILL");
+    });
+  }
+  return stop.signal;
 }
 
 /** Waits for the line that says where the server listens. */
@@ -66,7 +106,8 @@ function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-async function converse(api: string, environment: NodeJS.ProcessEnv): Promise<void> {
+async function converse(child: ChildProcess, environment: NodeJS.ProcessEnv): Promise<void> {
+  const api = `${await addressOf(child)}/api/v1`;
   heading(`A server at ${api}`);
 
   const command = [...server, "token", "--sub", "alice"];
@@ -150,11 +191,15 @@ function firstLine(text: string): string {
   return line.length > 90 ? `${line.slice(0, 90)}…` : line;
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 });
