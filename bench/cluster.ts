@@ -274,9 +274,7 @@ async function main(): Promise<void> {
 
   const stop = listenForStop();
   const stopped = new Promise<never>((_, reject) => {
-    stop.addEventListener("abort", () =>
-      reject(new Error("Stopped. The servers have ended, and the database is dropped.")),
-    );
+    stop.addEventListener("abort", () => reject(new Error("It was told to stop.")));
   });
   await inParts(countStatements, stopped);
   for (const processes of [1, 2]) await inParts((parts) => benchmark(parts, seconds, processes), stopped);
