@@ -144,6 +144,22 @@ test("tokens without a kid are tried on all keys, and keys without one on all to
   assert.equal(state.fetches, 1);
 });
 
+test("a token that names a key is not tried on another", async () => {
+  const { state, verify, token } = await open();
+  state.answer = async () => Response.json({ keys: [await jwkOf(one, "one"), await jwkOf(two, "two")] });
+  assert.equal(await verify(await token(two.privateKey, "two")), "alice");
+  await assert.rejects(verify(await token(two.privateKey, "one")), refused);
+});
+
+test("a key without a kid that took the place of another is found", async () => {
+  const { state, verify, token, clock } = await open();
+  state.answer = async () => Response.json({ keys: [await jwkOf(one)] });
+  assert.equal(await verify(await token(one.privateKey)), "alice");
+  state.answer = async () => Response.json({ keys: [await jwkOf(two)] });
+  await clock.advance(30_000);
+  assert.equal(await verify(await token(two.privateKey)), "alice");
+});
+
 test("a token without a kid that no key signed asks for the keys again, once in 30 seconds", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey));

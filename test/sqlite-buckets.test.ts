@@ -15,6 +15,16 @@ before(async () => {
 });
 after(() => folder.remove());
 
+/** Spoils a table of a closed file. */
+async function damage(path: string, name: string): Promise<void> {
+  const file = await connect(path);
+  const [table] = file.all("SELECT rootpage FROM sqlite_schema WHERE name = $1", [name]);
+  file.close();
+  const bytes = await readFile(path);
+  bytes.fill(0xff, (Number(table?.rootpage) - 1) * 4096, Number(table?.rootpage) * 4096);
+  await writeFile(path, bytes);
+}
+
 describe("buckets in SQLite", () => {
   const policy = { capacity: 200 };
 
@@ -79,12 +89,7 @@ describe("buckets in SQLite", () => {
     const buckets = await openSqliteBuckets(path);
     for (let save = 0; save < 3; save++) await buckets.save("a", { debt: save, at: start });
     await buckets.close();
-    const file = await connect(path);
-    const [table] = file.all("SELECT rootpage FROM sqlite_schema WHERE name = 'log'", []);
-    file.close();
-    const bytes = await readFile(path);
-    bytes.fill(0xff, (Number(table?.rootpage) - 1) * 4096, Number(table?.rootpage) * 4096);
-    await writeFile(path, bytes);
+    await damage(path, "log");
     const remedy =
       "remove it: it holds nothing but what keys have used of their limits, which are full without it";
     await assert.rejects(openSqliteBuckets(path), {
@@ -105,6 +110,32 @@ describe("buckets in SQLite", () => {
     assert.deepEqual(await buckets.load("nearly"), { debt: 11, at: 90 });
     assert.deepEqual(await buckets.load("ahead"), { debt: 1, at: 200 });
     assert.deepEqual(await buckets.load("new"), { debt: 5, at: 100 });
+    await buckets.close();
+  });
+
+  test("what fills up is swept again and again while the process lives", async () => {
+    const buckets = await openSqliteBuckets(folder.newPath());
+    for (const full of ["early", "late"]) {
+      await buckets.save(full, { debt: 10, at: 90 });
+      for (let turn = 0; turn < 25; turn++) {
+        const ids = Array.from({ length: 1000 }, (_, index) => `${index}`);
+        await Promise.all(ids.map((id) => buckets.save(id, { debt: 1000, at: 100 })));
+      }
+      assert.equal(await buckets.load(full), undefined, full);
+    }
+    assert.deepEqual(await buckets.load("1"), { debt: 1000, at: 100 });
+    await buckets.close();
+  });
+
+  test("a save that fails is told, and so is a bucket that cannot be read", async () => {
+    const path = folder.newPath();
+    let buckets = await openSqliteBuckets(path);
+    await buckets.save("a", { debt: 1, at: 2 });
+    await buckets.close();
+    await damage(path, "buckets");
+    buckets = await openSqliteBuckets(path);
+    await assert.rejects(buckets.load("a"), /malformed/);
+    await assert.rejects(buckets.save("a", { debt: 2, at: 2 }), /malformed/);
     await buckets.close();
   });
 
