@@ -255,6 +255,37 @@ test("an answer that is no JWKS document counts as down", async () => {
   }
 });
 
+test("an answer that is refused is read no further", async () => {
+  for (const status of [200, 500]) {
+    const { state, verify, token } = await open();
+    let cancelled = false;
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024).fill(32)),
+      cancel() {
+        cancelled = true;
+      },
+    });
+    state.answer = async () => new Response(endless, { status });
+    await assert.rejects(verify(await token(one.privateKey)), unavailable("30"));
+    assert.equal(cancelled, true, `${status}`);
+  }
+});
+
+test("an answer may come in pieces, cut anywhere, and its time-out ends with it", async () => {
+  const { state, verify, token, clock } = await open();
+  const bytes = new TextEncoder().encode(JSON.stringify({ keys: [await jwkOf(one, "schlüssel")] }));
+  const pieces = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
+  state.answer = async () => new Response(pieces);
+  assert.equal(await verify(await token(one.privateKey, "schlüssel")), "alice");
+  assert.equal(state.fetches, 1);
+  assert.equal(clock.pending, 0);
+});
+
 test("keys that cannot verify signatures are passed over", async () => {
   const { state, verify, token } = await open();
   const broken = { ...(await jwkOf(one)), x: "AAAA" };

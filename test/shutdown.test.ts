@@ -14,9 +14,18 @@ import {
   systemClock,
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
-import { settle } from "./clock.ts";
+import { createManualClock, settle } from "./clock.ts";
 import { readEvents } from "./event-reader.ts";
-import { dataOf, errorOf, eventsOf, inProcess, overSocket, textOf, transports } from "./harness.ts";
+import {
+  dataOf,
+  errorOf,
+  eventsOf,
+  inProcess,
+  openFixture,
+  overSocket,
+  textOf,
+  transports,
+} from "./harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {
@@ -303,6 +312,24 @@ test("a store that says nothing of a reply keeps none of those who follow it beh
   await chat.clock.advance(0);
   await closing;
 });
+
+for (const exclusive of [true, false]) {
+  test(`a closed service looks for nothing any more, ${exclusive ? "alone" : "with others"} on its store`, async () => {
+    const clock = createManualClock();
+    const store = { ...createMemoryStore(), exclusive };
+    const running = await openFixture(inProcess, { store }, clock);
+    await running.service.ready();
+    assert.ok(clock.pending > 0);
+    await running[Symbol.asyncDispose]();
+    assert.equal(clock.pending, 0);
+
+    const starting = await openFixture(inProcess, { store }, clock);
+    const ready = starting.service.ready();
+    await starting[Symbol.asyncDispose]();
+    await ready.catch(() => {}); // whatever came of it
+    assert.equal(clock.pending, 0);
+  });
+}
 
 test("the system's clock takes no time for over that is longer than its timers run", () => {
   const { setTimeout } = globalThis;
