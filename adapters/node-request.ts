@@ -65,8 +65,9 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   get(name: string): string | null {
     const told = this.#message.headers[name.toLowerCase()];
     if (told === undefined) return null;
+    const value = String(told);
     const sent = readField(rawHeadersOf(this.#message), name);
-    return sent?.startsWith(String(told)) ? sent : String(told);
+    return sent?.startsWith(`${value}, `) ? sent : value; // Node keeps the first of several
   }
 
   /** Asking for the body is what lets a client send it that waits for `100 Continue`. */

@@ -96,6 +96,24 @@ test("a credential that the host puts in, or takes out, counts", async () => {
   assert.equal(withKey.status, 401);
 });
 
+test("a credential that the host cuts short, or empties, counts as it is then", async () => {
+  const { server, transport } = hosted();
+  const seen: string[] = [];
+  const verifyToken = async (token: string) => {
+    seen.push(token);
+    return "alice";
+  };
+  await using chat = await openChat(transport, { verifyToken });
+  let told = "Bearer a";
+  server.prependListener("request", ({ headers }) => {
+    headers.authorization = told;
+  });
+  assert.equal((await chat.fixture.call("GET", "/auth/api-keys", "admin")).status, 200);
+  assert.equal(seen.at(-1), "a");
+  told = "";
+  assert.equal((await chat.fixture.call("GET", "/auth/api-keys", "admin")).status, 401);
+});
+
 test("a body refused unread is answered with what the host has put on the response", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
