@@ -381,14 +381,21 @@ test("a follower on another process reads only the text that it does not have", 
   await two.close();
 });
 
-test("with onDisconnect cancel, a follower on another process counts, and its going is noticed", async () => {
+/** A reply that somebody follows on another process, and whose sender has left. Without followers it is cancelled. */
+async function openFollowedElsewhere() {
   const two = await openTwo({ onDisconnect: "cancel" });
   const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
   const run = await two.engine.next();
   const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
-  const following = await two.there.call("GET", `${two.path}/messages/${list[1]?.id}/stream`, two.key);
+  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
+  const following = await two.there.call("GET", stream, two.key);
   await two.clock.advance(500);
   await streaming.body?.cancel();
+  return { two, run, stream, following };
+}
+
+test("with onDisconnect cancel, a follower on another process counts, and its going is noticed", async () => {
+  const { two, run, following } = await openFollowedElsewhere();
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
   Object.assign(two.state, { down: true, lost: true }); // nobody can say that it is there
@@ -403,16 +410,9 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
 });
 
 test("with onDisconnect cancel, whoever has left and comes back counts, when the followers elsewhere have gone", async () => {
-  const two = await openTwo({ onDisconnect: "cancel" });
-  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
-  const run = await two.engine.next();
-  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
-  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
-  const elsewhere = await two.there.call("GET", stream, two.key);
-  await two.clock.advance(500);
-  await streaming.body?.cancel();
+  const { two, run, stream, following } = await openFollowedElsewhere();
   const again = await two.here.call("GET", stream, two.key);
-  await elsewhere.body?.cancel();
+  await following.body?.cancel();
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
   await again.body?.cancel();
@@ -422,13 +422,7 @@ test("with onDisconnect cancel, whoever has left and comes back counts, when the
 });
 
 test("with onDisconnect cancel, a step back of the clock keeps nobody's place who has left", async () => {
-  const two = await openTwo({ onDisconnect: "cancel" });
-  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
-  const run = await two.engine.next();
-  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
-  const following = await two.there.call("GET", `${two.path}/messages/${list[1]?.id}/stream`, two.key);
-  await two.clock.advance(500);
-  await streaming.body?.cancel();
+  const { two, run, following } = await openFollowedElsewhere();
   two.clock.step(-3_600_000);
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false, "who still follows counts");

@@ -3,11 +3,12 @@ import { spawnSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
+import type { SqlValue } from "../adapters/sql-driver.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { type Store, StoreUnavailable } from "../core/store.ts";
 import {
   commandLine,
   conversation,
@@ -92,6 +93,20 @@ before(async () => {
   folder = await makeFolder();
 });
 after(() => folder.remove());
+
+/** A store in a new file, and what happens between a read and word of what it found. */
+async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<Store> {
+  const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+  const watched = {
+    ...driver,
+    async all(sql: string, params: readonly SqlValue[]) {
+      const rows = await driver.all(sql, params);
+      await afterRead(sql);
+      return rows;
+    },
+  };
+  return createSqlStore(watched, { exclusive: false });
+}
 
 describe("a store in SQLite", () => {
   test("what was acknowledged survives kill -9", async () => {
@@ -452,19 +467,10 @@ describe("a store in SQLite", () => {
   });
 
   test("a page tells of one moment, whatever is stored while it is read", async () => {
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
     let meanwhile = async () => {};
-    const store = createSqlStore(
-      {
-        ...driver,
-        async all(sql, params) {
-          const rows = await driver.all(sql, params);
-          if (/^SELECT (message_count|total)/.test(sql)) await meanwhile();
-          return rows;
-        },
-      },
-      { exclusive: true },
-    );
+    const store = await openWatched(async (sql) => {
+      if (/^SELECT (message_count|total)/.test(sql)) await meanwhile();
+    });
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     meanwhile = async () => void (await newConversation(store, owner));
@@ -486,19 +492,8 @@ describe("a store in SQLite", () => {
   });
 
   test("a reply that an equal request begins meanwhile is that request's, not one that keeps it waiting", async () => {
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
     let meanwhile = async () => {};
-    const store = createSqlStore(
-      {
-        ...driver,
-        async all(sql, params) {
-          const rows = await driver.all(sql, params);
-          await meanwhile();
-          return rows;
-        },
-      },
-      { exclusive: false },
-    );
+    const store = await openWatched(() => meanwhile());
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     const made = claim(owner);
