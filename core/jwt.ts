@@ -8,6 +8,7 @@ import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, Si
 import { invalidToken } from "./auth.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ApiError } from "./errors.ts";
+import { isJsonObject } from "./json.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
 import { createJwksSource, type KeyHint } from "./jwks.ts";
 import { type Log, noLog } from "./log.ts";
@@ -51,7 +52,7 @@ const text: Rule = { expected: "a string", accepts: isString };
 
 const rules: RulesFor<JwtVerifierOptions> = {
   secret: optional(text),
-  publicKey: optional({ expected: "a key of readPublicKey()", accepts: (value) => value instanceof Object }),
+  publicKey: optional({ expected: "a key of readPublicKey()", accepts: isJsonObject }),
   jwksUrl: optional(text),
   issuer: optional(text),
   audience: optional(text),

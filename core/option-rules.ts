@@ -4,6 +4,8 @@
  * @module
  */
 
+import { isJsonObject } from "./json.ts";
+
 /** What a value must be. */
 export interface Rule {
   /** To follow "must be". */
@@ -77,5 +79,6 @@ export function unusable(name: string, expected: string, value: unknown): TypeEr
 
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";
-  return isString(value) ? JSON.stringify(value) : String(value);
+  if (isString(value) || Array.isArray(value)) return JSON.stringify(value);
+  return isJsonObject(value) ? Object.prototype.toString.call(value) : String(value); // not all have a toString()
 }

@@ -7,6 +7,7 @@
 import type { Clock } from "./clock.ts";
 import type { TwinEngine } from "./engine.ts";
 import type { RandomBytes } from "./ids.ts";
+import { isJsonObject } from "./json.ts";
 import type { RateLimiter } from "./limit.ts";
 import type { Log } from "./log.ts";
 import {
@@ -147,7 +148,7 @@ export function requireServiceOptions(options: ServiceOptions): void {
 const sample = "\u00e9\u4e16";
 
 function areEngines(value: unknown): boolean {
-  return value instanceof Object && Object.values(value).every((engine) => hasMethods(engine, ["reply"]));
+  return isJsonObject(value) && Object.values(value).every((engine) => hasMethods(engine, ["reply"]));
 }
 
 function areOrigins(value: unknown): boolean {

@@ -372,7 +372,7 @@ describe("single endpoints", () => {
       [{ basePath: "/a/../b" }, /basePath/],
       [
         { corsOrigins: ["https://a.example/"] },
-        /corsOrigins must be a list of origins such as .+, not https:\/\/a\.example\//,
+        /corsOrigins must be a list of origins such as .+, not \["https:\/\/a\.example\/"\]/,
       ],
       [{ heartbeatMs: Number.NaN }, /heartbeatMs must be a whole number from 1 to 3600000, not NaN/],
       [{ maxReplyMs: Number.POSITIVE_INFINITY }, /maxReplyMs/],
@@ -388,6 +388,10 @@ describe("single endpoints", () => {
       [{ store: undefined }, /store must be a store, such as createMemoryStore\(\) makes, not undefined/],
       [{ store: { store: createMemoryStore() } }, /store must be a store/],
       [{ twins: [] }, /twins must be a source of twins, such as createTwinList\(\) makes/],
+      [
+        { engines: Object.assign(Object.create(null), { echo: 1 }) },
+        /engines must be .+, not \[object Object\]/,
+      ],
       [{ engines: { echo: createEchoEngine } }, /engines must be .+, each with a function reply/],
       [{ limiter: createMemoryLimiter }, /limiter must be a rate limiter, .+, not a function/],
       [{ verifyToken: "secret" }, /verifyToken must be a function that resolves with a token's owner, not "/],
@@ -397,6 +401,8 @@ describe("single endpoints", () => {
     for (const [options, message] of refused) {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
     }
+    const engines = Object.assign(Object.create(null), { echo: createEchoEngine() }); // as a module's namespace is
+    await using __ = await openFixture(inProcess, { engines });
     const corsOrigins = ["https://a.example", "capacitor://localhost"];
     await using _ = await openFixture(inProcess, { basePath: "/@a/b.c", leaseMs: undefined, corsOrigins });
   });
