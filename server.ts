@@ -6,11 +6,9 @@
 
 import { hash } from "node:crypto";
 import { access } from "node:fs/promises";
-import { basename, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { codeOf } from "./adapters/error-code.ts";
-import { firstSteps } from "./adapters/first-steps.ts";
 import { createJsonLog } from "./adapters/json-log.ts";
 import type { RunningServer } from "./adapters/node.ts";
 import { createOpenAIEngine } from "./adapters/openai.ts";
@@ -22,15 +20,18 @@ import { createKnowledgeEngine } from "./core/knowledge.ts";
 import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
 import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
-import type { TwinSource } from "./core/twins.ts";
 import packageInfo from "./package.json" with { type: "json" };
+import { firstSteps } from "./server-first-steps.ts";
 import { createParts } from "./server-parts.ts";
+import {
+  createLineWriter,
+  exitOnStrayErrors,
+  runtime,
+  shownProgram,
+  stopOnSignals,
+} from "./server-process.ts";
 import { blameDatabase, openStorage } from "./server-storage.ts";
 import { logTokens, makeToken, openTokens, tokenSource } from "./server-tokens.ts";
-
-type Runtime = "node" | "deno" | "bun";
-
-const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -89,7 +90,8 @@ async function run(settings: Settings): Promise<void> {
   process.stdout.write(`listening on ${server.url}\n`);
   logStart(settings, twinsDir, log);
   logTokens(settings, log);
-  if (process.stderr.isTTY) await showFirstSteps(settings, secret, twins, server.url);
+  if (process.stderr.isTTY)
+    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
 }
 
 /** What the settings came to: a name that was misspelt shows as a default here. */
@@ -105,53 +107,6 @@ function logStart(settings: Settings, twinsDir: string, log: Log): void {
     tokens: tokenSource(settings),
     settings: shownSettings(settings),
   });
-}
-
-/** Who the first steps are taken as. */
-const firstOwner = "alice";
-
-async function showFirstSteps(
-  settings: Settings,
-  secret: string | undefined,
-  twins: TwinSource,
-  url: string,
-): Promise<void> {
-  const [twin] = (await twins.list(firstOwner, { offset: 0, limit: 1 })).items;
-  if (!twin) return;
-  const api = `${url}${settings.basePath}/api/v1`;
-  const token = await tokenForShell(settings, secret);
-  process.stderr.write(firstSteps({ api, token, twinId: twin.id }));
-}
-
-/** How a shell gets a token: by command where another process can sign one, else the token itself. */
-async function tokenForShell(settings: Settings, secret: string | undefined): Promise<string> {
-  const { database, jwtSecret } = settings;
-  if (secret === undefined) return "'<a JWT of your identity provider>'";
-  if (jwtSecret !== undefined || database.kind === "memory") {
-    return makeToken(settings, { secret, sub: firstOwner, expiresInSeconds: 3600 });
-  }
-  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
-  const words = [...programWords(), "token", "--sub", firstOwner, ...place];
-  return `$(${words.map(quoteForShell).join(" ")})`;
-}
-
-/** What a shell in this folder starts this program with. */
-function programWords(): readonly string[] {
-  const command =
-    runtime === "deno" ? ["deno", "run", "-A"] : [basename(process.execPath), ...process.execArgv];
-  const path = process.argv[1] ?? "server.ts";
-  const near = relative("", path);
-  return [...command, near.startsWith("..") ? path : near];
-}
-
-/** The same for people to read, who started the package's command by its name. */
-function shownProgram(): string {
-  const isCommand = basename(process.argv[1] ?? "") === packageInfo.name;
-  return isCommand ? packageInfo.name : programWords().map(quoteForShell).join(" ");
-}
-
-function quoteForShell(word: string): string {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 async function listen(service: Service, { host, port }: Settings): Promise<RunningServer> {
@@ -235,57 +190,6 @@ function cannotListen(host: string, port: number, cause: unknown): Error {
   const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
   const problem = `cannot listen on port ${port} of ${host} (${kind}); ${accepted}`;
   return new ConfigError(`HOST (--host), PORT (--port): ${problem}.`, { cause });
-}
-
-/** Writes lines to stderr, those of one turn of the event loop at once. */
-function createLineWriter(): (line: string) => void {
-  let pending = "";
-  const flush = (): void => {
-    if (pending !== "") process.stderr.write(pending);
-    pending = "";
-  };
-  process.on("exit", flush);
-  // A reader of the log that went away must not take the server with it. A disk that is full may have room again.
-  process.stderr.on("error", (error) => {
-    if (codeOf(error) === "EPIPE") process.off("exit", flush);
-  });
-  return (line) => {
-    if (pending === "") setImmediate(flush);
-    pending += line;
-  };
-}
-
-/** An error that nobody caught leaves the process in a state that nobody knows. */
-function exitOnStrayErrors(log: Log): void {
-  const leave = (message: string) => (error: unknown) => {
-    log("error", message, { error });
-    process.exit(1);
-  };
-  process.on("uncaughtException", leave("an exception was not caught"));
-  process.on("unhandledRejection", leave("a rejection was not handled"));
-}
-
-/** How close together one signal may arrive twice: whoever signals the whole group has npm pass it on as well. */
-const sameSignalMs = 200;
-
-/** The first signal stops the server in peace, the second at once. `stop` resolves with whether all went well. */
-function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
-  let stoppingSince: number | undefined;
-
-  async function onSignal(signal: NodeJS.Signals): Promise<void> {
-    if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince < sameSignalMs) return;
-      log("warn", "stopped at once, by a second signal", { signal });
-      process.exit(1);
-    }
-    stoppingSince = performance.now();
-    log("info", "stopping", { signal });
-    const stopped = await stop();
-    log("info", "stopped");
-    process.exit(stopped ? 0 : 1);
-  }
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
 }
 
 function fail(error: unknown): never {
