@@ -46,11 +46,14 @@ const saveAll = `INSERT INTO buckets (id, debt, at)
  */
 const sweepFull = "DELETE FROM buckets WHERE at + debt <= $1";
 
-/**
- * How many saves the log takes before it is folded into the table. Everything waits for that: some 10 ms with a thousand
- * keys in use, 40 with a hundred thousand.
- */
+/** How many saves the log takes before it is folded into the table. */
 const savesBetweenFolds = 4000;
+
+/**
+ * How many buckets are folded in one turn of the event loop, as everything waits for that: a millisecond or
+ * two. Where a turn changes many, it is twice as many as that, or the log would grow faster than it is folded.
+ */
+const foldedPerTurn = 100;
 
 /** How many saves lie between two sweeps, at least. */
 const savesBetweenSweeps = 10_000;
@@ -82,9 +85,20 @@ interface Turn {
   readonly written: Promise<void>;
 }
 
+/** The older turns of the log, on their way into the table. */
+interface Fold {
+  /** The last state of each bucket in them. */
+  readonly buckets: ReadonlyMap<string, Bucket>;
+  /** What is not in the table yet, in the table's order: neighbours there lie in one page. */
+  readonly left: [id: string, bucket: Bucket][];
+  /** The last of those turns. */
+  readonly until: number;
+}
+
 /** `logged`: the last state of each bucket in the log. */
 function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, Bucket>): SqliteBuckets {
   let turn: Turn | undefined;
+  let fold: Fold | undefined;
   // The first save folds what the last process left, the next sweeps what filled up while none was there.
   let savesToFold = 0;
   let savesToSweep = 0;
@@ -105,16 +119,29 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
     for (const [id, bucket] of changed) logged.set(id, bucket);
     savesToFold -= changed.size;
     savesToSweep -= changed.size;
-    if (savesToFold <= 0) fold();
+    if (savesToFold <= 0) foldSome(Math.max(foldedPerTurn, 2 * changed.size));
     else if (savesToSweep <= 0) sweep(Math.max(...Array.from(changed.values(), ({ at }) => at)));
   }
 
-  /** Brings the log into the table. If the process ends in between, the next one does it once more. */
-  function fold(): void {
+  /** Brings some of the log into the table. If the process ends in between, the next one begins with the whole log. */
+  function foldSome(most: number): void {
     savesToFold = savesBetweenFolds; // also if it fails now: those who save in this turn are told, the others go on
-    connection.run(saveAll, [toJson(logged)]);
-    connection.run("DELETE FROM log", []);
-    logged.clear();
+    fold ??= beginFold();
+    connection.run(saveAll, [toJson(fold.left.slice(0, most))]);
+    fold.left.splice(0, most);
+    if (fold.left.length > 0) {
+      savesToFold = 0; // more with the next turn
+      return;
+    }
+    connection.run("DELETE FROM log WHERE turn <= $1", [fold.until]);
+    fold = undefined;
+  }
+
+  function beginFold(): Fold {
+    const [row] = connection.all("SELECT max(turn) AS until FROM log", []);
+    const buckets = logged;
+    logged = new Map();
+    return { buckets, left: [...buckets].sort(byId), until: Number(row?.until) };
   }
 
   function sweep(at: number): void {
@@ -129,7 +156,7 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
   return {
     async load(id) {
       refuseIfClosed();
-      const known = logged.get(id);
+      const known = logged.get(id) ?? fold?.buckets.get(id);
       if (known) return known;
       const [row] = orUnavailable(() => connection.all("SELECT debt, at FROM buckets WHERE id = $1", [id]));
       return row && { debt: Number(row.debt), at: Number(row.at) };
@@ -152,8 +179,15 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
 }
 
 /** `[[id, debt, at], …]`. */
-function toJson(buckets: ReadonlyMap<string, Bucket>): string {
+function toJson(buckets: Iterable<readonly [id: string, bucket: Bucket]>): string {
   return JSON.stringify(Array.from(buckets, ([id, { debt, at }]) => [id, debt, at]));
+}
+
+function byId(
+  [one]: readonly [id: string, bucket: Bucket],
+  [other]: readonly [id: string, bucket: Bucket],
+): number {
+  return one < other ? -1 : 1;
 }
 
 /** The last state of each bucket in the log. */

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
-import { createMemoryLimiter } from "../core/limit.ts";
+import { type Bucket, createMemoryLimiter } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { createManualClock } from "./clock.ts";
 import { type Folder, killAfter, makeFolder, start, startProcess } from "./sqlite-fixture.ts";
@@ -73,16 +73,52 @@ describe("buckets in SQLite", () => {
     }
   });
 
-  test("the log does not grow with the saves", async () => {
+  test("the last save of an id counts also while the log is folded, and if the process ends meanwhile", async () => {
     const path = folder.newPath();
-    const buckets = await openSqliteBuckets(path);
-    for (let save = 0; save < 10_000; save++) await buckets.save("a", { debt: save, at: start });
+    const ids = Array.from({ length: 1000 }, (_, index) => `id ${index}`);
+    const expected = new Map<string, Bucket>();
+    let buckets = await openSqliteBuckets(path);
+
+    async function assertKept(turn: number): Promise<void> {
+      const loaded = await Promise.all(ids.map((id) => buckets.load(id)));
+      const wrong = ids.filter((id, index) => loaded[index]?.debt !== expected.get(id)?.debt);
+      assert.deepEqual(wrong, [], `turn ${turn}`);
+    }
+
+    for (let turn = 0; turn < 200; turn++) {
+      const changed = ids.slice((turn * 50) % 1000).slice(0, 50);
+      for (const id of changed) expected.set(id, { debt: turn, at: start });
+      await Promise.all(changed.map((id) => buckets.save(id, { debt: turn, at: start })));
+      if (turn < 80) continue; // there is too little to fold
+      await assertKept(turn);
+      if (turn % 13 > 0 && turn % 31 > 0) continue; // a fold takes 10 turns: some come to their end
+      await buckets.close();
+      buckets = await openSqliteBuckets(path);
+      await assertKept(turn);
+    }
     await buckets.close();
-    const file = await connect(path);
-    const [row] = file.all("SELECT count(*) AS turns FROM log", []);
-    file.close();
-    assert.ok(Number(row?.turns) <= 4000, `${row?.turns} turns`);
   });
+
+  for (const { turns, saves } of [
+    { turns: 10_000, saves: 1 },
+    { turns: 400, saves: 100 },
+    { turns: 60, saves: 1000 },
+  ]) {
+    test(`the log does not grow with the saves, ${saves} in a turn`, async () => {
+      const path = folder.newPath();
+      const buckets = await openSqliteBuckets(path);
+      const ids = Array.from({ length: 1000 }, (_, index) => `id ${index}`);
+      for (let turn = 0; turn < turns; turn++) {
+        const changed = ids.slice((turn * saves) % 1000).slice(0, saves);
+        await Promise.all(changed.map((id) => buckets.save(id, { debt: turn, at: start })));
+      }
+      await buckets.close();
+      const file = await connect(path);
+      const [row] = file.all("SELECT sum(json_array_length(changed)) AS saves FROM log", []);
+      file.close();
+      assert.ok(Number(row?.saves) <= 8000, `${row?.saves} saves`);
+    });
+  }
 
   test("a file whose log is damaged is refused in one line that names it", async () => {
     const path = folder.newPath();
