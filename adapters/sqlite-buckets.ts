@@ -44,7 +44,16 @@ const saveAll = `INSERT INTO buckets (id, debt, at)
  * A bucket that had its time to fill up is as good as none. One that was saved before the clock stepped back
  * stays until the clock has caught up with it.
  */
-const sweepFull = "DELETE FROM buckets WHERE at + debt <= $1";
+const sweepFull = "DELETE FROM buckets WHERE id > $1 AND id <= $2 AND at + debt <= $3";
+
+/** How many buckets are looked at in one turn of the event loop. */
+const sweptPerTurn = 1000;
+
+/** The last bucket of those that are looked at next; none where these are the last of the table. */
+const sweepEnd = `SELECT id FROM buckets WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${sweptPerTurn - 1}`;
+
+/** Greater than any id. */
+const afterAll = "\u{10ffff}";
 
 /** How many saves the log takes before it is folded into the table. */
 const savesBetweenFolds = 4000;
@@ -55,7 +64,7 @@ const savesBetweenFolds = 4000;
  */
 const foldedPerTurn = 100;
 
-/** How many saves lie between two sweeps, at least. */
+/** How many saves lie between two sweeps of the table, at least. */
 const savesBetweenSweeps = 10_000;
 
 /** Nobody has a backup of it, or needs one. */
@@ -89,8 +98,8 @@ interface Turn {
 interface Fold {
   /** The last state of each bucket in them. */
   readonly buckets: ReadonlyMap<string, Bucket>;
-  /** What is not in the table yet, in the table's order: neighbours there lie in one page. */
-  readonly left: [id: string, bucket: Bucket][];
+  /** The ids of those that are not in the table yet, in the table's order: neighbours there lie in one page. */
+  readonly left: string[];
   /** The last of those turns. */
   readonly until: number;
 }
@@ -102,6 +111,7 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
   // The first save folds what the last process left, the next sweeps what filled up while none was there.
   let savesToFold = 0;
   let savesToSweep = 0;
+  let sweptTo = "";
   let closed = false;
 
   function beginTurn(): Turn {
@@ -120,14 +130,14 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
     savesToFold -= changed.size;
     savesToSweep -= changed.size;
     if (savesToFold <= 0) foldSome(Math.max(foldedPerTurn, 2 * changed.size));
-    else if (savesToSweep <= 0) sweep(Math.max(...Array.from(changed.values(), ({ at }) => at)));
+    else if (savesToSweep <= 0) sweepSome(Math.max(...Array.from(changed.values(), ({ at }) => at)));
   }
 
   /** Brings some of the log into the table. If the process ends in between, the next one begins with the whole log. */
   function foldSome(most: number): void {
     savesToFold = savesBetweenFolds; // also if it fails now: those who save in this turn are told, the others go on
     fold ??= beginFold();
-    connection.run(saveAll, [toJson(fold.left.slice(0, most))]);
+    connection.run(saveAll, [toJson(fold.buckets, fold.left.slice(0, most))]);
     fold.left.splice(0, most);
     if (fold.left.length > 0) {
       savesToFold = 0; // more with the next turn
@@ -141,12 +151,15 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
     const [row] = connection.all("SELECT max(turn) AS until FROM log", []);
     const buckets = logged;
     logged = new Map();
-    return { buckets, left: [...buckets].sort(byId), until: Number(row?.until) };
+    return { buckets, left: [...buckets.keys()].sort(), until: Number(row?.until) };
   }
 
-  function sweep(at: number): void {
+  function sweepSome(at: number): void {
     savesToSweep = savesBetweenSweeps;
-    connection.run(sweepFull, [at]);
+    const [end] = connection.all(sweepEnd, [sweptTo]);
+    connection.run(sweepFull, [sweptTo, end ? String(end.id) : afterAll, at]);
+    sweptTo = end ? String(end.id) : "";
+    if (end) savesToSweep = 0; // more with the next turn
   }
 
   function refuseIfClosed(): void {
@@ -178,16 +191,9 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
   };
 }
 
-/** `[[id, debt, at], …]`. */
-function toJson(buckets: Iterable<readonly [id: string, bucket: Bucket]>): string {
-  return JSON.stringify(Array.from(buckets, ([id, { debt, at }]) => [id, debt, at]));
-}
-
-function byId(
-  [one]: readonly [id: string, bucket: Bucket],
-  [other]: readonly [id: string, bucket: Bucket],
-): number {
-  return one < other ? -1 : 1;
+/** `[[id, debt, at], …]`, of these ids. */
+function toJson(buckets: ReadonlyMap<string, Bucket>, ids: Iterable<string> = buckets.keys()): string {
+  return JSON.stringify(Array.from(ids, (id) => [id, buckets.get(id)?.debt, buckets.get(id)?.at]));
 }
 
 /** The last state of each bucket in the log. */

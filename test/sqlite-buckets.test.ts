@@ -151,10 +151,11 @@ describe("buckets in SQLite", () => {
 
   test("what fills up is swept again and again while the process lives", async () => {
     const buckets = await openSqliteBuckets(folder.newPath());
-    for (const full of ["early", "late"]) {
+    const ids = Array.from({ length: 2500 }, (_, index) => `${index}`);
+    const inBetween = `${ids.toSorted()[998]} full`; // the last of those that are looked at together
+    for (const full of ["0 early", "zero", inBetween, "late", "zero", "0 late"]) {
       await buckets.save(full, { debt: 10, at: 90 });
-      for (let turn = 0; turn < 25; turn++) {
-        const ids = Array.from({ length: 1000 }, (_, index) => `${index}`);
+      for (let turn = 0; turn < 10; turn++) {
         await Promise.all(ids.map((id) => buckets.save(id, { debt: 1000, at: 100 })));
       }
       assert.equal(await buckets.load(full), undefined, full);
