@@ -111,7 +111,17 @@ const rules: RulesFor<Twin> = {
  */
 export function createTwinList(twins: readonly TwinInit[], clock: Clock = systemClock): TwinSource {
   const now = clock.now();
-  return listTwins(twins.map((twin) => toTwin(twin, now)));
+  const made = twins.map((twin) => toTwin(twin, now));
+  requireOwnIds(made);
+  return listTwins(made);
+}
+
+function requireOwnIds(twins: readonly Twin[]): void {
+  const ids = new Set<string>();
+  for (const { id } of twins) {
+    if (ids.has(id)) throw new Error(`createTwinList: two twins have the id ${JSON.stringify(id)}.`);
+    ids.add(id);
+  }
 }
 
 function toTwin(init: TwinInit, now: number): Twin {
@@ -134,7 +144,6 @@ function toTwin(init: TwinInit, now: number): Twin {
 export function listTwins(twins: readonly Twin[]): TwinSource {
   const sorted = twins.toSorted((one, other) => compare(one.name, other.name) || compare(one.id, other.id));
   const byId = new Map(sorted.map((twin) => [twin.id, twin]));
-  if (byId.size < sorted.length) throw new Error("Two twins have the same id.");
   const open = sorted.every((twin) => twin.access === null);
 
   return {

@@ -192,4 +192,9 @@ describe("a list of twins", () => {
       assert.throws(() => createTwinList([twin]), { name: "TypeError", message });
     }
   });
+
+  test("names the id that two twins have", () => {
+    const twins = [newTwin({ id: "a" }), newTwin({ id: "b" }), newTwin({ id: "b" })];
+    assert.throws(() => createTwinList(twins), { message: 'createTwinList: two twins have the id "b".' });
+  });
 });
