@@ -16,6 +16,7 @@ import {
   clockRule,
   functionThat,
   isString,
+  isUrl,
   logRule,
   optional,
   type Rule,
@@ -50,10 +51,16 @@ export interface JwtVerifierOptions {
 
 const text: Rule = { expected: "a string", accepts: isString };
 
+// An empty one comes from a variable that is not set, and counts as absent.
+const address: Rule = {
+  expected: "an http: or https: address",
+  accepts: (value) => value === "" || isUrl(value, "http:", "https:"),
+};
+
 const rules: RulesFor<JwtVerifierOptions> = {
   secret: optional(text),
   publicKey: optional({ expected: "a key of readPublicKey()", accepts: isJsonObject }),
-  jwksUrl: optional(text),
+  jwksUrl: optional(address),
   issuer: optional(text),
   audience: optional(text),
   clock: optional(clockRule),
@@ -97,8 +104,8 @@ interface KeySource {
  * const owner = await verifyToken(token);
  * ```
  *
- * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, or an option is not known: a
- *   misspelt `audience` would let all of them in.
+ * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, an option cannot be used, or is
+ *   not known: a misspelt `audience` would let all of them in.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   requireOptions("createJwtVerifier", options, rules);
@@ -150,7 +157,7 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
     const found = given.join(" and ") || "none, or an empty one; is the variable set that it comes from?";
     throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);
   }
-  if (secret !== undefined) return fixedKey(secretBytes(secret), ["HS256"]);
+  if (secret) return fixedKey(secretBytes(secret), ["HS256"]);
   if (publicKey) return fixedKey(publicKey.jwk, publicKey.algorithms);
 
   // Looked up at each call, so that a fetch put in place later counts too.

@@ -6,6 +6,7 @@
 
 import { minSecretBytes } from "./jwt.ts";
 import { logLevels } from "./log.ts";
+import { isUrl } from "./option-rules.ts";
 import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
 /** A setting that cannot be used. The message is one line: which setting, and what is accepted. */
@@ -261,10 +262,7 @@ function readHost(text: string): string | undefined {
 }
 
 function readUrl(...protocols: string[]): (text: string) => string | undefined {
-  return (text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    return url && protocols.includes(url.protocol) && url.hostname !== "" ? text : undefined;
-  };
+  return (text) => (isUrl(text, ...protocols) ? text : undefined);
 }
 
 function readModelUrl(text: string): string | undefined {
