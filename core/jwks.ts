@@ -42,6 +42,15 @@ const pauseMs = 30_000;
 const timeoutMs = 3_000;
 const maxBytes = 512 * 1024;
 
+/**
+ * Whether a text is an address that keys can be fetched from. One with a user or password is none: not every runtime
+ * fetches it, and some tell it in their errors.
+ */
+export function isJwksUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
+
 interface KeySet {
   readonly keys: readonly PublicKey[];
   readonly fetchedAt: number;
@@ -72,7 +81,8 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
       current = { keys: await fetchKeys(options), fetchedAt: at };
     } catch (error) {
       started.failed = true;
-      log("warn", "fetching the JWKS document failed", { url, error });
+      const { origin, pathname } = new URL(url); // a query may hold a secret
+      log("warn", "fetching the JWKS document failed", { url: origin + pathname, error });
     }
   }
 

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { ApiError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
-import { createJwksSource, type KeyHint } from "./jwks.ts";
+import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
 import { type Log, noLog } from "./log.ts";
 import {
   clockRule,
@@ -37,7 +37,7 @@ export interface JwtVerifierOptions {
   readonly secret?: string | undefined;
   /** A public key, as `readPublicKey` reads it. */
   readonly publicKey?: PublicKey | undefined;
-  /** The address of a JWKS document. */
+  /** The address of a JWKS document, `http:` or `https:`, without a user or password. */
   readonly jwksUrl?: string | undefined;
   /** The `iss` that a token must have. Default: any or none. */
   readonly issuer?: string | undefined;
@@ -159,10 +159,14 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
   }
   if (secret) return fixedKey(secretBytes(secret), ["HS256"]);
   if (publicKey) return fixedKey(publicKey.jwk, publicKey.algorithms);
+  const url = jwksUrl ?? "";
+  if (!isJwksUrl(url)) {
+    throw new TypeError("jwksUrl must be an http: or https: address without a user or password");
+  }
 
   // Looked up at each call, so that a fetch put in place later counts too.
   const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-  const jwks = createJwksSource({ url: jwksUrl ?? "", clock, log, fetch });
+  const jwks = createJwksSource({ url, clock, log, fetch });
   return {
     algorithms: asymmetricAlgorithms,
     find: async (hint) => (await jwks.find(hint)).map((key) => key.jwk),

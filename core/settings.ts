@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isJwksUrl } from "./jwks.ts";
 import { minSecretBytes } from "./jwt.ts";
 import { logLevels } from "./log.ts";
 import { isUrl } from "./option-rules.ts";
@@ -116,8 +117,8 @@ export const settings = {
   jwtJwksUrl: setting({
     variable: "JWT_JWKS_URL",
     about: "address of a JWKS with the public keys that JWTs are verified with, instead of a secret",
-    accepts: "an http: or https: address",
-    read: readUrl("http:", "https:"),
+    accepts: "an http: or https: address without a user or password",
+    read: (text) => (isJwksUrl(text) ? text : undefined),
     secret: true,
   }),
   jwtPublicKey: setting({

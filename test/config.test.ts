@@ -117,6 +117,7 @@ describe("settings", () => {
       ["REDIS_URL", "http://127.0.0.1", "redis://"],
       ["JWT_JWKS_URL", "id.example/jwks", "http"],
       ["JWT_JWKS_URL", "file:///etc/keys", "http"],
+      ["JWT_JWKS_URL", "https://user:pass@id.example/jwks", "without a user or password"],
       ["JWT_PUBLIC_KEY", "./public.pem", "PEM"],
       ["JWT_ISSUER", " ", "text"],
       ["MODEL_BASE_URL", "api.openai.com/v1", "http"],
@@ -141,7 +142,14 @@ describe("settings", () => {
     assert.match(complaint([], { PORT: "eighty" }), /not "eighty"/);
     assert.match(complaint([], { PORT: "x\u001b[31m\n" }), /not "x\\u001b\[31m\\n"/);
     assert.ok(complaint([], { PORT: "8".repeat(1_000) }).length < 200);
-    for (const variable of ["JWT_SECRET", "DATABASE_URL", "REDIS_URL", "JWT_PUBLIC_KEY", "MODEL_BASE_URL"]) {
+    for (const variable of [
+      "JWT_SECRET",
+      "DATABASE_URL",
+      "REDIS_URL",
+      "JWT_JWKS_URL",
+      "JWT_PUBLIC_KEY",
+      "MODEL_BASE_URL",
+    ]) {
       assert.ok(!complaint([], { [variable]: "pass:word" }).includes("pass:word"), variable);
     }
   });

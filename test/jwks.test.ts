@@ -314,6 +314,30 @@ test("a clock that steps back neither keeps old keys nor stops fetches", async (
   assert.equal(state.fetches, 2);
 });
 
+test("an address with a user or password is refused, and not repeated", () => {
+  for (const jwksUrl of ["https://user:SESAME@id.example/jwks", "https://SESAME@id.example", "id.example"]) {
+    assert.throws(
+      () => createJwtVerifier({ jwksUrl }),
+      (error: unknown) => error instanceof TypeError && !error.message.includes("SESAME"),
+      jwksUrl,
+    );
+  }
+});
+
+test("the log of a fetch that failed tells the address without its query", async () => {
+  const entries: unknown[] = [];
+  const verify = createJwtVerifier({
+    jwksUrl: "https://id.example/jwks?code=word",
+    log: (...entry) => entries.push(entry),
+    fetch: down,
+  });
+  const claims = new SignJWT({ sub: "alice", exp: 4e9 }).setProtectedHeader({ alg: "ES256" });
+  await assert.rejects(verify(await claims.sign(one.privateKey)), unavailable("30"));
+  const logged = JSON.stringify(entries);
+  assert.match(logged, /https:\/\/id\.example\/jwks/);
+  assert.doesNotMatch(logged, /word/);
+});
+
 test("over a real connection, redirects are not followed and the document is read", async () => {
   const body = JSON.stringify({ keys: [await jwkOf(one, "one")] });
   const requests: string[] = [];
