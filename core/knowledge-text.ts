@@ -153,9 +153,10 @@ function toPassages(blocks: readonly string[]): string[] {
   return [...passages, passage];
 }
 
-// Of backticks, none follows: ```npm start``` is a line with code in it.
-const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/u;
-const headingLine = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/u;
+// With `s`, for U+2028 and U+2029 end no line in Markdown: a private heading that holds one would be text of the
+// section before. Of backticks, none follows: ```npm start``` is a line with code in it.
+const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/su;
+const headingLine = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/su;
 const underline = /^ {0,3}(?:=+|-+)\s*$/u;
 const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/u;
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/u;
@@ -167,16 +168,20 @@ type Line = { readonly kind: "text" | "code" | "comment"; readonly text: string 
 function readBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
   let lines: Line[] = [];
+  let listed = false; // whether the last text began as a list: looked for in it, all of it would be copied each time
 
   function endBlock(): void {
     const text = joinLines(lines).trimEnd();
     lines = [];
     if (!text) return;
     const before = blocks.at(-1);
-    const goesOn =
-      before?.kind === "text" && listItem.test(before.text) && /^\s|^[-*+]\s|^\d+[.)]\s/u.test(text);
-    if (goesOn) blocks[blocks.length - 1] = { kind: "text", text: `${before.text}\n\n${text}` };
-    else blocks.push({ kind: "text", text });
+    const goesOn = before?.kind === "text" && listed && /^\s|^[-*+]\s|^\d+[.)]\s/u.test(text);
+    if (goesOn) {
+      blocks[blocks.length - 1] = { kind: "text", text: `${before.text}\n\n${text}` };
+    } else {
+      blocks.push({ kind: "text", text });
+      listed = listItem.test(text);
+    }
   }
 
   function addHeading(level: number, text: string): void {
@@ -217,11 +222,19 @@ function isParagraph({ kind, text }: Line): boolean {
  */
 function joinLines(lines: readonly Line[]): string {
   const fixed = /^(?: {4}|\t)/u.test(lines[0]?.text ?? "") || lines.some(isFixed);
-  return lines.reduce((joined, { text }) => {
-    if (!joined) return text;
-    const breaks = fixed || listItem.test(text) || / {2}$|\\$/u.test(joined);
-    return breaks ? `${joined}\n${text}` : `${joined.trimEnd()} ${text.trim()}`;
-  }, "");
+  const parts: string[] = []; // joined at once: a text that grows by lines would be copied for each of them
+  for (const { text } of lines) {
+    const above = parts.at(-1);
+    if (above === undefined) {
+      parts.push(text);
+    } else if (fixed || listItem.test(text) || / {2}$|\\$/u.test(above)) {
+      parts.push(`\n${text}`);
+    } else {
+      parts[parts.length - 1] = above.trimEnd();
+      parts.push(` ${text.trim()}`);
+    }
+  }
+  return parts.join("");
 }
 
 function isFixed({ kind, text }: Line): boolean {

@@ -396,6 +396,15 @@ test("everything below a heading named Instructions stays private", () => {
   assert.deepEqual(readKnowledge("Odd", "# Instructions\n\nA\n\n## Details\n\nB").passages, []);
 });
 
+test("a heading is one whatever other line ends are in it, and opens no section that would be public", async () => {
+  for (const separator of ["\u2028", "\u2029"]) {
+    const twin = createTwin(`## Lamp\n\nIt turns.\n\n## Persona${separator}\n\nThe password is SESAME.`);
+    const { text } = await ask("Does the lamp turn?", { twin });
+    assert.match(text, /It turns\./);
+    assert.doesNotMatch(text, /SESAME/);
+  }
+});
+
 test("comments are taken out of the text, but not out of code", () => {
   const { passages } = readKnowledge(
     "Odd",
@@ -498,6 +507,21 @@ test("accents heaped on a letter take no longer than the letters of a text", {
   for (let count = 0; count < 30; count++) {
     assert.deepEqual(wordsOf(heap), ["odd"]); // at a second each, were they sorted
     assert.deepEqual(wordsOf(mixed).slice(0, 1), ["o"]);
+    await settle(); // lets the time limit count
+  }
+});
+
+test("many lines or items, and a line that nearly is a heading or code, take no longer than other text", {
+  timeout: 10_000,
+}, async () => {
+  const blanks = " ".repeat(20_000);
+  for (const text of [
+    "a\n".repeat(200_000),
+    "- a\n\n".repeat(100_000),
+    `# a\n\n#${blanks}\u2028x`,
+    `${"~".repeat(20_000)}\u2028x`,
+  ]) {
+    readKnowledge("Odd", text); // each took 10 seconds and more
     await settle(); // lets the time limit count
   }
 });
