@@ -16,7 +16,6 @@ import {
   clockRule,
   functionThat,
   isString,
-  isUrl,
   logRule,
   optional,
   type Rule,
@@ -51,16 +50,10 @@ export interface JwtVerifierOptions {
 
 const text: Rule = { expected: "a string", accepts: isString };
 
-// An empty one comes from a variable that is not set, and counts as absent.
-const address: Rule = {
-  expected: "an http: or https: address",
-  accepts: (value) => value === "" || isUrl(value, "http:", "https:"),
-};
-
 const rules: RulesFor<JwtVerifierOptions> = {
   secret: optional(text),
   publicKey: optional({ expected: "a key of readPublicKey()", accepts: isJsonObject }),
-  jwksUrl: optional(address),
+  jwksUrl: optional(text),
   issuer: optional(text),
   audience: optional(text),
   clock: optional(clockRule),

@@ -45,13 +45,6 @@ export function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Whether it is the address of a host, with one of these protocols, such as `https:`. */
-export function isUrl(value: unknown, ...protocols: readonly string[]): value is string {
-  if (!isString(value) || !URL.canParse(value)) return false;
-  const { protocol, hostname } = new URL(value);
-  return protocols.includes(protocol) && hostname !== "";
-}
-
 export function hasMethods(value: unknown, methods: readonly string[]): boolean {
   const object = value as Readonly<Record<string, unknown>> | null | undefined;
   return methods.every((name) => typeof object?.[name] === "function");

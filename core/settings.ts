@@ -7,7 +7,6 @@
 import { isJwksUrl } from "./jwks.ts";
 import { minSecretBytes } from "./jwt.ts";
 import { logLevels } from "./log.ts";
-import { isUrl } from "./option-rules.ts";
 import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
 /** A setting that cannot be used. The message is one line: which setting, and what is accepted. */
@@ -263,7 +262,10 @@ function readHost(text: string): string | undefined {
 }
 
 function readUrl(...protocols: string[]): (text: string) => string | undefined {
-  return (text) => (isUrl(text, ...protocols) ? text : undefined);
+  return (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return url && protocols.includes(url.protocol) && url.hostname !== "" ? text : undefined;
+  };
 }
 
 function readModelUrl(text: string): string | undefined {
