@@ -78,13 +78,20 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     }
     // A short body comes with its head, as a rule: then there is nothing to wait for.
     if (!this.#hasArrived) return this.#message.iterator({ destroyOnReturn: false });
-    const arrived: Buffer | null = this.#message.read();
+    const arrived = this.#takeArrived();
     this.#message.resume(); // to its end, which may not have been told yet
-    return arrived ? [arrived] : [];
+    return arrived;
   }
 
   get bodyUsed(): boolean {
     return this.#message.readableEnded;
+  }
+
+  /** A read takes all that is there, but from Node 26 on only one of the pieces in which it came. */
+  #takeArrived(): Buffer[] {
+    const pieces: Buffer[] = [];
+    for (let piece = this.#message.read(); piece !== null; piece = this.#message.read()) pieces.push(piece);
+    return pieces;
   }
 
   /** Between the last byte of a body and word of its end, Node lets others run. */

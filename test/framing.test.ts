@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
-import type { Pagination, Scope } from "../core/mod.ts";
+import { createMemoryLimiter, type Pagination, type Scope } from "../core/mod.ts";
 import { settle } from "./clock.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
@@ -196,6 +196,27 @@ describe("framing", () => {
     const chunks = [...body].map(chunkOf).join("");
     const [answer] = parseAnswers(await exchange(fixture.url, request, `${chunks}0\r\n\r\n`));
     assert.equal(answer?.status, 201);
+  });
+
+  test("a body in pieces that arrived before it was asked for is read to its end", async () => {
+    const limiter = createMemoryLimiter();
+    await using fixture = await openFixture(overSocket, {
+      limiter: {
+        peek: limiter.peek,
+        async take(id, policy) {
+          await settle(); // the rest of the request arrives meanwhile
+          return limiter.take(id, policy);
+        },
+      },
+    });
+    const request = head(create, `X-API-Key: ${await fixture.key()}`, jsonType, chunked);
+    for (const [pieces, status] of [
+      [[...body], 201],
+      [[body, "garbage"], 400],
+    ] as const) {
+      const text = await exchange(fixture.url, `${request}${pieces.map(chunkOf).join("")}0\r\n\r\n`);
+      assert.equal(parseAnswers(text)[0]?.status, status, text);
+    }
   });
 
   test("a body whose chunks break off is 400, and nothing is stored", async () => {
