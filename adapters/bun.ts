@@ -19,6 +19,7 @@ declare const Bun: {
     readonly port: number;
     readonly idleTimeout: number;
     readonly development: boolean;
+    readonly reusePort: boolean;
     readonly maxRequestBodySize: number;
     fetch(request: Request): Promise<Response>;
   }): BunServer;
@@ -55,6 +56,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     port,
     idleTimeout: idleSeconds,
     development: false,
+    reusePort: false, // true without `development`: two servers would share a port, and each get a part of the requests
     maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses by length, in its own words
     async fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers

@@ -164,6 +164,17 @@ describe("the server", () => {
     taken.close();
   });
 
+  test("a port that another server has is in use, too, whatever the runtime would share", async () => {
+    const [first, second] = [await scratch(), await scratch()];
+    const server = await startServer(first.flags);
+    const { port } = new URL(server.url);
+    assertRefusal(
+      await runServer(["--port", port, ...second.flags]),
+      new RegExp(`port ${port} of .* in use`),
+    );
+    await server.stop();
+  });
+
   test("what cannot be used stops the start with one line", async () => {
     const { folder } = await scratch();
     const broken = await scratch({ "broken.md": "---\nname: X\nacess: [alice]\n---\n" });
