@@ -34,8 +34,13 @@ export interface KnowledgeIndex {
   find(query: Query): readonly Finding[];
 }
 
-// A longer question repeats itself, and each unknown term costs a look through the vocabulary.
+// A longer question repeats itself.
 const mostTerms = 40;
+// Unknown terms that are looked for by their beginning and spelling, each in the whole vocabulary. With more of them,
+// nothing is about the question.
+const mostGuesses = 12;
+// Of shorter ones, too many others would come near.
+const shortestGuess = 5;
 // A word beside the point counts for little, and so does the twin's own name.
 const weakWeight = 0.2;
 // What may stand before the name of what is asked for. It comes off word by word, as a name may begin so, too:
@@ -85,16 +90,21 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
     return undefined;
   }
 
-  /** The text's own terms that stand for a term of the question, with how well they do. */
-  function variants(term: string): ReadonlyMap<string, number> {
-    if (rarity.has(term)) return new Map([[term, 1]]);
+  /** The terms of a query that the text does not use, but may have in another spelling or form: those that count most. */
+  function termsToGuess(query: Query): ReadonlySet<string> {
+    const unknown = [...query].filter(([term]) => !rarity.has(term) && term.length >= shortestGuess);
+    const first = unknown.sort(([, one], [, other]) => other - one).slice(0, mostGuesses);
+    return new Set(first.map(([term]) => term));
+  }
+
+  /** The text's own terms that may stand for one that it does not use, with how well they do. */
+  function guess(term: string): ReadonlyMap<string, number> {
     const attempts = [
-      { text: term, prefix: term.length >= 5, fuzzy: false, likeness: 0.9 },
-      { text: term, prefix: false, fuzzy: term.length >= 8 ? 2 : term.length >= 5 && 1, likeness: 0.8 },
-      { text: term.slice(0, -2), prefix: term.length >= 8, fuzzy: false, likeness: 0.7 },
+      { text: term, prefix: true, likeness: 0.9 },
+      { text: term, fuzzy: term.length >= 8 ? 2 : 1, likeness: 0.8 },
+      ...(term.length >= 8 ? [{ text: term.slice(0, -2), prefix: true, likeness: 0.7 }] : []),
     ];
     for (const { text, likeness, ...options } of attempts) {
-      if (!options.prefix && !options.fuzzy) continue;
       const found = new Set(index.search(text, options).flatMap((result) => result.terms));
       if (found.size > 0) return new Map([...found].slice(0, mostVariants).map((known) => [known, likeness]));
     }
@@ -123,8 +133,9 @@ export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
     asked: (question) => exact.get(phraseKey(question)),
     named: (question) => findNamed(phraseKey(question)),
     find(query) {
+      const toGuess = termsToGuess(query);
       const terms = [...query].flatMap(([term, weight]) => {
-        const known = variants(term);
+        const known = toGuess.has(term) ? guess(term) : new Map(rarity.has(term) ? [[term, 1]] : []);
         if (known.size === 0 && weight <= weakWeight && hasSubject(query)) return []; // beside the point
         const rareness = Math.max(0, ...[...known.keys()].map((variant) => rarity.get(variant) ?? 0));
         return {
