@@ -239,12 +239,18 @@ describe("a reply that is followed on another process", () => {
 
   test("those who follow it are told at once that it was deleted with its conversation", async () => {
     const two = await openTwo();
-    const { sending, replyPath } = await two.send();
+    const { run, sending, replyPath } = await two.send();
+    run.write("So far");
+    await two.clock.advance(1_000); // saved before anybody follows
     const follower = await followThere(two, replyPath);
     await two.clock.advance(400);
     assert.equal((await two.here.call("DELETE", two.path, two.key)).status, 204);
     await settle();
-    assert.match(follower.seen.text, /"type":"complete".*"status":"cancelled"/);
+    const last = parseEvents(follower.seen.text).at(-1)?.data;
+    assert.ok(last?.type === "complete");
+    const { status, content, completedAt } = last.message;
+    const now = new Date(two.clock.now()).toISOString();
+    assert.deepEqual([status, content, completedAt], ["cancelled", "So far", now]);
     await Promise.all([sending, follower.done]);
     await two.close();
   });

@@ -172,6 +172,21 @@ test("another process follows the saved text, and waits for text that its reader
   assert.equal(events[1]?.data.type, "complete");
 });
 
+test("a reader who takes time over a reply that has ended gets its text once", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  await using other = await chat.another();
+  const followed = await other.resume(messageId, 0);
+  const long = "x".repeat(50_000);
+  run.write(long);
+  run.finish();
+  await chat.clock.advance(1_250); // in which the other process has seen the end
+  const ended = await chat.resume(messageId, 0);
+  await chat.clock.advance(10_000);
+  for (const reader of [followed, ended]) assert.equal(textOf(await reader.rest()).length, long.length);
+});
+
 test("an interrupted reply answers a reader who has more of it with its error alone", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
