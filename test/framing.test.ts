@@ -310,6 +310,14 @@ describe("bodies that are refused", () => {
     );
   });
 
+  test("a connection whose client still owes a body that nobody will read is closed", async () => {
+    const owed = [[`Content-Length: ${maxBodyBytes + 1}`], [chunked], ["Content-Length: 10", expectation]];
+    for (const fieldLines of owed) {
+      const answer = await exchange(fixture.url, keptOpen(create, jsonType, ...fieldLines));
+      assert.equal(assertRefused(answer, 401, "missing_credentials").headers.get("connection"), "close");
+    }
+  });
+
   test("a client that waits for 100 Continue gets it once all but the body is checked", async () => {
     const length = `Content-Length: ${body.length}`;
     const request = head(create, await credential(), jsonType, length, expectation);

@@ -359,42 +359,46 @@ function hosted() {
   return { server, transport };
 }
 
-test("a client that leaves while its reply begins follows it no more", { timeout: 20_000 }, async () => {
-  const store = createMemoryStore();
-  const { server, transport } = hosted();
-  let beginning = () => {};
-  const begins = new Promise<void>((resolve) => {
-    beginning = resolve;
+for (const path of ["messages", "messages/stream"]) {
+  test(`a client that leaves while its reply begins follows it no more: ${path}`, {
+    timeout: 20_000,
+  }, async () => {
+    const store = createMemoryStore();
+    const { server, transport } = hosted();
+    let beginning = () => {};
+    const begins = new Promise<void>((resolve) => {
+      beginning = resolve;
+    });
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const slow = {
+      ...store,
+      async beginReply(begin: Parameters<typeof store.beginReply>[0]) {
+        beginning();
+        await mayGoOn;
+        return store.beginReply(begin);
+      },
+    };
+    await using chat = await openChat(transport, { store: slow, onDisconnect: "cancel" });
+    const client = new AbortController();
+    const left = once(server, "request").then(([, response]) => once(response, "close"));
+    const { url } = chat.fixture;
+    const sent = fetch(`${url}/api/v1/conversations/${chat.conversationId}/${path}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ content: "Hello?" }),
+      signal: client.signal,
+    });
+    await begins;
+    client.abort();
+    await assert.rejects(sent, { name: "AbortError" });
+    await left;
+    goOn();
+    await (await chat.engine.next()).aborted;
   });
-  let goOn = () => {};
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  const slow = {
-    ...store,
-    async beginReply(begin: Parameters<typeof store.beginReply>[0]) {
-      beginning();
-      await mayGoOn;
-      return store.beginReply(begin);
-    },
-  };
-  await using chat = await openChat(transport, { store: slow, onDisconnect: "cancel" });
-  const client = new AbortController();
-  const left = once(server, "request").then(([, response]) => once(response, "close"));
-  const { url } = chat.fixture;
-  const sent = fetch(`${url}/api/v1/conversations/${chat.conversationId}/messages`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
-    body: JSON.stringify({ content: "Hello?" }),
-    signal: client.signal,
-  });
-  await begins;
-  client.abort();
-  await assert.rejects(sent, { name: "AbortError" });
-  await left;
-  goOn();
-  await (await chat.engine.next()).aborted;
-});
+}
 
 test("what a client sent ahead is not begun once it has left", {
   timeout: 20_000,
