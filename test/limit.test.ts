@@ -188,6 +188,7 @@ describe("a memory limiter over a bucket store", () => {
     for (const id of ["a", "b"]) {
       limiter.take(id, policy);
       for (let n = 0; n < 2; n++) await buckets.answer("run");
+      await limiter.peek(id, policy);
     }
     const again = limiter.take("a", policy);
     await settle();

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
+import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import type { Log } from "../core/log.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
@@ -176,19 +178,24 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("buckets that are full again are swept, the others are not", async () => {
+  test("buckets that are full again are swept, at the start and each 10,000 requests, the others are not", async () => {
     const fresh = await createDatabase();
     try {
       await (await openPostgres(fresh.url)).close();
       const admin = await connect(fresh.url);
-      await admin.query(`INSERT INTO rate_buckets (id, debt, at, admitted)
-        SELECT 'rests ' || n, 18000000, 0, 1 FROM generate_series(1, 100) AS n`);
       const database = await openPostgres(fresh.url);
-      await database.limiter.take("is used", { capacity: 200 });
-      await until("the full ones are gone", 5000, async () => {
-        const { rows } = await admin.query("SELECT id FROM rate_buckets");
-        return rows.length === 1 && rows[0]?.id === "is used";
-      });
+      for (const takes of [1, 10_000]) {
+        await admin.query(`INSERT INTO rate_buckets (id, debt, at, admitted)
+          SELECT 'rests ' || n, 18000000, 0, 1 FROM generate_series(1, 100) AS n`);
+        const taken = Array.from({ length: takes }, () =>
+          database.limiter.take("is used", { capacity: 200 }),
+        );
+        await Promise.all(taken);
+        await until("the full ones are gone", 5000, async () => {
+          const { rows } = await admin.query("SELECT id FROM rate_buckets");
+          return rows.length === 1 && rows[0]?.id === "is used";
+        });
+      }
       await admin.end();
       await database.close();
     } finally {
@@ -352,6 +359,22 @@ async function passes(act: () => Promise<unknown>): Promise<boolean> {
     return false;
   }
 }
+
+test("a decision is asked for once more where its connection broke, and not where it took too long", async () => {
+  for (const [message, times] of [
+    ["Connection terminated unexpectedly", 2],
+    ["Query read timeout", 1],
+  ] as const) {
+    let asked = 0;
+    const query = async () => {
+      asked++;
+      throw new Error(message);
+    };
+    const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool;
+    await assert.rejects(createPostgresLimiter(pool).take("key", { capacity: 200 }), StoreUnavailable);
+    assert.equal(asked, times, message);
+  }
+});
 
 test("a PostgreSQL that cannot be reached is refused in one line", async () => {
   await assert.rejects(openPostgres("postgres://twins@127.0.0.1:1/twins"), (error: Error) => {

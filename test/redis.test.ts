@@ -140,6 +140,25 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     const limiter = createRedisLimiter(silent, { timeoutMs: 1 });
     await assert.rejects(limiter.take("silent", policy), /Redis did not answer within 1 ms/);
   });
+
+  test("a Redis that hangs behind an answer is an error for those whose answer does not come", {
+    timeout: 10_000,
+  }, async () => {
+    const answers: Promise<unknown>[] = [Promise.resolve([1, 0]), new Promise(() => {})];
+    const evalSha = async () => answers.shift();
+    const limiter = createRedisLimiter({ evalSha, eval: evalSha }, { timeoutMs: 4 });
+    const [answered, silent] = [limiter.take("answered", policy), limiter.take("silent", policy)];
+    await assert.rejects(silent, /Redis did not answer within 4 ms/);
+    assert.equal((await answered).allowed, true);
+  });
+
+  test("an answer that is not two numbers is an error", async () => {
+    for (const answer of ["OK", ["1", 0], [1, null]]) {
+      const evalSha = async () => answer;
+      const limiter = createRedisLimiter({ evalSha, eval: evalSha });
+      await assert.rejects(limiter.take("odd", policy), /something else than two numbers/);
+    }
+  });
 });
 
 describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
@@ -161,12 +180,17 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
       return (await other.exists("twins:limit:other key")) === 1;
     });
     assert.ok(recoveredMs < 5000);
+    assert.equal(await other.exists("twins:limit:key"), 0, "what was decided alone is not asked for later");
     assert.deepEqual(entries.sort(), [
       "info: the shared rate limiter is back",
       "warn: the connection to Redis failed",
       "warn: the shared rate limiter cannot be reached; this process limits alone",
     ]);
     other.destroy();
+    await redis.stop();
+    await until("the next outage is told, too", 5000, () => {
+      return entries.filter((entry) => entry === "warn: the connection to Redis failed").length === 2;
+    });
     opened.close();
     await redis.dispose();
   });
