@@ -128,7 +128,7 @@ class EventWriter {
   #writtenAt = 0;
   #blocked = false;
   #headWritten = false;
-  /** All of it was handed over as one text: nothing is left to do here, though it may still be on its way. */
+  /** All of it, or its end, was handed over: nothing is left to do here, though it may still be on its way. */
   #handedOver = false;
   #begun = false;
 
@@ -226,8 +226,11 @@ class EventWriter {
 
   #end(lastText: string): void {
     if (this.#response.writableEnded) return;
+    this.#handedOver = true;
     const socket = this.#plainSocket();
-    if (socket && lastText !== "") {
+    if (Buffer.byteLength(lastText) > pieceBytes) {
+      writePieces(Buffer.from(lastText), this.#response);
+    } else if (socket && lastText !== "") {
       socket.cork(); // `end` uncorks it: the last events leave together with the body's end
       writeChunk(socket, lastText);
       this.#response.end();

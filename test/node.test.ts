@@ -259,6 +259,33 @@ test("a reader that takes a long answer slowly gets all of it", { timeout: 20_00
   }
 });
 
+test("a reader that takes a long last event slowly gets all of it", { timeout: 20_000 }, async () => {
+  const { transport } = hosted();
+  await using chat = await openChat(transport);
+  const body = '{"content":"Hello?"}';
+  const path = `/api/v1/conversations/${chat.conversationId}/messages/stream`;
+  const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json`;
+  const request = `POST ${path} HTTP/1.1\r\n${fields}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const reader = await openReader(chat.fixture.url, request);
+  const run = await chat.engine.next();
+  await turnEnd(); // the stream has begun
+  run.write("long ".repeat(4_000_000));
+  run.finish();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
+    for (let minute = 0; minute < 2; minute++) {
+      mock.timers.tick(59_000);
+      await reader.takeSome();
+      await turnEnd();
+    }
+    const text = await reader.readUntil("\r\n0\r\n\r\n");
+    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test("an answer that waits for its reply behind another is not cut for having nothing to read", async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
