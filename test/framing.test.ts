@@ -219,6 +219,15 @@ describe("framing", () => {
     }
   });
 
+  test("names and values count in any case, and no name counts for its length", async () => {
+    const key = `X-API-Key: ${await createKey("full_access")}`;
+    const others = ["From: alice@twins.test", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"];
+    const request = head(create, key, jsonType, "TRANSFER-ENCODING: Chunked", ...others);
+    const sent = request.replace("Host: twins.test", "hOST: Twins.Test");
+    const [answer] = parseAnswers(await exchange(fixture.url, sent, `${chunkOf(body)}0\r\n\r\n`));
+    assert.equal(answer?.status, 201, answer?.body);
+  });
+
   test("a body whose chunks break off is 400, and nothing is stored", async () => {
     const key = await createKey("full_access");
     const request = head(create, `X-API-Key: ${key}`, jsonType, chunked);
@@ -313,8 +322,10 @@ describe("bodies that are refused", () => {
   test("a connection whose client still owes a body that nobody will read is closed", async () => {
     const owed = [[`Content-Length: ${maxBodyBytes + 1}`], [chunked], ["Content-Length: 10", expectation]];
     for (const fieldLines of owed) {
-      const answer = await exchange(fixture.url, keptOpen(create, jsonType, ...fieldLines));
-      assert.equal(assertRefused(answer, 401, "missing_credentials").headers.get("connection"), "close");
+      const text = await exchange(fixture.url, keptOpen(create, jsonType, ...fieldLines));
+      const { headers } = assertRefused(text, 401, "missing_credentials");
+      assert.equal(headers.get("connection"), "close");
+      assert.ok(Date.parse(headers.get("date") ?? ""), "it tells the time, as each answer does");
     }
   });
 
