@@ -19,9 +19,10 @@ describe("a fallback limiter", () => {
   function open({ down = false } = {}) {
     const clock = createManualClock();
     const memory = createMemoryLimiter({ clock });
-    const state = { down };
+    const state = { down, asked: 0 };
     const unlessDown = (method: "take" | "peek"): RateLimiter["take"] => {
       return async (id, each) => {
+        state.asked++;
         if (state.down) throw new Error("connection refused");
         return memory[method](id, each);
       };
@@ -38,9 +39,11 @@ describe("a fallback limiter", () => {
     for (let n = 0; n < 200; n++) await limiter.take("a", policy);
     assert.equal((await limiter.take("a", policy)).allowed, false);
     state.down = true;
+    const before = state.asked;
     for (let n = 0; n < 200; n++) assert.equal((await limiter.take("a", policy)).allowed, true);
     assert.equal((await limiter.take("a", policy)).allowed, false);
     assert.equal((await limiter.peek("a", policy)).allowed, false);
+    assert.equal(state.asked, before + 1, "one request finds out, and the others do not wait for it");
     limiter.close();
   });
 

@@ -182,6 +182,10 @@ describe("tokens signed with the secret", () => {
     await assert.rejects(verifier()(forge(good, header)), refused(/crit/));
   });
 
+  test("a token that names no owner is not signed", async () => {
+    await assert.rejects(signToken({ secret, sub: "", expiresInSeconds: 1 }), TypeError);
+  });
+
   test("a secret has at least 32 bytes, counted as UTF-8", async () => {
     assert.throws(() => createJwtVerifier({ secret: "x".repeat(31) }), TypeError);
     await assert.rejects(signToken({ secret: "x".repeat(31), sub: "alice", expiresInSeconds: 1 }), TypeError);

@@ -4,6 +4,7 @@ import { type AddressInfo, connect as connectTo, createServer, type Socket } fro
 import { after, before, describe, test } from "node:test";
 import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
+import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import type { Log } from "../core/log.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
@@ -373,6 +374,23 @@ test("a decision is asked for once more where its connection broke, and not wher
     const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool;
     await assert.rejects(createPostgresLimiter(pool).take("key", { capacity: 200 }), StoreUnavailable);
     assert.equal(asked, times, message);
+  }
+});
+
+test("a batch that lost against another is run again three times, and one that was refused is not", async () => {
+  for (const [code, times] of [
+    ["40P01", 4],
+    ["23505", 1],
+  ] as const) {
+    let asked = 0;
+    const query = async () => {
+      asked++;
+      throw Object.assign(new Error("refused"), { severity: "ERROR", code });
+    };
+    const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool;
+    const batch = createPostgresDriver(pool).batch([{ sql: "DELETE FROM messages", params: [] }]);
+    await assert.rejects(batch, (error) => error instanceof StoreUnavailable === (code === "40P01"));
+    assert.equal(asked, times, code);
   }
 });
 

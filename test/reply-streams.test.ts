@@ -69,6 +69,20 @@ test("a silent stream is kept alive every 5 s, before the first token too", asyn
   assert.equal((await reader.read()).done, true);
 });
 
+test("silence is counted from the last text", async () => {
+  await using chat = await openChat(inProcess);
+  const { reader, run } = await openSilentStream(chat);
+  await chat.clock.advance(3000);
+  run.write("word");
+  assert.match(String((await reader.read()).value), /"word"/);
+  const next = reader.read();
+  await chat.clock.advance(4999);
+  run.write("another word");
+  assert.match(String((await next).value), /^id: .*\n.*"another word"/);
+  run.finish();
+  assert.match(String((await reader.read()).value), /"complete"/);
+});
+
 test("a silent stream is kept alive when the machine's clock is set back", async () => {
   await using chat = await openChat(inProcess);
   const { reader, run } = await openSilentStream(chat);
