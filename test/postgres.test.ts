@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import type { Pool } from "pg";
+import pg, { type Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
@@ -232,6 +232,18 @@ describe("PostgreSQL", { skip }, () => {
     await until("the store answers", 5000, () => passes(() => database.store.ping()));
     await admin.end();
     await database.close();
+  });
+
+  test("a connection whose transaction was refused serves the next one", async () => {
+    const pool = new pg.Pool({ connectionString: url, max: 1, pipeline: true });
+    const driver = createPostgresDriver(pool);
+    const refused = driver.batch([
+      { sql: "SELECT 1", params: [] },
+      { sql: "SELECT 1 / 0", params: [] },
+    ]);
+    await assert.rejects(refused, /division by zero/);
+    assert.deepEqual(await driver.all("SELECT 1 AS one", []), [{ one: 1 }]);
+    await driver.close();
   });
 
   test("more callers than connections are all served", async () => {
