@@ -35,9 +35,9 @@ declare const Deno: {
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
   let closing = false;
-  const isClosing = () => closing;
+  const how = { isClosing: () => closing, keepsBodies: true };
   const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
-    const { response } = await respond(service, request, { isClosing });
+    const { response } = await respond(service, request, how);
     return response;
   });
 

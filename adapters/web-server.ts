@@ -5,7 +5,8 @@
  */
 
 import { toWebBody } from "../core/answer.ts";
-import type { ApiError } from "../core/errors.ts";
+import { maxBodyBytes } from "../core/body.ts";
+import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
 import {
   headersTooLong,
@@ -23,6 +24,8 @@ export interface RespondOptions {
   readonly isClosing: () => boolean;
   /** Whether the runtime reads on to the end of a body that was refused, unless the connection is closed. */
   readonly drainsBodies?: boolean;
+  /** Whether the runtime keeps what a client sends on while its answer is streamed, however much it is. */
+  readonly keepsBodies?: boolean;
 }
 
 /** How a request is answered. */
@@ -36,15 +39,23 @@ export interface Sending {
 export async function respond(
   service: Service,
   request: Request,
-  { isClosing, drainsBodies = false }: RespondOptions,
+  { isClosing, drainsBodies = false, keepsBodies = false }: RespondOptions,
 ): Promise<Sending> {
-  const error = headersError(request.headers);
+  const error = headersError(request.headers) ?? (keepsBodies ? unreadBodyError(request) : undefined);
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
   const { status, headers } = answer;
   const body = await toWebBody(answer, afterJoin);
   return { response: new Response(body, { status, headers }), streams: body instanceof ReadableStream };
+}
+
+/** Of a GET nobody reads the body: it may be short, and must say so. */
+function unreadBodyError({ method, headers }: Request): ApiError | undefined {
+  const length = headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : headers.get("content-length");
+  if (method !== "GET" || Number(length) <= maxBodyBytes) return undefined;
+  const most = `up to ${maxBodyBytes} bytes, with Content-Length`;
+  return new ApiError("payload_too_large", `The body of a GET is not read; send none, or ${most}.`);
 }
 
 function headersError(headers: Headers): ApiError | undefined {

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { maxBodyBytes } from "../core/body.ts";
 import { openChat } from "./chat.ts";
 import { type Fixture, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, talk } from "./raw-socket.ts";
@@ -73,6 +74,16 @@ describe(`a request's header section, on ${runtime}`, () => {
     const tooLong = await answerTo(head(create, credential, ...fieldLines));
     assertRefused(tooLong, 413, "payload_too_large");
     assertRefused(await answerTo(head(create, ...fieldLines)), 401, "missing_credentials");
+  });
+
+  test("a GET may have a short body, and a long one unless the runtime would keep that", async () => {
+    const short = `${head(health, "Content-Length: 2")}{}`;
+    assert.match(await answerTo(short), /^HTTP\/1\.1 200 /);
+    for (const field of ["Transfer-Encoding: chunked", `Content-Length: ${maxBodyBytes + 1}`]) {
+      const text = await answerTo(`${head(health, field)}2\r\n{}\r\n`);
+      if (runtime === "deno") assertRefused(text, 413, "payload_too_large");
+      else assert.match(text, /^HTTP\/1\.1 200 /, field);
+    }
   });
 
   test("a path of 9 KiB is 414 uri_too_long", async () => {
