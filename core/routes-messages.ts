@@ -137,7 +137,7 @@ export const messageRoutes = [
     credential: "api_key",
     scope: "full_access",
     success: { status: 200, description: "The reply at its end.", schema: messageSchema },
-    errors: ["conversation_not_found", "message_not_found"],
+    errors: ["conversation_not_found", "message_not_found", "shutting_down"],
     async handle({ owner, params }, { store, replies }) {
       const reply = await requireReply(store, owner, params.id, params.messageId);
       return { data: messageResource(await replies.cancel(owner, reply)) };

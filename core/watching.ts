@@ -11,18 +11,20 @@ import type { MessageRecord } from "./store.ts";
 export interface Watching {
   /** A reply to follow. Whoever comes later shares the text, and the looks at it, of who came before. */
   feedOf(owner: string, reply: MessageRecord): SavedReply;
-  /** Lets everybody go: this process stops. */
+  /** Lets everybody go, whoever comes later too: this process stops. */
   release(): void;
 }
 
 export function createWatching(options: Omit<WatchContext, "followed" | "left">): Watching {
   const followed = new Set<SavedReply>(); // two of one reply, where both came before either was followed
   const shared = new Map<string, SavedReply>();
+  let released = false;
   const context: WatchContext = {
     ...options,
     followed(saved) {
       followed.add(saved);
       shared.set(saved.id, saved);
+      if (released) saved.release();
     },
     left(saved) {
       followed.delete(saved);
@@ -33,6 +35,7 @@ export function createWatching(options: Omit<WatchContext, "followed" | "left">)
   return {
     feedOf: (owner, reply) => shared.get(reply.id) ?? new SavedReply(context, owner, reply),
     release() {
+      released = true;
       for (const saved of followed) saved.release();
     },
   };

@@ -300,6 +300,28 @@ test("behind the grace, such streams end properly to be resumed elsewhere, and a
   assert.equal(await chat.status(), "busy");
 });
 
+test("who asks for such a reply while the grace runs out, and waits for the store, is let go likewise", {
+  timeout: 20_000,
+}, async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  await using chat = await openChat(inProcess, { store });
+  const messageId = await acceptedId(await chat.stream());
+  let answer = () => {};
+  const answering = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const getMessage: Store["getMessage"] = (...which) => answering.then(() => store.getMessage(...which));
+  await using other = await chat.another({ store: { ...store, getMessage } });
+  const resuming = other.resume(messageId);
+  const cancelling = other.post(`/messages/${messageId}/cancel`);
+  const closing = other.service.close({ graceMs: 0 });
+  await chat.clock.advance(0);
+  answer();
+  assert.equal((await (await resuming).rest()).length, 1);
+  assert.equal((await errorOf(await cancelling)).code, "shutting_down");
+  await closing;
+});
+
 test("a store that says nothing of a reply keeps none of those who follow it behind the grace", async () => {
   await using all = await openFollowed();
   const { chat, other, repeated, streams, state } = all;
