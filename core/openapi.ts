@@ -267,6 +267,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.scope === "full_access") add("insufficient_scope");
   if (route.query) add("validation_error");
   if (route.body) add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
+  if (route.body) add("shutting_down"); // for a body that the closing server cut off
   if (route.idempotency === "supported") add("idempotency_key_reused");
   if (route.idempotency === "refused") add("idempotency_not_supported");
   add(...(route.errors ?? []));

@@ -20,6 +20,7 @@ import {
   dataOf,
   errorOf,
   eventsOf,
+  type Fixture,
   inProcess,
   openFixture,
   overSocket,
@@ -126,37 +127,41 @@ for (const transport of transports) {
   });
 }
 
-test("a body that breaks off while the service closes is no fault of the client's", async () => {
-  await using chat = await openChat(inProcess);
-  async function breakOff(before: () => void): Promise<Response> {
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode('{"content": '));
-        arrived = controller;
-      },
-    });
-    const sending = chat.fixture.send(`/api/v1/conversations/${chat.conversationId}/messages`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
-      body,
-      duplex: "half",
-    } as RequestInit);
-    await settle();
-    before();
-    arrived?.error(new Error("the connection was cut"));
-    return sending;
-  }
+/** Sends a request whose body breaks off once `before` was called. */
+async function breakOff(fixture: Fixture, path: string, credential: string, before = () => {}) {
   let arrived: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let closing = Promise.resolve();
-
-  const serving = await breakOff(() => {});
-  assert.deepEqual([serving.status, (await errorOf(serving)).code], [400, "invalid_request"]);
-  const ending = await breakOff(() => {
-    closing = chat.service.close({ graceMs: 0 });
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("{"));
+      arrived = controller;
+    },
   });
-  assert.deepEqual([ending.status, (await errorOf(ending)).code], [503, "shutting_down"]);
-  await closing;
-});
+  const sending = fixture.send(`/api/v1${path}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
+    body,
+    duplex: "half",
+  } as RequestInit);
+  await settle();
+  before();
+  arrived?.error(new Error("the connection was cut"));
+  const answer = await sending;
+  return [answer.status, (await errorOf(answer)).code];
+}
+
+for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/api-keys"]) {
+  test(`a body that breaks off while the service closes is no fault of the client's: ${path}`, async () => {
+    await using fixture = await openFixture(inProcess);
+    const credential = await (path === "/auth/api-keys" ? fixture.token() : fixture.key());
+    assert.deepEqual(await breakOff(fixture, path, credential), [400, "invalid_request"]);
+    let closing = Promise.resolve();
+    const broken = await breakOff(fixture, path, credential, () => {
+      closing = fixture.service.close({ graceMs: 0 });
+    });
+    assert.deepEqual(broken, [503, "shutting_down"]);
+    await closing;
+  });
+}
 
 /** A store that has stored a reply's beginning, and does not say so before it is released. */
 function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
