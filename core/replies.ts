@@ -98,6 +98,7 @@ export function createReplies(options: RepliesOptions): Replies {
       return holder;
     },
     leaseMs: options.leaseMs,
+    isWatched: (replyId) => watching.follows(replyId),
     maxReplyMs: options.maxReplyMs,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   };

@@ -23,6 +23,8 @@ export interface KeeperContext {
   /** This service instance, as leases name it. */
   readonly holder: string;
   readonly leaseMs: number;
+  /** Whether somebody here, who came before the reply had begun, follows what is saved of it. */
+  isWatched(replyId: string): boolean;
 }
 
 /** A question and its reply, as they were begun. */
@@ -111,9 +113,10 @@ export class ReplyKeeper {
     this.#saving?.stop();
   }
 
-  /** Whether somebody follows on another process. */
+  /** Whether somebody follows what is saved of it: on another process, or here since before it had begun. */
   get isFollowedElsewhere(): boolean {
-    return this.#context.clock.now() < this.#followedElsewhereUntil;
+    const { clock, isWatched } = this.#context;
+    return clock.now() < this.#followedElsewhereUntil || isWatched(this.#exchange.reply.id);
   }
 
   /** Somebody follows on another process, where only saved text can be seen: for a while it is saved often. */

@@ -11,6 +11,8 @@ import type { MessageRecord } from "./store.ts";
 export interface Watching {
   /** A reply to follow. Whoever comes later shares the text, and the looks at it, of who came before. */
   feedOf(owner: string, reply: MessageRecord): SavedReply;
+  /** Whether a reply is followed now. */
+  follows(replyId: string): boolean;
   /** Lets everybody go, whoever comes later too: this process stops. */
   release(): void;
 }
@@ -34,6 +36,7 @@ export function createWatching(options: Omit<WatchContext, "followed" | "left">)
 
   return {
     feedOf: (owner, reply) => shared.get(reply.id) ?? new SavedReply(context, owner, reply),
+    follows: (replyId) => shared.has(replyId),
     release() {
       released = true;
       for (const saved of followed) saved.release();

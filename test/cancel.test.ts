@@ -4,7 +4,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../core/mod.ts";
+import {
+  createMemoryStore,
+  type MessageResource,
+  type ServiceOptions,
+  type Store,
+  StoreUnavailable,
+} from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
 import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
 
@@ -106,7 +112,7 @@ test("a reply that another process runs is cancelled within its next save", asyn
 });
 
 /** A chat on a store that keeps a reply's beginning at once and tells of it only when it is released. */
-async function openSlowlyBegun() {
+async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/messages") {
   const store = createMemoryStore();
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -117,8 +123,8 @@ async function openSlowlyBegun() {
     await released;
     return begun;
   };
-  const chat = await openChat(inProcess, { store: { ...store, beginReply } });
-  const sending = chat.send();
+  const chat = await openChat(inProcess, { ...options, store: { ...store, beginReply } });
+  const sending = chat.post(path, { content: "Hello?" });
   await chat.clock.advance(0);
   const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
   assert.equal(reply?.status, "in_progress");
@@ -145,6 +151,27 @@ test("a reply whose conversation is deleted while it begins ends as soon as it h
   );
   release();
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
+});
+
+test("with onDisconnect cancel, whoever follows a reply since before it has begun counts", {
+  timeout: 20_000,
+}, async () => {
+  const options = { onDisconnect: "cancel" } as const;
+  const { chat, sending, messageId, release } = await openSlowlyBegun(options, "/messages/stream");
+  await using _ = chat;
+  const stream = await chat.resume(messageId);
+  await acceptedId(stream);
+  release();
+  await (await sending).body?.cancel();
+  const run = await chat.engine.next();
+  await chat.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false);
+  run.write("for you");
+  await chat.clock.advance(500);
+  assert.deepEqual((await stream.next()).data, { type: "delta", content: "for you" });
+  await stream.leave();
+  await chat.clock.advance(1_000);
+  assert.equal(run.signal.aborted, true);
 });
 
 test("a reply that has its end already, though it is not stored yet, is not cancelled any more", async () => {
