@@ -82,6 +82,12 @@ interface Running {
   producer: Producer | undefined;
 }
 
+/** A reply on its way to the store, where others may see it first. What they do is noted for its producer. */
+interface Beginning {
+  stoppedBy: Ending | undefined;
+  followedElsewhere: boolean;
+}
+
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
@@ -103,8 +109,7 @@ export function createReplies(options: RepliesOptions): Replies {
     cancelOnDisconnect: options.onDisconnect === "cancel",
   };
   const running = new Map<string, Running>();
-  /** The replies on their way to the store, where others may see them first: how they end if these stopped them. */
-  const beginning = new Map<string, Ending | undefined>();
+  const beginning = new Map<string, Beginning>();
   /** Beginnings on their way to the store, productions, and what is waited for: what a shutdown waits for. */
   const underway = new Underway();
   const watching = createWatching({ store, clock, log, underway });
@@ -112,7 +117,7 @@ export function createReplies(options: RepliesOptions): Replies {
   let graceOver = false;
   const sweeper = createSweeper({ store, clock, log, runs });
   const stopListening = [
-    store.signals?.listen("follow", (id) => producerOf(id)?.followedElsewhere()),
+    store.signals?.listen("follow", followedElsewhere),
     store.signals?.listen("stop", (id) => producerOf(id)?.checkStopped()),
   ];
 
@@ -156,7 +161,8 @@ export function createReplies(options: RepliesOptions): Replies {
     const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const lease = newLease(context);
     const exchange = { owner, question, reply, lease, position: expected };
-    beginning.set(reply.id, undefined);
+    const early: Beginning = { stoppedBy: undefined, followedElsewhere: false };
+    beginning.set(reply.id, early);
     try {
       const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange);
       switch (begun.outcome) {
@@ -173,8 +179,8 @@ export function createReplies(options: RepliesOptions): Replies {
           const production = { owner, twin, engine, question, reply, position, requestId };
           const producer = new Producer(context, production);
           produce(producer);
-          const stoppedBy = beginning.get(reply.id);
-          if (stoppedBy) producer.stop(stoppedBy);
+          if (early.followedElsewhere) producer.followedElsewhere();
+          if (early.stoppedBy) producer.stop(early.stoppedBy);
           return { feed: producer };
         }
       }
@@ -186,10 +192,17 @@ export function createReplies(options: RepliesOptions): Replies {
   /** Ends a reply of this process, also before it runs. False: there is none. */
   function stopHere(replyId: string, ending: Ending): boolean {
     const producer = producerOf(replyId);
+    const early = beginning.get(replyId);
     if (producer) producer.stop(ending);
-    else if (beginning.has(replyId)) beginning.set(replyId, ending);
+    else if (early) early.stoppedBy = ending;
     else return false;
     return true;
+  }
+
+  function followedElsewhere(replyId: string): void {
+    const early = beginning.get(replyId);
+    if (early) early.followedElsewhere = true;
+    producerOf(replyId)?.followedElsewhere();
   }
 
   /** Waits until nothing is under way, or the time is over. */

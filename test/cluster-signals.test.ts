@@ -10,7 +10,7 @@ import { createScriptedEngine } from "./scripted-engine.ts";
 function createSignals() {
   const listeners = new Set<{ readonly topic: SignalTopic; heard(subject: string): void }>();
   const sent: SignalTopic[] = [];
-  const state = { lost: false, down: false, answer: Promise.resolve() };
+  const state = { lost: false, down: false, answer: Promise.resolve(), beginning: Promise.resolve() };
   const signals: StoreSignals = {
     notify(topic, subject) {
       sent.push(topic);
@@ -36,6 +36,11 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
     ...memory,
     exclusive: false,
     signals,
+    async beginReply(begin) {
+      const outcome = await memory.beginReply(begin);
+      await state.beginning;
+      return outcome;
+    },
     async saveReply(save) {
       if (state.down) throw new StoreUnavailable("away");
       return memory.saveReply(save);
@@ -407,6 +412,30 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
   Object.assign(two.state, { down: true, lost: true }); // nobody can say that it is there
   await two.clock.advance(12_000);
   Object.assign(two.state, { down: false, lost: false });
+  await two.clock.advance(20_000);
+  assert.equal(run.signal.aborted, false);
+  await following.body?.cancel();
+  await two.clock.advance(6000);
+  assert.equal(run.signal.aborted, true);
+  await two.close();
+});
+
+test("with onDisconnect cancel, a follower on another process counts who came before the reply had begun", {
+  timeout: 20_000,
+}, async () => {
+  const two = await openTwo({ onDisconnect: "cancel" });
+  let begin = () => {};
+  two.state.beginning = new Promise((resolve) => {
+    begin = resolve;
+  });
+  const streaming = two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
+  await settle();
+  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
+  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
+  const following = await two.there.call("GET", stream, two.key);
+  begin();
+  await (await streaming).body?.cancel();
+  const run = await two.engine.next();
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
   await following.body?.cancel();
