@@ -21,6 +21,8 @@ const entrySize = 500;
 
 /** What is remembered of a conversation. */
 interface Entry {
+  /** As the store has it. As it was asked for, it may be a part of the request's whole address, and would keep that. */
+  readonly id: string;
   readonly owner: string;
   readonly twinId: string;
   /** How many messages it had at last sight. */
@@ -35,7 +37,7 @@ export interface ConversationMemory {
    * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: the
    * owner has no such conversation.
    */
-  find(owner: string, id: string): Promise<Pick<Entry, "twinId" | "position"> | undefined>;
+  find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
   /** What a model gets to see of a conversation's first `position` messages, oldest first. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
   /** Adds the exchange behind the first `position` messages, once it has ended. Empty: no model sees it. */
@@ -51,7 +53,7 @@ export function createConversationMemory(
 
   function update(id: string, position: number, history: Entry["history"]): void {
     const entry = entries.get(id);
-    if (entry) entries.set(id, { owner: entry.owner, twinId: entry.twinId, position, history });
+    if (entry) entries.set(entry.id, { ...entry, position, history });
   }
 
   return {
@@ -61,8 +63,9 @@ export function createConversationMemory(
       const conversation = await store.getConversation(owner, id);
       if (!conversation) return undefined;
       const { twinId, messageCount } = conversation;
-      const entry = { owner, twinId, position: messageCount, history: messageCount === 0 ? [] : undefined };
-      entries.set(id, entry);
+      const history = messageCount === 0 ? [] : undefined;
+      const entry = { id: conversation.id, owner, twinId, position: messageCount, history };
+      entries.set(entry.id, entry);
       return entry;
     },
 

@@ -157,8 +157,8 @@ async function send(
 ): Promise<Sending> {
   const { owner, params, body, requestId } = call;
   const { store, memory, twins, replies, clock, sha256 } = context;
-  const conversationId = params.id;
-  const { twinId, position } = (await memory.find(owner, conversationId)) ?? conversationNotFound();
+  const conversation = (await memory.find(owner, params.id)) ?? conversationNotFound();
+  const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
   const claim = claimOf(call, `/conversations/${conversationId}/messages`, now, sha256);
   let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));

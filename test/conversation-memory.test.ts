@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, type HistoryMessage, type Store } from "../core/mod.ts";
 import { type Chat, openChat } from "./chat.ts";
-import { errorOf, inProcess } from "./harness.ts";
+import { heapInUse, skipOffV8 } from "./garbage.ts";
+import { errorOf, inProcess, openFixture } from "./harness.ts";
 
 /** Sends, has the engine reply, and returns what it got to see. */
 async function exchange(chat: Chat, content: string, reply = `to ${content}`) {
@@ -87,5 +88,22 @@ describe("conversations in memory", () => {
       assert.equal(response.status, 404);
       assert.equal((await errorOf(response)).code, "conversation_not_found");
     }
+  });
+
+  test("nothing is kept of the address that a message was sent to", { skip: skipOffV8 }, async () => {
+    await using fixture = await openFixture(inProcess);
+    async function keptOf(search: string): Promise<number> {
+      const before = await heapInUse();
+      const key = await fixture.key();
+      for (let sent = 0; sent < 200; sent++) {
+        const path = `/conversations/${await fixture.conversation(key, "echo")}/messages${search}`;
+        assert.equal((await fixture.call("POST", path, key, { content: "Hi" })).status, 200);
+      }
+      return ((await heapInUse()) - before) / 200;
+    }
+    await keptOf(""); // code that ran for the first time
+    const long = `?${"x".repeat(8000)}`;
+    const more = (await keptOf(long)) - (await keptOf(""));
+    assert.ok(more < long.length / 2, `${more} bytes a conversation`);
   });
 });

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Clock } from "../core/clock.ts";
 import { createManualClock, settle } from "./clock.ts";
+import { collectGarbage } from "./garbage.ts";
 import * as model from "./model-server.ts";
 import {
   assertModelError,
@@ -16,15 +15,6 @@ import {
   transports,
   turn,
 } from "./openai-fixture.ts";
-
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const gc: () => void = runInNewContext("gc");
-  for (let round = 0; round < 5; round++) {
-    gc();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
