@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../adapter
 import type { Clock } from "../core/clock.ts";
 import { createEchoEngine } from "../core/engine.ts";
 import type { LogLevel } from "../core/log.ts";
-import { createManualClock } from "./clock.ts";
+import { createManualClock, settle } from "./clock.ts";
+import { runtime } from "./runtime.ts";
 
 const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
 
@@ -70,6 +72,54 @@ async function open(
   });
   t.after(() => files.close());
   return files;
+}
+
+/** The timers of one kind, which are over when a test says so. */
+class Timers {
+  readonly #waiting = new Set<{ readonly callback: () => void }>();
+  #added = () => {};
+
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
+  add(callback: () => void): () => void {
+    const timer = { callback };
+    this.#waiting.add(timer);
+    this.#added();
+    return () => this.#waiting.delete(timer);
+  }
+
+  /** Resolves with the next timer. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#added = resolve;
+    });
+  }
+
+  begin(): void {
+    const due = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { callback } of due) callback();
+  }
+
+  /** Resolves once what it calls back has set another timer. */
+  async run(): Promise<void> {
+    const next = this.next();
+    this.begin();
+    await next;
+  }
+}
+
+/** A clock for following a folder: its regular looks, and its reloads after what the system announced. */
+function createTimers() {
+  const looks = new Timers();
+  const reloads = new Timers();
+  const clock: Clock = {
+    now: () => 0,
+    after: (milliseconds, callback) => (milliseconds < 1000 ? reloads : looks).add(callback),
+  };
+  return { clock, looks, reloads };
 }
 
 async function idsFor(files: TwinFiles, owner: string): Promise<string[]> {
@@ -266,18 +316,23 @@ test("the start is refused for a folder that is not there", async () => {
   await assert.rejects(openTwinFiles("/nonexistent/twins", { defaultEngine: "echo" }), /ENOENT/u);
 });
 
-test("new files add twins, deleted ones remove them, changed ones change them", async (t) => {
+test("new files add twins, deleted ones remove them, changed ones change them, and each is logged", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\n---\n",
     "bob.md": "---\nname: Bob\n---\n",
   });
-  const files = await open(t, folder);
+  const recorder = createRecorder();
+  const files = await open(t, folder, { defaultEngine: "echo", log: recorder.log });
   await writeFile(join(folder, "ada.md"), "---\nname: Countess\n---\n");
   await unlink(join(folder, "bob.md"));
   await writeFile(join(folder, "cyd.md"), "---\nname: Cyd\n---\n");
   await files.reload();
   assert.deepEqual(await idsFor(files, "alice"), ["ada", "cyd"]);
   assert.equal((await files.get("alice", "ada"))?.name, "Countess");
+  assert.deepEqual(
+    recorder.entries.map(({ message, fields }) => `${message}: ${fields.file}`),
+    ["a twin file was read: ada.md", "a twin file was read: cyd.md", "a twin file is gone: bob.md"],
+  );
 });
 
 test("access that is narrowed is narrowed with the reload", async (t) => {
@@ -378,7 +433,7 @@ test("an unchanged file keeps its twin object, so that what is kept for it stays
   assert.equal(await files.get("alice", "ada"), before);
 });
 
-test("a folder that cannot be read any more keeps its twins, and is logged once", async (t) => {
+test("a folder that cannot be read any more keeps its twins, and is logged once each time", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n# A\nB" });
   const recorder = createRecorder();
   const files = await open(t, folder, { log: recorder.log });
@@ -386,26 +441,41 @@ test("a folder that cannot be read any more keeps its twins, and is logged once"
   await files.reload();
   await files.reload();
   assert.deepEqual(await idsFor(files, "alice"), ["ada"]);
-  assert.deepEqual(recorder.of("warn"), [
-    "the folder of twin files cannot be read; its twins stay as they were",
-  ]);
+  const problem = "the folder of twin files cannot be read; its twins stay as they were";
+  assert.deepEqual(recorder.of("warn"), [problem]);
   await rename(`${folder}-away`, folder);
-  await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
+  await writeFile(join(folder, "bob.md"), "---\nname: Bob\nengine: echo\n---\n");
   await files.reload();
   assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
+  await rename(folder, `${folder}-away`);
+  await files.reload();
+  await rename(`${folder}-away`, folder);
+  assert.deepEqual(recorder.of("warn"), [problem, problem]);
 });
 
-test("a twin of the knowledge engine without sections is warned of", async (t) => {
+test("a folder without twin files is warned of", async (t) => {
+  const recorder = createRecorder();
+  const files = await open(t, await createFolder(t, { "README.txt": "" }), { log: recorder.log });
+  assert.deepEqual(await idsFor(files, "alice"), []);
+  assert.deepEqual(recorder.of("warn"), ["the folder has no twin files"]);
+});
+
+test("a twin of the knowledge engine without sections is warned of, at the start and later", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\n---\nYou are Ada.",
     "bob.md": "---\nname: Bob\nengine: echo\n---\nYou are Bob.",
   });
   const recorder = createRecorder();
-  await open(t, folder, { log: recorder.log });
+  const files = await open(t, folder, { log: recorder.log });
+  await writeFile(join(folder, "cyd.md"), "---\nname: Cyd\n---\nYou are Cyd.");
+  await files.reload();
   const warnings = recorder.entries.filter((entry) => entry.level === "warn");
   assert.deepEqual(
     warnings.map((entry) => entry.fields),
-    [{ file: "ada.md", twin: "ada" }],
+    [
+      { file: "ada.md", twin: "ada" },
+      { file: "cyd.md", twin: "cyd" },
+    ],
   );
 });
 
@@ -477,21 +547,80 @@ test("a change that the system announces is read without waiting for the regular
   assert.equal((await files.get("alice", "ada"))?.name, "Countess");
 });
 
-test("once closed, nothing is scheduled any more", async (t) => {
+test("the regular look goes on, whether it found a change or not", { timeout: 20_000 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
-  const pending = new Set<object>();
-  const clock: Clock = {
-    now: () => 0,
-    after() {
-      const timer = {};
-      pending.add(timer);
-      return () => {
-        pending.delete(timer);
-      };
-    },
-  };
+  const recorder = createRecorder();
+  const { clock, looks } = createTimers();
+  await open(t, folder, { log: recorder.log, clock });
+  await looks.run();
+  for (const name of ["Countess", "Lovelace"]) {
+    await writeFile(join(folder, "ada.md"), `---\nname: ${name}\n---\n`);
+    await looks.run();
+  }
+  assert.deepEqual(recorder.of("info"), ["a twin file was read", "a twin file was read"]);
+});
+
+test("changes that the system announces one after the other are read together", {
+  timeout: 20_000,
+}, async (t) => {
+  const folder = await createFolder(t, {});
+  const { clock, reloads } = createTimers();
+  await open(t, folder, { clock });
+  for (const file of ["ada.md", "bob.md"]) {
+    const announced = reloads.next();
+    await writeFile(join(folder, file), "---\nname: New\n---\n");
+    await announced;
+  }
+  assert.equal(reloads.pending, 1);
+});
+
+test("once closed, nothing is scheduled any more", { timeout: 20_000 }, async (t) => {
+  const folder = await createFolder(t, {});
+  const { clock, looks, reloads } = createTimers();
   const files = await openTwinFiles(folder, { defaultEngine: "echo", clock });
-  assert.equal(pending.size, 1);
+  const announced = reloads.next();
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada\n---\n");
+  await announced;
+  assert.deepEqual([looks.pending, reloads.pending], [1, 1]);
   await files.close();
-  assert.equal(pending.size, 0);
+  assert.deepEqual([looks.pending, reloads.pending], [0, 0]);
+});
+
+test("nor is it where a look was under way", { timeout: 20_000 }, async (t) => {
+  const folder = await createFolder(t, {});
+  const recorder = createRecorder();
+  const { clock, looks } = createTimers();
+  const files = await openTwinFiles(folder, { defaultEngine: "echo", log: recorder.log, clock });
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada\n---\n");
+  const read = recorder.next("info");
+  looks.begin();
+  await files.close();
+  await read;
+  await settle();
+  assert.equal(looks.pending, 0);
+});
+
+test("closing waits for a reading that is under way", async (t) => {
+  const folder = await createFolder(t, {});
+  const recorder = createRecorder();
+  const files = await open(t, folder, { log: recorder.log });
+  await writeFile(join(folder, "ada.md"), "---\nname: Ada\n---\n");
+  void files.reload();
+  await files.close();
+  assert.deepEqual(recorder.of("info"), ["a twin file was read"]);
+});
+
+test("looking for changes keeps no process alive", {
+  skip: runtime !== "node" && "it runs on Node",
+  timeout: 60_000,
+}, async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const code = `import { openTwinFiles } from "./adapters/twin-files.ts";
+    await openTwinFiles(${JSON.stringify(folder)}, { defaultEngine: "echo" });`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "--eval", code],
+    { encoding: "utf8", timeout: 30_000 },
+  );
+  assert.equal(status, 0, stderr);
 });
