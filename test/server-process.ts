@@ -94,6 +94,28 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   };
 }
 
+/** Starts the server in a terminal, where its standard error goes, and waits until that shows what matches. */
+export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
+  const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
+  const command = `exec ${words.map((word) => `'${word}'`).join(" ")} >/dev/null`;
+  const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
+  const exited = once(child, "exit").then(([code]) => code as number | null);
+  let shown = "";
+  for await (const text of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+    shown += text.replaceAll("\r\n", "\n");
+    if (shows.test(shown)) break;
+  }
+  child.stdout.resume();
+  return {
+    shown,
+    /** Presses Ctrl+C. */
+    stop() {
+      child.stdin.write("\x03");
+      return exited;
+    },
+  };
+}
+
 /** What can be done with a server, whether it listens or not yet. */
 type LaunchedServer = Omit<ServerProcess, "url"> & {
   /** Closes our end of its standard output. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
@@ -6,6 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
@@ -20,6 +22,7 @@ import {
   runServer,
   type ServerProcess,
   startServer,
+  startServerInTerminal,
   startServerLoggingTo,
 } from "./server-process.ts";
 
@@ -236,6 +239,26 @@ describe("the server", () => {
     assertRefusal(await runServer(["token", "--sub", "alice", ...flags]), /needs JWT_SECRET/);
   });
 
+  for (const [where, database] of [
+    ["in a file", (folder: string) => `sqlite:${join(folder, "my data", "twins.db")}`],
+    ["in memory", () => "memory:"],
+  ] as const) {
+    test(`in a terminal, with its records ${where}, it shows lines for a shell that talk to a twin`, {
+      skip:
+        spawnSync("sh", ["-c", "script --version && curl --version"]).status !== 0 && "needs script and curl",
+      timeout: 60_000,
+    }, async () => {
+      const { folder } = await scratch();
+      const args = ["--twins", join(folder, "twins"), "--database", database(folder)];
+      const server = await startServerInTerminal(args, /^curl -sN .*\n/m);
+      const [lines = ""] = /^TOKEN=.*\nKEY=.*\ncurl .*$/m.exec(server.shown) ?? [];
+      const shell = spawn("sh", ["-c", lines], { stdio: ["ignore", "pipe", "inherit"] });
+      const answer = await text(shell.stdout);
+      assert.equal(await server.stop(), 0);
+      assert.match(answer, /"type":"complete".*"content":"Hello!"/, lines);
+    });
+  }
+
   test("issuer and audience go into tokens and are asked of them", async () => {
     const { folder } = await scratch();
     const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
@@ -248,17 +271,27 @@ describe("the server", () => {
     await server.stop();
   });
 
-  test("a public key replaces the secret", async () => {
-    const { flags, folder } = await scratch();
-    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
-    const server = await startServer(flags, { JWT_PUBLIC_KEY: pem });
-    const token = new SignJWT({ sub: "alice" }).setProtectedHeader({ alg: "ES256" }).setExpirationTime("1h");
-    await createKey(server, await token.sign(privateKey));
-    await server.stop();
-    assertRefusal(await runServer(["token", "--sub", "alice"], { JWT_PUBLIC_KEY: pem }), /private key/);
-    assert.ok(!(await readdir(join(folder, "data"))).includes("jwt-secret"));
-  });
+  for (const setting of ["JWT_PUBLIC_KEY", "JWT_JWKS_URL"]) {
+    test(`${setting} replaces the secret`, async (t) => {
+      const { flags, folder } = await scratch();
+      const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
+      const keys = [publicKey.export({ format: "jwk" })];
+      const provider = createServer((_, response) => response.end(JSON.stringify({ keys })));
+      await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+      t.after(() => provider.close());
+      const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+      const variables = { [setting]: setting === "JWT_PUBLIC_KEY" ? pem : url };
+      const server = await startServer(flags, variables);
+      const token = new SignJWT({ sub: "alice" })
+        .setProtectedHeader({ alg: "ES256" })
+        .setExpirationTime("1h");
+      await createKey(server, await token.sign(privateKey));
+      await server.stop();
+      assertRefusal(await runServer(["token", "--sub", "alice", ...flags], variables), /private key/);
+      assert.ok(!(await readdir(join(folder, "data"))).includes("jwt-secret"));
+    });
+  }
 
   test("it runs where code may not be generated at run time", {
     skip: runtime === "bun" && "Bun has no such switch",
