@@ -242,6 +242,15 @@ for (const transport of transports) {
       });
       assert.doesNotMatch(line, /private matter|twin_|Bearer/);
     });
+
+    test("a request with a JWT is logged with its owner", async () => {
+      const owners: unknown[] = [];
+      await using fixture = await openFixture(transport, {
+        log: (_, __, fields) => owners.push(fields?.owner),
+      });
+      await fixture.call("GET", "/auth/api-keys", await fixture.token("bob"));
+      assert.deepEqual(owners, ["bob"]);
+    });
   });
 
   describe(`cross-origin requests, ${transport.name}`, () => {

@@ -81,7 +81,7 @@ for (const transport of transports) {
       assert.equal((await chat.message(String(details?.messageId))).content, "cut");
     });
 
-    test("while it drains, new sends are refused, and reading, resuming and cancelling still work", async () => {
+    test("while it drains, new sends are refused, and reading, resuming, cancelling and other refusals still work", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const messageId = await acceptedId(stream);
@@ -94,6 +94,10 @@ for (const transport of transports) {
       }
       assert.equal((await chat.fixture.send("/readyz")).status, 503);
       assert.equal((await chat.fixture.send("/healthz")).status, 200);
+      const ambiguous = await chat.fixture.call("GET", "/twins", chat.key, undefined, {
+        "X-API-Key": "another",
+      });
+      assert.equal((await errorOf(ambiguous)).code, "invalid_request");
       const resumed = await chat.resume(messageId);
       const cancelled = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
       assert.equal(cancelled.status, "cancelled");

@@ -46,6 +46,14 @@ function faultyDisk(said: string[] = []): WriteAheadLog {
   };
 }
 
+/** A log of which nothing reaches the disk. */
+const deadDisk: WriteAheadLog = {
+  async sync() {
+    throw new Error("EIO: i/o error, fdatasync");
+  },
+  close() {},
+};
+
 /** A log that is on the disk when `finish` is called. */
 function slowDisk() {
   let asked = () => {};
@@ -463,6 +471,14 @@ describe("a store in SQLite", () => {
     await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
     failing = false;
     assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await store.close();
+  });
+
+  test("where the log cannot be synced once it is empty, what was written is not told, either", async () => {
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), deadDisk);
+    const store = createSqlStore(driver, { exclusive: true });
+    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
     await store.close();
   });
 
