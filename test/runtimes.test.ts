@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { maxBodyBytes } from "../core/body.ts";
 import { openChat } from "./chat.ts";
 import { type Fixture, openFixture, overSocket } from "./harness.ts";
-import { assertRefused, exchange, head, talk } from "./raw-socket.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 import { runtime } from "./runtime.ts";
 
 const health = "GET /healthz HTTP/1.1";
@@ -112,6 +112,29 @@ describe(`HEAD, on ${runtime}`, () => {
       }
     });
   }
+});
+
+test(`a connection serves one request after the other, on ${runtime}`, async () => {
+  let asked = false;
+  const text = await talk(
+    fixture.url,
+    (socket) => socket.write(`${health}\r\nHost: twins.test\r\n\r\n`),
+    (heard, socket) => {
+      if (asked || !heard.endsWith("}")) return;
+      asked = true;
+      socket.write(head(health));
+    },
+  );
+  assert.deepEqual(
+    parseAnswers(text).map(({ status }) => status),
+    [200, 200],
+  );
+});
+
+test(`a refusal before the body has come tells that its connection closes, on ${runtime}`, async () => {
+  const create = "POST /api/v1/conversations HTTP/1.1\r\nHost: twins.test";
+  const text = await answerTo(`${create}\r\nContent-Length: 5000000\r\n\r\n{`);
+  assert.match(text, /^HTTP\/1\.1 401 [\s\S]*\r\nconnection: close\r\n/i);
 });
 
 test(`an answer that a shutdown overtakes tells that its connection closes, on ${runtime}`, async () => {

@@ -69,6 +69,9 @@ for (const transport of transports) {
         pages.push(data.map(({ id }) => id));
       }
       assert.deepEqual(pages, [["t1", "t2"], ["t4", "t0"], ["t3"], []]);
+      const whole = await fixture.call("GET", "/twins?limit=5", key);
+      const { pagination } = (await whole.json()) as { pagination: object };
+      assert.deepEqual(pagination, { page: 1, limit: 5, total: 5, totalPages: 1, hasMore: false });
     });
 
     test("the ends of page and limit are accepted", async () => {
