@@ -171,6 +171,15 @@ describe("a SQLite file", () => {
     });
   }
 
+  test("another program's database is given back: it can be written again at once", async () => {
+    const path = folder.newPath();
+    const theirs = await connect(path);
+    theirs.exec("CREATE TABLE bookmarks (url TEXT)");
+    await assert.rejects(openSqlite(path), /another program/);
+    theirs.exec("INSERT INTO bookmarks VALUES ('https://a.example')");
+    theirs.close();
+  });
+
   test("a path that cannot be is refused in one clear line", async () => {
     const path = folder.newPath();
     await writeFile(path, "a file, not a folder");
