@@ -115,7 +115,7 @@ export function createReplies(options: RepliesOptions): Replies {
   const watching = createWatching({ store, clock, log, underway });
   let closing = false;
   let graceOver = false;
-  const sweeper = createSweeper({ store, clock, log, runs });
+  const sweeper = createSweeper({ store, clock, log, isOurs: (id) => runs(id) || beginning.has(id) });
   const stopListening = [
     store.signals?.listen("follow", followedElsewhere),
     store.signals?.listen("stop", (id) => producerOf(id)?.checkStopped()),

@@ -15,8 +15,8 @@ export interface SweeperOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether this process produces a reply. */
-  readonly runs: (replyId: string) => boolean;
+  /** Whether this process produces a reply, or is about to. */
+  readonly isOurs: (replyId: string) => boolean;
 }
 
 /** Ends what was abandoned. */
@@ -42,7 +42,7 @@ const looksAfterOutage = 5;
  */
 const looksAtStart = 1;
 
-export function createSweeper({ store, clock, log, runs }: SweeperOptions): Sweeper {
+export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sweeper {
   let looksToWait = store.exclusive ? 0 : looksAtStart;
   let failing = false;
   let claimsFailing = false;
@@ -56,7 +56,7 @@ export function createSweeper({ store, clock, log, runs }: SweeperOptions): Swee
    */
   async function endAbandoned(expiredBefore: number): Promise<void> {
     for (const reply of await store.findAbandonedReplies(expiredBefore)) {
-      if (runs(reply.id)) continue;
+      if (isOurs(reply.id)) continue;
       const completedAt = clock.now();
       const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
       if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });

@@ -153,6 +153,15 @@ test("a reply whose conversation is deleted while it begins ends as soon as it h
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
 });
 
+test("a reply that takes longer to begin than its lease is not taken for abandoned by its own process", async () => {
+  const { chat, sending, release } = await openSlowlyBegun();
+  await using _ = chat;
+  await chat.clock.advance(45_000);
+  release();
+  (await chat.engine.next()).finish();
+  assert.equal((await dataOf<MessageResource>(await sending)).status, "completed");
+});
+
 test("with onDisconnect cancel, whoever follows a reply since before it has begun counts", {
   timeout: 20_000,
 }, async () => {
