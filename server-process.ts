@@ -17,8 +17,8 @@ export const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalT
 
 /** What a shell in this folder starts this program with. */
 export function programWords(): readonly string[] {
-  const command =
-    runtime === "deno" ? ["deno", "run", "-A"] : [basename(process.execPath), ...process.execArgv];
+  const name = basename(process.execPath, ".exe"); // which npm's Bun has on every system, but its command has not
+  const command = runtime === "deno" ? ["deno", "run", "-A"] : [name, ...process.execArgv];
   const path = process.argv[1] ?? "server.ts";
   const near = relative("", path);
   return [...command, near.startsWith("..") ? path : near];
