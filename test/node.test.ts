@@ -223,6 +223,15 @@ async function openLongChat() {
   };
 }
 
+/** Takes some of an answer just before a minute without is over, so many times. The timers are the test's. */
+async function takeSlowly(reader: Awaited<ReturnType<typeof openReader>>, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    mock.timers.tick(59_000);
+    await reader.takeSome();
+    await turnEnd();
+  }
+}
+
 test("a reader that takes nothing of a long answer for 60 s is cut", async () => {
   const { chat, destroyed, request } = await openLongChat();
   await using _ = chat;
@@ -247,11 +256,7 @@ test("a reader that takes a long answer slowly gets all of it", { timeout: 20_00
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     const reader = await openReader(chat.fixture.url, request);
-    for (let minute = 0; minute < 4; minute++) {
-      mock.timers.tick(59_000);
-      await reader.takeSome();
-      await turnEnd();
-    }
+    await takeSlowly(reader, 4);
     const text = await reader.readUntil('"pagination"');
     assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
   } finally {
@@ -274,11 +279,7 @@ test("a reader that takes a long last event slowly gets all of it", { timeout: 2
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
-    for (let minute = 0; minute < 2; minute++) {
-      mock.timers.tick(59_000);
-      await reader.takeSome();
-      await turnEnd();
-    }
+    await takeSlowly(reader, 2);
     const text = await reader.readUntil("\r\n0\r\n\r\n");
     assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
   } finally {

@@ -373,19 +373,24 @@ async function passes(act: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** A pool whose queries all fail so, and how many there were. */
+function failingPool(error: Error) {
+  let asked = 0;
+  const query = async () => {
+    asked++;
+    throw error;
+  };
+  return { pool: { connect: async () => ({ query, release() {} }) } as unknown as Pool, asked: () => asked };
+}
+
 test("a decision is asked for once more where its connection broke, and not where it took too long", async () => {
   for (const [message, times] of [
     ["Connection terminated unexpectedly", 2],
     ["Query read timeout", 1],
   ] as const) {
-    let asked = 0;
-    const query = async () => {
-      asked++;
-      throw new Error(message);
-    };
-    const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool;
+    const { pool, asked } = failingPool(new Error(message));
     await assert.rejects(createPostgresLimiter(pool).take("key", { capacity: 200 }), StoreUnavailable);
-    assert.equal(asked, times, message);
+    assert.equal(asked(), times, message);
   }
 });
 
@@ -394,15 +399,10 @@ test("a batch that lost against another is run again three times, and one that w
     ["40P01", 4],
     ["23505", 1],
   ] as const) {
-    let asked = 0;
-    const query = async () => {
-      asked++;
-      throw Object.assign(new Error("refused"), { severity: "ERROR", code });
-    };
-    const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool;
+    const { pool, asked } = failingPool(Object.assign(new Error("refused"), { severity: "ERROR", code }));
     const batch = createPostgresDriver(pool).batch([{ sql: "DELETE FROM messages", params: [] }]);
     await assert.rejects(batch, (error) => error instanceof StoreUnavailable === (code === "40P01"));
-    assert.equal(asked, times, code);
+    assert.equal(asked(), times, code);
   }
 });
 
