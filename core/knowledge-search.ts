@@ -66,14 +66,15 @@ export function hasSubject(query: Query): boolean {
 
 /** Indexes a twin's knowledge. */
 export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
-  const index = new MiniSearch<{ id: number } & Record<Field, string>>({
+  const index = new MiniSearch<{ id: number } & FieldTerms>({
     fields: [...fields],
-    tokenize: termsOf,
+    tokenize: splitTerms,
     processTerm: (term) => term,
-    searchOptions: { tokenize: (text) => text.split(" "), boost: { heading: 3, askedAs: 3, parents: 1.5 } },
+    searchOptions: { boost: { heading: 3, askedAs: 3, parents: 1.5 } },
   });
-  index.addAll(passages.map((passage, id) => ({ id, ...fieldTexts(passage) })));
-  const rarity = measureRarity(passages);
+  const indexed = passages.map(fieldTerms);
+  index.addAll(indexed.map((fields, id) => ({ id, ...fields })));
+  const rarity = measureRarity(indexed);
   const exact = new Map(byPhrase(passages, ({ askedAs }) => askedAs));
   const names = new Map([
     ...byPhrase(passages, ({ parents }) => parents),
@@ -178,15 +179,28 @@ function isIn(field: Field, term: string, { match }: SearchResult): boolean {
   return match[term]?.includes(field) ?? false;
 }
 
-function fieldTexts({ heading, parents, askedAs, text }: Passage): Record<Field, string> {
-  return { heading, parents: parents.join(" "), askedAs: askedAs.join(" "), text };
+/** A passage's terms, those of a field with a blank between them. */
+type FieldTerms = Readonly<Record<Field, string>>;
+
+function fieldTerms({ heading, parents, askedAs, text }: Passage): FieldTerms {
+  const joined = (...texts: readonly string[]) => texts.flatMap(termsOf).join(" ");
+  return {
+    heading: joined(heading),
+    parents: joined(...parents),
+    askedAs: joined(...askedAs),
+    text: joined(text),
+  };
+}
+
+function splitTerms(terms: string): string[] {
+  return terms === "" ? [] : terms.split(" ");
 }
 
 /** How much each term of the text says: the rarer, the more (BM25's inverse document frequency). */
-function measureRarity(passages: readonly Passage[]): ReadonlyMap<string, number> {
+function measureRarity(passages: readonly FieldTerms[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const passage of passages) {
-    const terms = new Set(Object.values(fieldTexts(passage)).flatMap(termsOf));
+    const terms = new Set(Object.values(passage).flatMap(splitTerms));
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
   }
   return new Map([...counts].map(([term, count]) => [term, inverseFrequency(count, passages.length)]));
