@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { type EventStream, joinMs, stallMs } from "../core/sse.ts";
 import type { NodeRequest } from "./node-request.ts";
+import { awaitReader } from "./node-unread.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
 
 /** The longest text that is written at once, in bytes. Of a longer one, a reader must take such a piece in that time. */
@@ -54,6 +55,7 @@ function encodingFor(text: string, bytes: number): "latin1" | "utf8" {
 
 function writePieces(bytes: Buffer, response: ServerResponse): void {
   let written = 0;
+  awaitReader(response, bytes.length);
   function writeOn(): void {
     while (written < bytes.length) {
       const piece = bytes.subarray(written, written + pieceBytes);

@@ -250,6 +250,24 @@ test("a reader that takes nothing of a long answer for 60 s is cut", async () =>
   }
 });
 
+test("once 256 MB wait for their readers, who has waited longest is cut", { timeout: 60_000 }, async () => {
+  const { chat, destroyed, request } = await openLongChat(); // 40 MB for each reader
+  await using _ = chat;
+  const open = () => openReader(chat.fixture.url, request);
+  const first = await open();
+  const second = await open();
+  for (let more = 0; more < 4; more++) await open();
+  assert.equal(destroyed(), 0);
+  await open();
+  assert.equal(destroyed(), 1);
+  const cut = await first.readUntil("no such text: to its end");
+  assert.ok(cut.length < 40_000_000, `${cut.length} bytes came`);
+  const whole = await second.readUntil('"pagination"');
+  assert.ok(whole.length > 40_000_000, `${whole.length} bytes came`);
+  await open(); // what was read waits no more
+  assert.equal(destroyed(), 1);
+});
+
 test("a reader that takes a long answer slowly gets all of it", { timeout: 20_000 }, async () => {
   const { chat, request } = await openLongChat();
   await using _ = chat;
