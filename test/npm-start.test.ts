@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
+import { surroundings } from "./server-process.ts";
 
 const skip =
   (runtime !== "node" && "npm starts Node") || (process.platform === "win32" && "Windows has no signals");
@@ -16,7 +17,7 @@ const skip =
 test("a signal to npm start ends the server in peace", { skip, timeout: 60_000 }, async (t) => {
   const child = spawn("npm", ["start"], {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
-    env: { ...process.env, PORT: "0", DATABASE_URL: "memory:" },
+    env: { ...surroundings, PORT: "0", DATABASE_URL: "memory:" },
     stdio: ["ignore", "pipe", "ignore"],
     detached: true, // a group of its own: what is left over at the end is ended
   });

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
-import type { Ended, Variables } from "./server-process.ts";
+import { type Ended, surroundings, type Variables } from "./server-process.ts";
 
 /** Why what runs on Node alone cannot be tested here, or false. */
 export const skipOffNode: string | false = runtime !== "node" && "it runs on Node";
@@ -60,11 +60,10 @@ export function startScript(path: string, args: readonly string[], variables: Va
 }
 
 function launch(path: string, args: readonly string[], variables: Variables) {
-  const { PATH = "", HOME = "", TMPDIR } = process.env;
   const flags = process.features.typescript ? [] : ["--import", "tsx"]; // where Node does not strip types itself
   const script = fileURLToPath(new URL(`../${path}`, import.meta.url));
   return spawn(process.execPath, [...flags, script, ...args], {
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...variables },
+    env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: longestMs,
     killSignal: "SIGKILL",

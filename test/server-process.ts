@@ -35,10 +35,14 @@ export interface ServerProcess {
 
 export type Variables = Readonly<Record<string, string>>;
 
+const { PATH = "", HOME = "", TMPDIR } = process.env;
+
+/** What tests hand on of their own environment: nothing that the server, or a client of it, is set up with. */
+export const surroundings: Variables = { PATH, HOME, ...(TMPDIR && { TMPDIR }) };
+
 function launch(args: readonly string[], variables: Variables, cwd?: string) {
-  const { PATH = "", HOME = "", TMPDIR } = process.env;
   const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...variables },
+    env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     ...(cwd !== undefined && { cwd }),
   });
@@ -66,6 +70,7 @@ export async function runServer(args: readonly string[], variables: Variables = 
 export function runInto(file: string, args: readonly string[]): Omit<Ended, "stdout"> {
   const output = openSync(file, "w");
   const { status, stderr } = spawnSync(process.execPath, [...prefixes[runtime], script, ...args], {
+    env: surroundings,
     stdio: ["ignore", output, "pipe"],
     encoding: "utf8",
   });
@@ -81,6 +86,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   const limited = `ulimit -f ${fullAt / 512} && log=$1 && shift && exec "$@" 2>>"$log"`;
   const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
   const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
+    env: surroundings,
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(child, "exit").then(([code]) => code as number | null);
@@ -98,7 +104,10 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
 export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
   const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
   const command = `exec ${words.map((word) => `'${word}'`).join(" ")} >/dev/null`;
-  const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn("script", ["-qec", command, "/dev/null"], {
+    env: surroundings,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const exited = once(child, "exit").then(([code]) => code as number | null);
   let shown = "";
   for await (const text of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {

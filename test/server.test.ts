@@ -24,6 +24,7 @@ import {
   startServer,
   startServerInTerminal,
   startServerLoggingTo,
+  surroundings,
 } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
@@ -252,7 +253,7 @@ describe("the server", () => {
       const args = ["--twins", join(folder, "twins"), "--database", database(folder)];
       const server = await startServerInTerminal(args, /^curl -sN .*\n/m);
       const [lines = ""] = /^TOKEN=.*\nKEY=.*\ncurl .*$/m.exec(server.shown) ?? [];
-      const shell = spawn("sh", ["-c", lines], { stdio: ["ignore", "pipe", "inherit"] });
+      const shell = spawn("sh", ["-c", lines], { env: surroundings, stdio: ["ignore", "pipe", "inherit"] });
       const answer = await text(shell.stdout);
       assert.equal(await server.stop(), 0);
       assert.match(answer, /"type":"complete".*"content":"Hello!"/, lines);

@@ -29,7 +29,7 @@ async function createKey(body: unknown): Promise<number> {
   return (await service.fetch(new Request("http://twins.test/api/v1/auth/api-keys", request))).status;
 }
 
-console.log(attempt(), await createKey({ name: "laptop" }), await createKey({ name: 1 }));
+console.log(`${attempt()} ${await createKey({ name: "laptop" })} ${await createKey({ name: 1 })}`);
 await service.close({ graceMs: 0 });
 
 function attempt(): string {
