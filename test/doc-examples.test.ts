@@ -55,7 +55,8 @@ describe("examples", () => {
       }
     }
     for (const source of Object.values<string>(entries)) {
-      for (const [name, value] of Object.entries(await import(join(root, source)))) {
+      const { href } = new URL(source, new URL("..", import.meta.url));
+      for (const [name, value] of Object.entries(await import(href))) {
         const isFunction = typeof value === "function" && !/^class\b/.test(String(value));
         assert.ok(!isFunction || documented.has(name), `${name} of ${source} has no example`);
       }

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { quoteForShell } from "../server-process.ts";
 import { runtime } from "./runtime.ts";
 
 const script = fileURLToPath(new URL("../server.ts", import.meta.url));
@@ -103,7 +104,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
 /** Starts the server in a terminal, where its standard error goes, and waits until that shows what matches. */
 export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
   const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
-  const command = `exec ${words.map((word) => `'${word}'`).join(" ")} >/dev/null`;
+  const command = `exec ${words.map(quoteForShell).join(" ")} >/dev/null`;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     env: surroundings,
     stdio: ["pipe", "pipe", "inherit"],
