@@ -56,9 +56,9 @@ export function claimOf(call: Call, path: string, now: number, sha256: Sha256): 
   };
 }
 
-/** The id of what the first request with this key made, if its fields were the same. */
-export function replayedId(claim: IdempotencyClaim | undefined, made: MadeClaim): string {
-  if (claim?.fingerprint === made.fingerprint) return made.resourceId;
+/** Refuses a request whose key came with other fields before. */
+export function requireSameFields(claim: IdempotencyClaim | undefined, made: MadeClaim): void {
+  if (claim?.fingerprint === made.fingerprint) return;
   throw new ApiError(
     "idempotency_key_reused",
     "This Idempotency-Key was used with other fields; send the same fields, or another key.",

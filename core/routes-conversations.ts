@@ -4,7 +4,7 @@
  * @module
  */
 
-import { claimOf, replayedHeaders, replayedId } from "./idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
 import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
 import { conversationResource } from "./resources.ts";
@@ -40,7 +40,8 @@ export const conversationRoutes = [
         made = await store.createConversation(conversation, claim);
         if (!made) return located(root, conversation);
       }
-      const conversation = await requireConversation(store, owner, replayedId(claim, made));
+      requireSameFields(claim, made);
+      const conversation = await requireConversation(store, owner, made.resourceId);
       return located(root, conversation, replayedHeaders);
     },
   }),

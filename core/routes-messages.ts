@@ -6,7 +6,7 @@
 
 import { ApiError, type ErrorCode, validationError } from "./errors.ts";
 import { endOf, followReply, type ReplyFeed } from "./follower.ts";
-import { claimOf, replayedHeaders, replayedId } from "./idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -173,7 +173,9 @@ async function send(
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
-  const reply = await requireReply(store, owner, conversationId, replayedId(claim, made));
+  // First, as the conversation may be deleted since it was remembered, which is 404 whatever the fields are.
+  const reply = await requireReply(store, owner, conversationId, made.resourceId);
+  requireSameFields(claim, made);
   return { feed: replies.feedOf(owner, reply), headers: replayedHeaders };
 }
 

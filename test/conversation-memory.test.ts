@@ -90,6 +90,23 @@ describe("conversations in memory", () => {
     }
   });
 
+  test("a conversation that another process deleted is not found with an Idempotency-Key, whatever the fields", async () => {
+    await using chat = await openChat(inProcess);
+    const once = { "Idempotency-Key": "once" };
+    const sending = chat.send("one", once);
+    (await chat.engine.next()).finish();
+    assert.equal((await sending).status, 200);
+    await using other = await chat.another();
+    await other.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
+    for (const asked of [chat, other]) {
+      for (const content of ["one", "two"]) {
+        const response = await asked.send(content, once);
+        assert.equal(response.status, 404);
+        assert.equal((await errorOf(response)).code, "conversation_not_found");
+      }
+    }
+  });
+
   test("nothing is kept of the address that a message was sent to", { skip: skipOffV8 }, async () => {
     await using fixture = await openFixture(inProcess);
     async function keptOf(search: string): Promise<number> {
