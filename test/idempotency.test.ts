@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { createMemoryStore, type MessageResource } from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { readEvents } from "./event-reader.ts";
-import { dataOf, errorOf, textOf, transports } from "./harness.ts";
+import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
 
 const once = { "Idempotency-Key": "once" };
 const dayMs = 24 * 3600 * 1000;
@@ -235,9 +235,6 @@ for (const transport of transports) {
     });
   });
 }
-
-const [inProcess] = transports;
-if (!inProcess) throw new Error("There is no transport.");
 
 test("a retry to another process follows the reply of the first", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { createMemoryStore } from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { readEvents } from "./event-reader.ts";
-import { errorOf, textOf, transports } from "./harness.ts";
+import { errorOf, inProcess, textOf, transports } from "./harness.ts";
 
 const text = "Hi 😀!"; // 6 code units, a surrogate pair at 3
 
@@ -150,9 +150,6 @@ for (const transport of transports) {
     });
   });
 }
-
-const [inProcess] = transports;
-if (!inProcess) throw new Error("There is no transport.");
 
 test("another process follows the saved text, and waits for text that its reader has already", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
