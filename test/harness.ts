@@ -52,7 +52,7 @@ export const inProcess: Transport = {
   },
 };
 
-/** Through a server of Node's. */
+/** Through the server of the runtime that the tests run on. */
 export const overSocket: Transport = {
   name: "over a socket",
   async open(service) {
