@@ -35,6 +35,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   #continued: boolean;
+  /** Whether somebody waits, or has waited, for more of the body. */
+  #awaitsBody = false;
   readonly #closeListeners: (() => void)[] = [];
 
   /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
@@ -77,7 +79,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
       this.#response.writeContinue();
     }
     // A short body comes with its head, as a rule: then there is nothing to wait for.
-    if (!this.#hasArrived) return this.#message.iterator({ destroyOnReturn: false });
+    this.#awaitsBody = !this.#hasArrived;
+    if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
     const arrived = this.#takeArrived();
     this.#message.resume(); // to its end, which may not have been told yet
     return arrived;
@@ -131,6 +134,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     if (!this.#continued) return true;
     const { complete, headers } = this.#message;
     if (complete) return false;
+    if (this.#awaitsBody) return true; // it came too late, or was too long
     return (
       headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > maxBodyBytes
     );

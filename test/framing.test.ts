@@ -329,6 +329,19 @@ describe("bodies that are refused", () => {
     }
   });
 
+  test("a connection whose client owes a body that came too late is closed", async () => {
+    for (const waiting of [[], [expectation]]) {
+      const { pending } = fixture.clock;
+      const request = keptOpen(create, await credential(), jsonType, "Content-Length: 10", ...waiting);
+      const exchanged = exchange(fixture.url, `${request}{`);
+      while (fixture.clock.pending === pending) await settle();
+      await fixture.clock.advance(30_000);
+      const answers = (await exchanged).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+      const { headers } = assertRefused(answers, 400, "invalid_request");
+      assert.equal(headers.get("connection"), "close");
+    }
+  });
+
   test("a client that waits for 100 Continue gets it once all but the body is checked, and keeps its connection", async () => {
     const length = `Content-Length: ${body.length}`;
     const request = keptOpen(create, await credential(), jsonType, length, expectation);
