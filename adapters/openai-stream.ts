@@ -204,9 +204,27 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
 }
 
 /** Reasons that say the reply broke off, on servers that put it so instead of reporting an error. */
-const brokenOff = new Set(["error", "abort", "cancelled", "insufficient_system_resource"]);
+const brokenOff = new Set(["error", "abort", "cancelled", "insufficient_system_resource", "network_error"]);
+/** What says that the reply has reached its longest. */
+const fullLength = new Set(["length", "max_tokens", "model_length"]);
+/**
+ * What says that a filter cut the reply off. Gemini tells which one, behind a colon, and gateways pass its own
+ * names on; "sensitive" is GLM's word, "refusal" Claude's.
+ */
+const filtered = new Set([
+  "content_filter",
+  "safety",
+  "recitation",
+  "blocklist",
+  "prohibited_content",
+  "spii",
+  "sensitive",
+  "refusal",
+  "guardrail_intervened",
+]);
 
-function readFinishReason(reason: string, hasText: boolean): FinishReason {
+function readFinishReason(told: string, hasText: boolean): FinishReason {
+  const [reason = ""] = told.toLowerCase().split(":");
   if (brokenOff.has(reason)) {
     throw new ModelError("model_error", "The model broke its reply off.");
   }
@@ -216,8 +234,8 @@ function readFinishReason(reason: string, hasText: boolean): FinishReason {
       "The model called a tool, though none was offered, and wrote no text.",
     );
   }
-  if (reason === "length" || reason === "max_tokens" || reason === "model_length") return "length";
-  if (reason === "content_filter") return "content_filter";
+  if (fullLength.has(reason)) return "length";
+  if (filtered.has(reason)) return "content_filter";
   return "stop"; // also "eos", "end_turn" and whatever other servers call it
 }
 

@@ -61,7 +61,12 @@ describe("the OpenAI engine", () => {
     tool_calls: "stop",
     length: "length",
     max_tokens: "length",
+    MAX_TOKENS: "length",
     content_filter: "content_filter",
+    "content_filter: RECITATION": "content_filter",
+    SAFETY: "content_filter",
+    sensitive: "content_filter",
+    refusal: "content_filter",
   } as const;
   for (const [reason, finishReason] of Object.entries(reasons)) {
     test(`the finish reason ${reason} is ${finishReason} when there is text`, async () => {

@@ -99,6 +99,11 @@ for (const [name, transport] of Object.entries(transports)) {
         /reported an error/,
       ],
       ["a finish reason that says it broke off", model.send(model.finish("abort")), /broke its reply off/],
+      [
+        "a finish reason that tells of its network",
+        model.send(model.delta("Hi") + model.finish("network_error")),
+        /broke its reply off/,
+      ],
       ["a tool call and no text", model.send(model.finish("tool_calls")), /called a tool/],
       ["status 400", model.refuse(400), /status 400/],
       ["status 401", model.refuse(401), /status 401/],
