@@ -130,7 +130,7 @@ export class CompletionReader {
   }
 
   #readChoice({ delta, finish_reason: reason }: JsonObject): void {
-    if (isJsonObject(delta) && typeof delta.content === "string") this.#append(delta.content);
+    if (isJsonObject(delta)) this.#append(textOf(delta.content));
     // Some servers write "" where others write null.
     if (typeof reason === "string" && reason !== "")
       this.#finishReason = readFinishReason(reason, this.#written > 0);
@@ -201,6 +201,17 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   const choice: unknown = choices[0];
   if (choice !== undefined && !isJsonObject(choice)) throw malformed();
   return choice;
+}
+
+/** The text of a delta's content. Mistral's reasoning models send it in parts, some of which are no text. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isTextPart(part) ? part.text : "")).join("");
+}
+
+function isTextPart(part: unknown): part is { readonly text: string } {
+  return isJsonObject(part) && part.type === "text" && typeof part.text === "string";
 }
 
 /** Reasons that say the reply broke off, on servers that put it so instead of reporting an error. */

@@ -86,6 +86,16 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body)).text, "Hi!");
   });
 
+  test("text in parts, as Mistral's reasoning models send it, is the reply's; their thinking is not", async () => {
+    const parts = [
+      [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }],
+      [{ type: "text", text: "Hi" }],
+      [{ type: "reference", reference_ids: [1] }, { type: "text", text: ", you" }, null, { type: "text" }],
+    ];
+    const body = parts.map((content) => model.event({ choices: [{ delta: { content } }] })).join("");
+    assert.equal((await read(body + model.completion("!"))).text, "Hi, you!");
+  });
+
   test("token counts that are none are null", async () => {
     const counts = { usage: { prompt_tokens: -1, completion_tokens: "2" } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
