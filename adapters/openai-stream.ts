@@ -186,12 +186,18 @@ function malformed(): ModelError {
   return new ModelError("model_error", "The model sent an event that is not a chunk of a chat completion.");
 }
 
-/** An error that the model reports instead of a chunk, with its code if that is a plain identifier. */
+/** An error that the model reports instead of a chunk, with those of its codes that are plain. */
 function reportedError(chunk: JsonObject): ModelError {
   const { error = chunk } = chunk;
-  const { code, type } = isJsonObject(error) ? error : {};
-  const identifier = [code, type].find((name) => typeof name === "string" && /^[a-z_]{1,64}$/i.test(name));
-  return new ModelError("model_error", `The model reported an error${identifier ? `: ${identifier}` : ""}.`);
+  const { code, status, type } = isJsonObject(error) ? error : {};
+  const codes = [code, status, type].filter(isPlainCode).join(", ");
+  return new ModelError("model_error", `The model reported an error${codes && `: ${codes}`}.`);
+}
+
+/** An identifier, or a number like an HTTP status, which some servers write as text. */
+function isPlainCode(value: unknown): boolean {
+  const isCode = typeof value === "string" || typeof value === "number";
+  return isCode && /^(?:[a-z_]{1,64}|\d{1,5})$/i.test(String(value));
 }
 
 /** The first choice, if there is one: a chunk that only counts tokens has none. */

@@ -127,6 +127,18 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(out.text(), "Hi");
     });
 
+    for (const [error, told] of [
+      [{ code: 502, message: "secret" }, ": 502"], // OpenRouter
+      [{ code: 503, message: "secret", status: "UNAVAILABLE" }, ": 503, UNAVAILABLE"], // Gemini
+      [{ code: "500", message: "secret", type: "server_error" }, ": 500, server_error"], // LiteLLM
+      [{ code: 4_111_111_111_111_111, message: "secret" }, ""],
+    ] as const) {
+      test(`an error in the stream with ${inspect(error)} is told with${told || "out code"}`, async (t) => {
+        const { reply } = await start(t, transport, [model.send(model.event({ error }))]);
+        assert.equal((await failure(reply())).message, `The model reported an error${told}.`);
+      });
+    }
+
     test("a line without end is cut off at its limit", async (t) => {
       const { server, reply } = await start(t, transport, [
         model.hangAfter(`data: ${"x".repeat(10_000_000)}`),
