@@ -142,6 +142,18 @@ for (const transport of transports) {
       });
     });
 
+    test("a stream is described by its events, whose types generated clients give to what they read", async () => {
+      const { paths } = await read();
+      const stream = "/api/v1/conversations/{id}/messages/{messageId}/stream";
+      for (const operation of [
+        paths["/api/v1/conversations/{id}/messages/stream"]?.post,
+        paths[stream]?.get,
+      ]) {
+        const { schema } = operation?.responses["200"]?.content?.["text/event-stream"] ?? {};
+        assert.deepEqual(schema, { $ref: "#/components/schemas/StreamEvent" });
+      }
+    });
+
     test("no error code is left out", async () => {
       const text = JSON.stringify((await read()).paths);
       const general = new Set(["not_found", "method_not_allowed"]); // of no endpoint
