@@ -85,13 +85,16 @@ export const messageRoutes = [
     summary: "Send a message and stream the reply while it is made",
     credential: "api_key",
     scope: "full_access",
+    // Clients that reconnect by themselves send a POST again, too, with what they have of its reply.
+    query: streamQuerySchema,
+    queryHeaders: { after: lastEventId },
     body: sendMessageSchema,
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
     errors: sendErrors,
     async handle(call, context) {
-      const { feed, headers } = await send(call, context);
-      return follow(feed, 0, call, context, headers);
+      const { feed, headers, repeated } = await send(call, context);
+      return repeated ? resume(feed, repeated, call, context, headers) : follow(feed, 0, call, context);
     },
   }),
 
@@ -121,11 +124,8 @@ export const messageRoutes = [
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
-      const { after: from = 0 } = call.query;
       const reply = await requireReply(context.store, call.owner, call.params.id, call.params.messageId);
-      const feed = context.replies.feedOf(call.owner, reply);
-      requireReachable(feed, call, feed.ended ?? reply, context);
-      return follow(feed, from, call, context);
+      return resume(context.replies.feedOf(call.owner, reply), reply, call, context);
     },
   }),
 
@@ -148,11 +148,13 @@ export const messageRoutes = [
 interface Sending {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
+  /** The reply that an equal request began. */
+  readonly repeated?: MessageRecord;
 }
 
 /** What both kinds of sending do: begins the reply, or finds the one that an equal request began. */
 async function send(
-  call: Call<undefined, FromSchema<typeof sendMessageSchema>>,
+  call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<Sending> {
   const { owner, params, body, requestId } = call;
@@ -176,7 +178,19 @@ async function send(
   // First, as the conversation may be deleted since it was remembered, which is 404 whatever the fields are.
   const reply = await requireReply(store, owner, conversationId, made.resourceId);
   requireSameFields(claim, made);
-  return { feed: replies.feedOf(owner, reply), headers: replayedHeaders };
+  return { feed: replies.feedOf(owner, reply), headers: replayedHeaders, repeated: reply };
+}
+
+/** Follows a reply that was begun before, from where the request asks for. */
+function resume(
+  feed: ReplyFeed,
+  reply: MessageRecord,
+  call: Call<FromSchema<typeof streamQuerySchema>>,
+  context: HandlerContext,
+  headers?: Readonly<Record<string, string>>,
+): Result {
+  requireReachable(feed, call, feed.ended ?? reply, context);
+  return follow(feed, call.query.after ?? 0, call, context, headers);
 }
 
 function follow(

@@ -65,6 +65,40 @@ for (const transport of transports) {
       }
     });
 
+    test("a streamed retry with a Last-Event-ID gets what follows, while the reply runs and after", async () => {
+      await using chat = await openChat(transport);
+      const first = await chat.stream("Hi", once);
+      const messageId = await acceptedId(first);
+      const run = await chat.engine.next();
+      run.write("Hello, ");
+      await first.next();
+      const running = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
+      const accepted = await running.next();
+      assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
+      assert.equal(accepted.id, 7);
+      run.write("world");
+      run.finish();
+      assert.equal(textOf(await running.rest()), "world");
+      const ended = await chat.stream("Hi", { ...once, "Last-Event-ID": "10" });
+      assert.equal(textOf(await ended.rest()), "ld");
+      const beyond = await chat.post(
+        "/messages/stream",
+        { content: "Hi" },
+        { ...once, "Last-Event-ID": "13" },
+      );
+      assert.equal((await errorOf(beyond)).code, "validation_error");
+      assert.equal(await messageCount(chat), 2);
+    });
+
+    test("a Last-Event-ID means nothing to a send that begins a reply", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
+      const run = await chat.engine.next();
+      run.write("Hello");
+      run.finish();
+      assert.equal(textOf(await stream.rest()), "Hello");
+    });
+
     test("fifty equal sends at once make one reply", async () => {
       await using chat = await openChat(transport);
       const sends = Array.from({ length: 50 }, (_, index) =>
