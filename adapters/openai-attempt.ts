@@ -13,7 +13,12 @@ import type { ModelHeaders, ModelListener } from "./openai-transport.ts";
 /** What came of an attempt: a reply, or a failure, which another attempt may get round after a while. */
 export type Outcome =
   | { readonly result: EngineResult }
-  | { readonly failure: unknown; readonly retryAfterMs: number };
+  | {
+      readonly failure: unknown;
+      readonly retryAfterMs: number;
+      /** Whether the server did not take what it was asked, and may take less. */
+      readonly invalid?: boolean;
+    };
 
 /** What all attempts of an engine share. */
 export interface AttemptOptions {
@@ -30,6 +35,8 @@ const trailerMs = 5_000;
 const bodyEndMs = 100;
 /** Answers that another attempt may improve: overload, and gateways without their server. */
 const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Answers to a request that holds what the server does not know, or does not like. */
+const invalidStatuses: ReadonlySet<number> = new Set([400, 422]);
 /** What no other attempt can get round. */
 const never = Number.POSITIVE_INFINITY;
 const nothing = () => {};
@@ -155,7 +162,8 @@ function refuse(status: number, headers: ModelHeaders, clock: Clock): Outcome | 
   if (status !== 200) {
     const failure = new ModelError("model_error", `The model answered with status ${status}.`);
     const retried = retriedStatuses.has(status);
-    return { failure, retryAfterMs: retried ? readRetryAfter(headers.get("retry-after"), clock) : never };
+    const retryAfterMs = retried ? readRetryAfter(headers.get("retry-after"), clock) : never;
+    return { failure, retryAfterMs, invalid: invalidStatuses.has(status) };
   }
   const [mediaType = ""] = (headers.get("content-type") ?? "text/event-stream").toLowerCase().split(";");
   if (mediaType.trim() === "text/event-stream") return undefined;

@@ -89,32 +89,51 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 }
 
-/** Sends a turn's request once, each time it is called. */
+/** Sends a turn's request once, each time it is called; twice to a server that does not count tokens. */
 function createAttempts(options: OpenAIOptions) {
   const { transport = fetchTransport, clock = systemClock, headersMs = 30_000, idleMs = 60_000 } = options;
-  const { model, maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
+  const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
   const url = completionsUrl(options.baseUrl);
   const headers = requestHeaders(options.apiKey);
   const limits = { maxEventLength, maxReplyLength };
   const shared = { headersMs, idleMs, clock };
+  /** Models whose servers refuse to be asked for token counts. */
+  const uncounted = new Set<string | undefined>();
 
-  return (turn: Turn, output: ReplyOutput, patience: Patience): Promise<Outcome> =>
+  const attempt = (asking: Asking, output: ReplyOutput, patience: Patience): Promise<Outcome> =>
     new Promise((resolve) => {
       const reader = new CompletionReader(output, limits);
       new Attempt(reader, patience, shared, resolve).start((listener) => {
         // Made anew for each attempt: a conversation need not be held twice while its reply is written.
-        const body = JSON.stringify(completionRequest(turn, model));
+        const body = JSON.stringify(completionRequest(asking));
         return transport(url, { method: "POST", headers, body }, listener);
       });
     });
+
+  return async (turn: Turn, output: ReplyOutput, patience: Patience): Promise<Outcome> => {
+    const model = turn.twin.model ?? options.model;
+    const counted = !uncounted.has(model);
+    const outcome = await attempt({ turn, model, counted }, output, patience);
+    if (!counted || !("invalid" in outcome && outcome.invalid)) return outcome;
+    const plain = await attempt({ turn, model, counted: false }, output, patience);
+    if ("result" in plain) uncounted.add(model);
+    return plain;
+  };
 }
 
-/** What is posted. Tokens are counted only if asked for. */
-function completionRequest({ twin, history, content }: Turn, model: string | undefined) {
+/** What is asked of which model, and whether its tokens are to be counted. */
+interface Asking {
+  readonly turn: Turn;
+  readonly model: string | undefined;
+  readonly counted: boolean;
+}
+
+/** What is posted. Tokens are counted only if asked for, which some servers (Mistral's is one) take for an error. */
+function completionRequest({ turn: { twin, history, content }, model, counted }: Asking) {
   const instructions =
     twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
   return {
-    model: twin.model ?? model,
+    model,
     messages: [
       ...instructions,
       ...withWords(history).map(({ role, content }) => ({ role, content })),
@@ -122,7 +141,7 @@ function completionRequest({ twin, history, content }: Turn, model: string | und
     ],
     temperature: twin.temperature ?? undefined,
     stream: true,
-    stream_options: { include_usage: true },
+    stream_options: counted ? { include_usage: true } : undefined,
   };
 }
 

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import * as model from "./model-server.ts";
-import { apiKey, assertModelError, failure, start, transports, turn, twin } from "./openai-fixture.ts";
+import {
+  apiKey,
+  assertModelError,
+  createOutput,
+  failure,
+  start,
+  transports,
+  turn,
+  twin,
+} from "./openai-fixture.ts";
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
@@ -105,7 +114,6 @@ for (const [name, transport] of Object.entries(transports)) {
         /broke its reply off/,
       ],
       ["a tool call and no text", model.send(model.finish("tool_calls")), /called a tool/],
-      ["status 400", model.refuse(400), /status 400/],
       ["status 401", model.refuse(401), /status 401/],
       ["status 500", model.refuse(500), /status 500/],
       ["status 204", model.refuse(204), /status 204/],
@@ -118,6 +126,40 @@ for (const [name, transport] of Object.entries(transports)) {
         assert.equal(clock.pending, 0);
       });
     }
+
+    for (const status of [400, 422]) {
+      test(`a server that answers ${status} where it can't count tokens is asked without, and only so again`, async (t) => {
+        const { server, engine, out } = await start(t, transport, [
+          model.refuse(status),
+          model.reply("Hi"),
+          model.reply(", you"),
+        ]);
+        await engine.reply(turn(), out.output);
+        await engine.reply(turn(), out.output);
+        assert.equal(out.text(), "Hi, you");
+        const asked = server.requests.map(({ body }) => Object.hasOwn(body as object, "stream_options"));
+        assert.deepEqual(asked, [true, false, false]);
+      });
+
+      test(`status ${status} for another reason is a model_error, and tells nothing of counting tokens`, async (t) => {
+        const { server, engine, reply } = await start(t, transport, [
+          model.refuse(status),
+          model.refuse(status),
+          model.reply("Hi"),
+        ]);
+        await assertModelError(reply(), new RegExp(`status ${status}`));
+        assert.equal(server.requests.length, 2);
+        await engine.reply(turn(), createOutput().output);
+        assert.ok(Object.hasOwn((await server.received(2)).body as object, "stream_options"));
+      });
+    }
+
+    test("what one model refuses is asked of another", async (t) => {
+      const { server, engine, reply } = await start(t, transport, [model.refuse(422), model.reply("Hi")]);
+      await reply();
+      await engine.reply(turn({ twin: twin({ model: "large" }) }), createOutput().output);
+      assert.ok(Object.hasOwn((await server.received(2)).body as object, "stream_options"));
+    });
 
     test("text before an error in the stream is written, and the error's code is told", async (t) => {
       const error = { error: { code: "context_length_exceeded", message: "secret" } };
