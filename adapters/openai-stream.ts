@@ -130,7 +130,8 @@ export class CompletionReader {
   }
 
   #readChoice({ delta, finish_reason: reason }: JsonObject): void {
-    if (isJsonObject(delta)) this.#append(textOf(delta.content));
+    // OpenAI's models write into `refusal` instead where they decline.
+    if (isJsonObject(delta)) this.#append(textOf(delta.content) + textOf(delta.refusal));
     // Some servers write "" where others write null.
     if (typeof reason === "string" && reason !== "")
       this.#finishReason = readFinishReason(reason, this.#written > 0);

@@ -96,6 +96,15 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body + model.completion("!"))).text, "Hi, you!");
   });
 
+  test("what a model says to refuse is the reply's text", async () => {
+    const body = [
+      model.event({ choices: [{ delta: { role: "assistant", content: null, refusal: "" } }] }),
+      model.event({ choices: [{ delta: { refusal: "I'd rather not." } }] }),
+      model.finish("stop"),
+    ].join("");
+    assert.equal((await read(body)).text, "I'd rather not.");
+  });
+
   test("token counts that are none are null", async () => {
     const counts = { usage: { prompt_tokens: -1, completion_tokens: "2" } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
