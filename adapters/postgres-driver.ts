@@ -55,7 +55,7 @@ function queryOn(pool: Pool, { sql, params }: SqlStatement): Promise<readonly Sq
   return withClient(pool, async (client) => (await client.query<SqlRow>(prepared(sql, params))).rows);
 }
 
-/** Lends a connection. One that broke, or in which a transaction is left open, does not come back. */
+/** Lends a connection. One that is of no more use, or in which a transaction is left open, does not come back. */
 export async function withClient<Result>(
   pool: Pool,
   use: (client: PoolClient) => Promise<Result>,
@@ -136,9 +136,12 @@ function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "severity" in error && "code" in error;
 }
 
-/** Whether the connection ends with this error of the server's. */
+/**
+ * Whether the connection ends with this error of the server's, or is to: behind one that takes no writes, the address may
+ * lead to one that does by now, and as long as there is work the connection would stay with the first.
+ */
 function isOver({ code }: ServerError): boolean {
-  return code.startsWith("57P") || code.startsWith("08") || code === "25P03";
+  return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25006"].includes(code);
 }
 
 /** Whether `query_timeout` was over. */
@@ -146,7 +149,7 @@ export function wasGivenUp(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }
 
-/** Whether a connection was lost while it was used. Another one may be had at once. */
+/** Whether a connection was lost while it was used, or is to be. Another one may be had at once. */
 export function brokeConnection(error: unknown): boolean {
   if (isServerError(error)) return isOver(error);
   if (!(error instanceof Error)) return false;

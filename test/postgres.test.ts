@@ -286,6 +286,31 @@ describe("PostgreSQL", { skip }, () => {
     network.close();
   });
 
+  test("a connection to a server that takes no writes, as behind a failover, does not outlast that", async () => {
+    const fresh = await createDatabase();
+    try {
+      const database = await openPostgres(fresh.url);
+      const admin = await connect(fresh.url);
+      const readOnly = `DATABASE ${new URL(fresh.url).pathname.slice(1)} SET default_transaction_read_only`;
+      await admin.query(`ALTER ${readOnly} = on`); // of connections that begin from now on
+      await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+      await until("it is told of a write that it cannot be", 5000, async () => {
+        const error = await database.store.createConversation(conversation("a", 1)).catch(causeOf);
+        return /read-only/.test(String(error));
+      });
+      await assert.rejects(database.limiter.take("key", { capacity: 200 }), StoreUnavailable);
+
+      await admin.query(`ALTER ${readOnly} = off`);
+      await database.store.createConversation(conversation("a", 2));
+      assert.equal((await database.limiter.take("key", { capacity: 200 })).allowed, true);
+      await admin.end();
+      await database.close();
+    } finally {
+      await fresh.drop();
+    }
+  });
+
   test("a signal reaches the other processes, and does again after its connection was lost", async () => {
     const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const [sender, receiver] = databases.map(({ store }) => store.signals);
@@ -360,6 +385,10 @@ function conversation(owner: string, number: number): ConversationRecord {
     createdAt: number,
     updatedAt: number,
   };
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
 }
 
 /** Whether it goes well; if not, the error must say that trying again makes sense. */
