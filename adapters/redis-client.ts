@@ -38,13 +38,32 @@ export interface RedisOptions extends RedisLimiterOptions {
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
   const { log = noLog } = options;
-  const client = await connect(url, log);
-  const limiter = createFallbackLimiter({ shared: createRedisLimiter(client, options), log });
+  const { client, leave } = await connect(url, log);
+  const shared = leavingReplicas(createRedisLimiter(client, options), leave);
+  const limiter = createFallbackLimiter({ shared, log });
   return {
     limiter,
     close() {
       limiter.close();
       client.destroy();
+    },
+  };
+}
+
+/**
+ * Leaves a Redis that takes no writes: behind a failover the address may lead to one that does by now, and the connection
+ * would stay with the first, which answers pings.
+ */
+function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
+  return {
+    ...limiter,
+    async take(id, policy) {
+      try {
+        return await limiter.take(id, policy);
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith("READONLY")) leave();
+        throw error;
+      }
     },
   };
 }
@@ -88,7 +107,16 @@ async function connect(url: string, log: Log) {
   });
   client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
   await within(systemClock, connectMs, firstAnswer);
-  return client;
+  return {
+    client,
+    /** Ends the connection, and makes another one. */
+    leave() {
+      reported = true; // it is no failure of the connection
+      client
+        .sendCommand(["QUIT"])
+        .catch((error: unknown) => log("debug", "Redis did not say goodbye", { error }));
+    },
+  };
 }
 
 async function importRedis() {

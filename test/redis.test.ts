@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { createClient } from "redis";
 import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis.ts";
@@ -225,6 +226,35 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     );
     opened.close();
     await redis.dispose();
+  });
+
+  test("a Redis that became a replica is left for the one that its address leads to by then", async () => {
+    const [first, second] = [await createRedis(), await createRedis()];
+    await Promise.all([first.start(), second.start()]);
+    let { port } = first;
+    const sockets: Socket[] = [];
+    const address = createServer((near) => {
+      const far = connectTo(port, "127.0.0.1");
+      for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => address.listen(0, "127.0.0.1", resolve));
+    const { log, entries } = createNotes();
+    const opened = await openRedis(`redis://127.0.0.1:${(address.address() as AddressInfo).port}`, { log });
+    await opened.limiter.take("key", policy);
+    const admin = createClient({ url: first.url });
+    await admin.connect();
+    await admin.replicaOf("127.0.0.1", 1);
+    await opened.limiter.take("key", policy);
+    port = second.port;
+    await until("the limiter uses the other Redis", 5000, () =>
+      entries.includes("info: the shared rate limiter is back"),
+    );
+    opened.close();
+    admin.destroy();
+    for (const socket of sockets) socket.destroy();
+    address.close();
+    await Promise.all([first.dispose(), second.dispose()]);
   });
 
   test("a Redis that may evict limits is warned of", async () => {
