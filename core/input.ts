@@ -74,13 +74,12 @@ function explainRefusal(values: readonly ParameterText[], property: Schema): str
 }
 
 /** The values of each name. As `URLSearchParams` reads it, which however takes replacement characters for errors. */
-function parseSearch(search: string): Map<string, ParameterText[]> {
-  const given = new Map<string, ParameterText[]>();
-  for (const pair of search === "" ? [] : search.split("&")) {
+function parseSearch(search: string): Map<ParameterText, ParameterText[]> {
+  const given = new Map<ParameterText, ParameterText[]>();
+  for (const pair of search.split("&")) {
     const equals = pair.indexOf("=");
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
-    if (name === notUtf8) continue;
     const values = given.get(name);
     if (values) values.push(value);
     else given.set(name, [value]);

@@ -86,11 +86,12 @@ for (const transport of transports) {
     });
 
     test("a query is read as forms are sent, names and values", async () => {
-      const twins = createTwinList([newTwin({ id: "Zoë B" }), newTwin({ id: "?" })]);
+      const twins = createTwinList([newTwin({ id: "Zoë B" }), newTwin({ id: "?" }), newTwin({ id: "A B" })]);
       await using fixture = await openFixture(transport, { twins });
       const key = await fixture.key();
       const id = await fixture.conversation(key, "Zoë B");
       const strange = await fixture.conversation(key, "?");
+      const plain = await fixture.conversation(key, "A B");
       for (const query of [
         "?twinId=Zo%C3%AB+B",
         "?%74winId=Zo%c3%ab%20B",
@@ -99,7 +100,8 @@ for (const transport of transports) {
         assert.deepEqual(await listIds(fixture, key, query), [id], query);
       }
       assert.deepEqual(await listIds(fixture, key, "?twinId=?"), [strange]);
-      assert.deepEqual(await listIds(fixture, key, "??twinId=nowhere"), [strange, id]);
+      assert.deepEqual(await listIds(fixture, key, "?twinId=A+B"), [plain]);
+      assert.deepEqual(await listIds(fixture, key, "??twinId=nowhere"), [plain, strange, id]);
     });
 
     test("a parameter that is no UTF-8, or has malformed escapes, is refused by its name", async () => {

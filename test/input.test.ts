@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, MessageResource, Pagination } from "../core/mod.ts";
+import type { ConversationResource, IncomingRequest, MessageResource, Pagination } from "../core/mod.ts";
 import { settle } from "./clock.ts";
 import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } from "./harness.ts";
 
@@ -54,7 +54,9 @@ for (const transport of transports) {
     test("what is not JSON in UTF-8 is invalid_json", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
-      const broken: [string, string | Uint8Array<ArrayBuffer>][] = [
+      const tooDeep = `${"[".repeat(64)}${"]".repeat(64)}`;
+      const broken: [string, string | Uint8Array<ArrayBuffer> | null][] = [
+        ["no body", null],
         ["nothing", ""],
         ["half a body", '{"twinId":"echo"'],
         ["two bodies", '{"twinId":"echo"}{}'],
@@ -67,7 +69,9 @@ for (const transport of transports) {
         ["an encoded surrogate", Buffer.from('{"twinId":"echo","title":"\xed\xa0\x80"}', "latin1")],
         ["an overlong encoding", Buffer.from('{"twinId":"echo","title":"\xc0\x80"}', "latin1")],
         ["UTF-16", Buffer.from('{"twinId":"echo"}', "utf16le")],
-        ["too deep nesting of arrays", `{"twinId":"echo","a":${"[".repeat(64)}${"]".repeat(64)}}`],
+        ["too deep nesting of arrays", `{"twinId":"echo","a":${tooDeep}}`],
+        ["too deep nesting behind an empty text", `{"twinId":"echo","a":"","b":${tooDeep}}`],
+        ["too deep nesting behind an escaped backslash", `{"twinId":"echo","a":"\\\\","b":${tooDeep}}`],
         ["too deep nesting of objects", `${'{"a":'.repeat(65)}0${"}".repeat(65)}`],
         ["a nesting bomb", "[".repeat(maxBodyBytes)],
       ];
@@ -79,11 +83,12 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 0);
     });
 
-    test("nesting as deep as 64 is accepted, and brackets in strings do not count", async () => {
+    test("nesting as deep as 64 is accepted, brackets in strings and those that are closed do not count", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const deep = `${"[".repeat(63)}${"]".repeat(63)}`;
-      for (const member of [deep, JSON.stringify(`"\\${"[{".repeat(1000)}`)]) {
+      const texts = JSON.stringify(`"\\${"[{".repeat(1000)}`);
+      for (const member of [deep, texts, `[${"[],{},".repeat(65)}0]`]) {
         assert.equal((await post(fixture, key, `{"twinId":"echo","a":${member}}`)).status, 201);
       }
     });
@@ -301,7 +306,7 @@ for (const transport of transports) {
 function post(
   fixture: Fixture,
   key: string,
-  body: BodyInit,
+  body: BodyInit | null,
   headers?: Record<string, string>,
 ): Promise<Response> {
   return fixture.send("/api/v1/conversations", {
@@ -335,4 +340,37 @@ test("a body that is longer than its Content-Length says is not read on", async 
   const response = await fixture.service.fetch(new Request("http://twins.test/api/v1/conversations", init));
   assert.equal(response.status, 413);
   assert.ok(pulled < 10, `${pulled} pieces were read`);
+});
+
+describe("a body that the runtime has at hand", () => {
+  async function create(
+    fixture: Fixture,
+    given: Pick<IncomingRequest, "body" | "arrayBuffer">,
+    length?: string,
+  ) {
+    const headers = new Headers({ "X-API-Key": await fixture.key(), "Content-Type": "application/json" });
+    if (length) headers.set("Content-Length", length);
+    const request = { method: "POST", url: "/api/v1/conversations", headers, ...given };
+    const { status, body } = await fixture.service.answer(request);
+    return status === 201 ? "created" : JSON.parse(String(body)).error.code;
+  }
+
+  test("is taken piece by piece where nobody says how long it is", async () => {
+    await using fixture = await openFixture(inProcess);
+    const arrayBuffer = () => assert.fail("it may be endless");
+    const body = new Blob(['{"twinId":"echo"}']).stream();
+    assert.equal(await create(fixture, { body, arrayBuffer }), "created");
+  });
+
+  test("has the same limits", async () => {
+    await using fixture = await openFixture(inProcess);
+    const body = new Blob().stream();
+    const long = async () => new ArrayBuffer(maxBodyBytes + 1);
+    assert.equal(await create(fixture, { body, arrayBuffer: long }, "17"), "payload_too_large");
+    const pending = fixture.clock.pending;
+    const late = create(fixture, { body, arrayBuffer: () => new Promise(() => {}) }, "17");
+    while (fixture.clock.pending === pending) await settle();
+    await fixture.clock.advance(30_000);
+    assert.equal(await late, "invalid_request");
+  });
 });
