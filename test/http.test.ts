@@ -263,10 +263,17 @@ for (const transport of transports) {
         const response = await fixture.send(path, { headers: { Origin: origin } });
         assert.equal(response.headers.get("access-control-allow-origin"), origin);
         assert.equal(response.headers.get("vary"), "Origin");
-        const exposed = response.headers.get("access-control-expose-headers")?.split(", ") ?? [];
-        for (const name of ["X-Request-Id", "Retry-After", "RateLimit", "Location"]) {
-          assert.ok(exposed.includes(name), name);
-        }
+        assert.deepEqual(response.headers.get("access-control-expose-headers")?.split(", "), [
+          "Idempotency-Replayed",
+          "Location",
+          "RateLimit",
+          "RateLimit-Policy",
+          "Retry-After",
+          "X-RateLimit-Limit",
+          "X-RateLimit-Remaining",
+          "X-RateLimit-Reset",
+          "X-Request-Id",
+        ]);
         assert.equal(response.headers.get("access-control-allow-credentials"), null);
         for (const other of [
           "https://evil.example.com",
