@@ -252,5 +252,7 @@ test("a reply that has ended leaves no timer behind, however it ended", async ()
     else run.finish();
     await stream.rest();
     assert.equal(chat.clock.pending, before, end);
+    await (await chat.resume(messageId)).rest();
+    assert.equal(chat.clock.pending, before, `${end}, and told again`);
   }
 });
