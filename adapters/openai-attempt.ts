@@ -7,18 +7,12 @@
 import type { Clock } from "../core/clock.ts";
 import { type EngineResult, ModelError } from "../core/engine.ts";
 import { type Patience, timeout, type Waiter } from "./openai-patience.ts";
+import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
 import type { CompletionReader } from "./openai-stream.ts";
 import type { ModelHeaders, ModelListener } from "./openai-transport.ts";
 
-/** What came of an attempt: a reply, or a failure, which another attempt may get round after a while. */
-export type Outcome =
-  | { readonly result: EngineResult }
-  | {
-      readonly failure: unknown;
-      readonly retryAfterMs: number;
-      /** Whether the server did not take what it was asked, and may take less. */
-      readonly invalid?: boolean;
-    };
+/** What came of an attempt. */
+export type Outcome = { readonly result: EngineResult } | Failure;
 
 /** What all attempts of an engine share. */
 export interface AttemptOptions {
@@ -33,12 +27,8 @@ export interface AttemptOptions {
 const trailerMs = 5_000;
 /** How long to wait for the body's end behind the end marker, which lets the connection be used again. */
 const bodyEndMs = 100;
-/** Answers that another attempt may improve: overload, and gateways without their server. */
-const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** Answers to a request that holds what the server does not know, or does not like. */
-const invalidStatuses: ReadonlySet<number> = new Set([400, 422]);
-/** What no other attempt can get round. */
-const never = Number.POSITIVE_INFINITY;
+/** How long to wait for the body of an answer that holds no reply: it tells why, which is good to know. */
+const reasonMs = 1_000;
 const nothing = () => {};
 
 /** An attempt. However it ends, nothing of the connection is held then. */
@@ -48,6 +38,7 @@ export class Attempt implements ModelListener, Waiter {
   readonly #options: AttemptOptions;
   readonly #resolve: (outcome: Outcome) => void;
   #close: () => void = nothing;
+  #refusal: Refusal | undefined;
   #answered = false;
   #over = false;
 
@@ -78,14 +69,20 @@ export class Attempt implements ModelListener, Waiter {
   begin(status: number, headers: ModelHeaders): void {
     if (this.#over) return;
     this.#answered = true;
-    const refusal = refuse(status, headers, this.#options.clock);
-    if (refusal) this.#settle(refusal);
-    else this.#patience.wait(this.#options.idleMs, this);
+    this.#refusal = refusalOf(status, headers, this.#options.clock);
+    if (!this.#refusal) this.#patience.wait(this.#options.idleMs, this);
+    else if (this.#refusal.isWhole) this.#settle(this.#refusal.tell());
+    else this.#patience.wait(reasonMs, this);
   }
 
   read(bytes: Uint8Array): void {
     // Behind the end marker only the body's end matters, which keeps the connection for the next reply.
     if (this.#over || this.#reader.done) return;
+    if (this.#refusal) {
+      this.#refusal.read(bytes);
+      if (this.#refusal.isWhole) this.#settle(this.#refusal.tell());
+      return;
+    }
     try {
       this.#reader.read(bytes);
       this.#patience.wait(this.#nextMs(), this);
@@ -105,7 +102,7 @@ export class Attempt implements ModelListener, Waiter {
   }
 
   fail(cause: unknown): void {
-    if (this.#reader.begun) {
+    if (this.#reader.begun || this.#refusal) {
       this.#endWithout(
         new ModelError("model_error", "The model's connection broke within a reply.", { cause }),
       );
@@ -141,7 +138,8 @@ export class Attempt implements ModelListener, Waiter {
    */
   #endWithout(failure: unknown): void {
     const { result } = this.#reader;
-    if (result) this.#settle({ result });
+    if (this.#refusal) this.#settle(this.#refusal.tell());
+    else if (result) this.#settle({ result });
     else this.#giveUp(failure);
   }
 
@@ -155,26 +153,4 @@ export class Attempt implements ModelListener, Waiter {
     this.#resolve(outcome);
     this.#close(); // last: it is the host's, and may throw
   }
-}
-
-/** An answer that holds no reply. */
-function refuse(status: number, headers: ModelHeaders, clock: Clock): Outcome | undefined {
-  if (status !== 200) {
-    const failure = new ModelError("model_error", `The model answered with status ${status}.`);
-    const retried = retriedStatuses.has(status);
-    const retryAfterMs = retried ? readRetryAfter(headers.get("retry-after"), clock) : never;
-    return { failure, retryAfterMs, invalid: invalidStatuses.has(status) };
-  }
-  const [mediaType = ""] = (headers.get("content-type") ?? "text/event-stream").toLowerCase().split(";");
-  if (mediaType.trim() === "text/event-stream") return undefined;
-  const found = /^[\w./+-]{1,100}$/.test(mediaType) ? `, but ${mediaType}` : "";
-  const failure = new ModelError("model_error", `The model's answer is no event stream${found}.`);
-  return { failure, retryAfterMs: never };
-}
-
-/** Milliseconds that a `Retry-After` field asks to wait, in seconds or until a date. 0: it asks for nothing. */
-function readRetryAfter(value: string | null, clock: Clock): number {
-  if (value === null) return 0;
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  return Math.max(0, Date.parse(value) - clock.now()) || 0;
 }

@@ -13,6 +13,7 @@ import {
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
+import { codesOf } from "./openai-codes.ts";
 
 /** What a completion is cut off at. */
 export interface CompletionLimits {
@@ -187,18 +188,9 @@ function malformed(): ModelError {
   return new ModelError("model_error", "The model sent an event that is not a chunk of a chat completion.");
 }
 
-/** An error that the model reports instead of a chunk, with those of its codes that are plain. */
+/** An error that the model reports instead of a chunk. */
 function reportedError(chunk: JsonObject): ModelError {
-  const { error = chunk } = chunk;
-  const { code, status, type } = isJsonObject(error) ? error : {};
-  const codes = [code, status, type].filter(isPlainCode).join(", ");
-  return new ModelError("model_error", `The model reported an error${codes && `: ${codes}`}.`);
-}
-
-/** An identifier, or a number like an HTTP status, which some servers write as text. */
-function isPlainCode(value: unknown): boolean {
-  const isCode = typeof value === "string" || typeof value === "number";
-  return isCode && /^(?:[a-z_]{1,64}|\d{1,5})$/i.test(String(value));
+  return new ModelError("model_error", `The model reported an error${codesOf(chunk)}.`);
 }
 
 /** The first choice, if there is one: a chunk that only counts tokens has none. */

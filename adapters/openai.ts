@@ -54,7 +54,7 @@ const maxRetryAfterMs = 5_000;
  *
  * The model gets the twin's instructions as the system message, the history, and the question. Replies reject
  * with a `ModelError`, or with the reason of the output's signal once that has aborted. No error message
- * carries the key, the address or anything of an answer's body.
+ * carries the key, the address, or more of an answer's body than the codes of an error.
  *
  * @example
  * ```ts

@@ -127,6 +127,28 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 1);
     });
 
+    test("a status whose body does not end is told after a second, and the connection closed", async (t) => {
+      const time = createManualClock();
+      const reached = new EventTarget();
+      const clock: Clock = {
+        now: time.now,
+        after(milliseconds, callback) {
+          if (milliseconds === 1_000) reached.dispatchEvent(new Event("body"));
+          return time.after(milliseconds, callback);
+        },
+      };
+      const body = once(reached, "body");
+      const endless: model.Script = (response) => {
+        response.writeHead(403, { "content-type": "application/json" }).write('{"error":');
+      };
+      const { server, reply } = await start(t, transport, [endless], { clock });
+      const error = failure(reply());
+      await body;
+      await time.advance(1_000);
+      assert.equal((await error).message, "The model answered with status 403.");
+      await (await server.received(0)).closed;
+    });
+
     test("no answer within 30 s is a model_timeout, and closes the connection", async (t) => {
       const { server, clock, reply } = await start(t, transport, [model.hang]);
       const error = failure(reply());

@@ -93,6 +93,11 @@ for (const [name, transport] of Object.entries(transports)) {
         /text\/html/,
       ],
       ["JSON", model.send("{}", { headers: { "content-type": "application/json" } }), /application\/json/],
+      [
+        "an error with status 200",
+        model.send('{"error":{"code":429}}', { headers: { "content-type": "application/json" } }),
+        /application\/json: 429\.$/,
+      ],
       ["an empty body", model.send(""), /ended before/],
       ["an end without finish reason and marker", model.send(model.delta("Hi")), /ended before/],
       ["a body cut within an event", model.send('data: {"choices":[{"del'), /not a chunk/],
@@ -168,6 +173,22 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(message, "The model reported an error: context_length_exceeded.");
       assert.equal(out.text(), "Hi");
     });
+
+    const json = { "content-type": "application/json; charset=utf-8" };
+    for (const [server, body, told] of [
+      ["OpenAI", { error: { message: "secret", type: "quota", code: "quota" } }, ": quota."],
+      ["Gemini", [{ error: { code: 403, message: "secret", status: "DENIED" } }], ": 403, DENIED."],
+      ["Mistral", { message: "secret", type: "x_error", param: null, code: "3001" }, ": 3001, x_error."],
+      ["a server that says nothing else", { detail: "secret" }, "."],
+      ["a server whose JSON is none", "{secret", "."],
+      ["a server whose JSON is too long", { error: { code: "quota", message: "x".repeat(20_000) } }, "."],
+    ] as const) {
+      test(`a status is told with the codes that its body holds, by ${server}`, async (t) => {
+        const text = typeof body === "string" ? body : JSON.stringify(body);
+        const { reply } = await start(t, transport, [model.send(text, { status: 403, headers: json })]);
+        assert.equal((await failure(reply())).message, `The model answered with status 403${told}`);
+      });
+    }
 
     for (const [error, told] of [
       [{ code: 502, message: "secret" }, ": 502"], // OpenRouter
