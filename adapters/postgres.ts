@@ -74,10 +74,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
   const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
-  survive(pool, log);
+  setUp(pool, log);
   // Never closed for being idle: to connect again may take long just when a crowd arrives.
   const limits = new pg.Pool({ ...config, max: limitConnections, idleTimeoutMillis: 0 });
-  survive(limits, log);
+  setUp(limits, log);
   const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
   async function close(): Promise<void> {
@@ -100,11 +100,20 @@ async function importPg() {
   }
 }
 
-/** A connection that breaks tells so as an event, which ends the process if nobody hears it. */
-function survive(pool: Pool, log: Log): void {
+/**
+ * What the statements here are written for, whatever the database's own default: at a higher level those that meet fail,
+ * and a process that waited for another's migration would not see what that has made.
+ */
+const readCommitted = "SET default_transaction_isolation = 'read committed'";
+
+/** A connection that breaks tells so as an event, too, which ends the process if nobody hears it. */
+function setUp(pool: Pool, log: Log): void {
   const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
   pool.on("error", note);
-  pool.on("connect", (client: PoolClient) => client.on("error", note));
+  pool.on("connect", (client: PoolClient) => {
+    client.on("error", note);
+    client.query(readCommitted).catch(note); // goes first
+  });
 }
 
 /** Where a host has several addresses, the error has no message but those it is made of. */
@@ -140,6 +149,7 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
   signal?.addEventListener("abort", sockets.destroy);
   try {
     await client.connect();
+    await client.query(readCommitted);
     await requireUtf8(client);
     await client.query("BEGIN");
     await takeLock(client, log);

@@ -52,6 +52,39 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  for (const level of ["repeatable read", "serializable"]) {
+    test(`processes that start and count at once on a database that is ${level} by default do not fail`, async () => {
+      const fresh = await createDatabase();
+      try {
+        const admin = await connect(fresh.url);
+        const name = new URL(fresh.url).pathname.slice(1);
+        await admin.query(`ALTER DATABASE ${name} SET default_transaction_isolation = '${level}'`);
+        await admin.end();
+        const opening = Array.from({ length: 4 }, () => openPostgres(fresh.url));
+        const opened = (await Promise.allSettled(opening)).flatMap((each) =>
+          "value" in each ? each.value : [],
+        );
+        const taking = opened.map(async ({ limiter }) => {
+          let admitted = 0;
+          for (let count = 0; count < 30; count++) {
+            if ((await limiter.take("shared", { capacity: 60 })).allowed) admitted++;
+          }
+          return admitted;
+        });
+        const taken = await Promise.all(taking).finally(() =>
+          Promise.all(opened.map(({ close }) => close())),
+        );
+        assert.equal(opened.length, 4);
+        assert.equal(
+          taken.reduce((sum, admitted) => sum + admitted),
+          60,
+        );
+      } finally {
+        await fresh.drop();
+      }
+    });
+  }
+
   test("a database of another encoding than UTF8 is refused with a line that says so", async () => {
     const admin = await connect(url);
     const name = "twins_test_ascii";
