@@ -28,6 +28,17 @@ export async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
+/**
+ * A pool of a test's own. Its `end` resolves before its connections are closed: where the database is dropped from under
+ * them, they tell so, and so does the pool.
+ */
+export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, pipeline: true, ...options });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
 /** A new, empty database, and how to be rid of it. */
 export async function createDatabase(on = server): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `twins_test_${randomBytes(6).toString("hex")}`;

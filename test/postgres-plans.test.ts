@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import pg from "pg";
+import type pg from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createSqlStore } from "../adapters/sql.ts";
 import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
-import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { callEverything } from "./store-calls.ts";
 
 const skip = await skipWithoutPostgres();
@@ -62,7 +62,7 @@ const manyMessages = [
 
 /** Calls every method of a store, and returns its statements with the parameters they had last. */
 async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly SqlValue[]>> {
-  const driver = createPostgresDriver(new pg.Pool({ connectionString: url, pipeline: true }));
+  const driver = createPostgresDriver(openPool(url));
   const noted = new Map<string, readonly SqlValue[]>();
   const spied: SqlDriver = {
     ...driver,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import pg, { type Pool } from "pg";
+import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
@@ -10,7 +10,7 @@ import type { Log } from "../core/log.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
-import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { launchServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
 
@@ -268,8 +268,7 @@ describe("PostgreSQL", { skip }, () => {
   });
 
   test("a connection whose transaction was refused serves the next one", async () => {
-    const pool = new pg.Pool({ connectionString: url, max: 1, pipeline: true });
-    const driver = createPostgresDriver(pool);
+    const driver = createPostgresDriver(openPool(url, { max: 1 }));
     const refused = driver.batch([
       { sql: "SELECT 1", params: [] },
       { sql: "SELECT 1 / 0", params: [] },

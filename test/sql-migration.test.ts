@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import pg from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createSqlStore } from "../adapters/sql.ts";
@@ -9,7 +8,7 @@ import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
-import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { makeFolder, quickDisk } from "./sqlite-fixture.ts";
 import {
   begin,
@@ -219,10 +218,7 @@ async function makePostgres() {
     INSERT INTO timeouts VALUES (current_setting('statement_timeout')); RETURN NULL; END $$`);
   await admin.query(`CREATE TRIGGER note_timeout AFTER INSERT ON schema_version
     FOR EACH ROW EXECUTE FUNCTION note_timeout()`);
-  const pool = new pg.Pool({ connectionString: url, pipeline: true });
-  // `end` resolves before the connections are closed, and then the database is dropped from under them.
-  pool.on("connect", (client) => client.on("error", () => {}));
-  const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
+  const store = createSqlStore(createPostgresDriver(openPool(url)), { exclusive: false });
   let upgraded: Store | undefined;
   return {
     store,
