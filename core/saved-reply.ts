@@ -112,9 +112,9 @@ export class SavedReply implements ReplyFeed {
       clock,
       () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
       async () => {
-        this.#announce();
         await this.#look();
         if (this.ended) this.#stop();
+        else if (this.#looking) this.#announce(); // behind the look, or it takes the one connection that may be left
         for (const changed of this.#followers) changed();
       },
     );

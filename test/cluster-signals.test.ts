@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { sleep } from "../core/clock.ts";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../core/mod.ts";
 import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../core/mod.ts";
 import { createManualClock, settle } from "./clock.ts";
@@ -10,10 +11,18 @@ import { createScriptedEngine } from "./scripted-engine.ts";
 function createSignals() {
   const listeners = new Set<{ readonly topic: SignalTopic; heard(subject: string): void }>();
   const sent: SignalTopic[] = [];
-  const state = { lost: false, down: false, answer: Promise.resolve(), beginning: Promise.resolve() };
+  const state = {
+    ...{ lost: false, down: false, answer: Promise.resolve(), beginning: Promise.resolve() },
+    /** Whoever follows has one connection that is answered; whether what it says takes it now. */
+    ...{ scarce: false, taken: false },
+  };
   const signals: StoreSignals = {
     notify(topic, subject) {
       sent.push(topic);
+      state.taken = state.scarce && topic === "follow";
+      setImmediate(() => {
+        state.taken = false;
+      });
       if (state.lost) return;
       for (const each of listeners) if (each.topic === topic) each.heard(subject);
     },
@@ -47,6 +56,10 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
     },
     async readOn(...which) {
       if (state.down) throw new StoreUnavailable("away");
+      if (state.taken) {
+        await sleep(clock, 7000);
+        throw new StoreUnavailable("silence");
+      }
       const message = await memory.readOn(...which);
       await state.answer;
       textRead.push(message?.content.length ?? 0);
@@ -303,6 +316,20 @@ describe("a reply that is followed on another process", () => {
     run.finish();
     await sending;
     assert.equal(two.sent.length, told);
+    await two.close();
+  });
+
+  test("it gets through on the one connection that is answered, where a pool lets in more that are not", async () => {
+    const two = await openTwo();
+    two.state.scarce = true;
+    const { run, sending, replyPath } = await two.send();
+    const follower = await followThere(two, replyPath);
+    await two.clock.advance(3000);
+    run.write("here");
+    await two.clock.advance(5000);
+    assert.equal(follower.content(), "here");
+    run.finish();
+    await Promise.all([sending, two.clock.advance(5000), follower.done]);
     await two.close();
   });
 
