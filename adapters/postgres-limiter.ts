@@ -20,7 +20,7 @@ import { brokeConnection, prepared, toStoreError, withClient } from "./postgres-
 import type { SqlRow } from "./sql-driver.ts";
 
 /** The table of the buckets. */
-export const createBuckets = `CREATE TABLE IF NOT EXISTS rate_buckets (
+export const createBuckets = `CREATE TABLE rate_buckets (
   id TEXT COLLATE "C" PRIMARY KEY,
   debt BIGINT NOT NULL,
   at BIGINT NOT NULL,

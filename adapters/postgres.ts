@@ -154,20 +154,28 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
     await client.query("BEGIN");
     await takeLock(client, log);
     await client.query("SET LOCAL statement_timeout = 0");
-    await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
+    await makeTable(client, "schema_version", createVersion);
     const { rows } = await client.query("SELECT version FROM schema_version");
     const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
     for (const step of steps) await client.query(unhurried(step));
-    await client.query(createBuckets);
-    if (steps.length > 0) {
-      await client.query("DELETE FROM schema_version");
-      await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
-    }
+    await makeTable(client, "rate_buckets", createBuckets);
+    // Written even if nothing changed: a standby, for one, takes no writes, and that is told here.
+    await client.query("DELETE FROM schema_version");
+    await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
     await client.query(unhurried("COMMIT"));
   } finally {
     signal?.removeEventListener("abort", sockets.destroy);
     await Promise.all([client.end(), sockets.close()]); // with whatever is left of a transaction that failed
   }
+}
+
+const createVersion = "CREATE TABLE schema_version (version INTEGER NOT NULL)";
+
+/** Makes a table that is not there. `IF NOT EXISTS` would always take a role that may make tables. */
+async function makeTable(client: Client, name: string, create: string): Promise<void> {
+  const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
+  const { rowCount } = await client.query(found, [name]);
+  if (rowCount === 0) await client.query(create);
 }
 
 interface Migration {

@@ -159,6 +159,38 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  test("tables that are up to date are used by a role that may not make any", async () => {
+    const fresh = await createDatabase();
+    const admin = await connect(fresh.url);
+    const role = new URL(fresh.url).pathname.slice(1); // a name that nobody else has
+    try {
+      await (await openPostgres(fresh.url)).close();
+      await admin.query(`CREATE ROLE ${role}`);
+      await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
+      const { store, limiter, close } = await openPostgres(`${fresh.url}?options=-c%20role%3D${role}`);
+      assert.deepEqual(await store.listKeys("alice", { offset: 0, limit: 1 }), { items: [], total: 0 });
+      assert.ok((await limiter.take("key", { capacity: 200 })).allowed);
+      await close();
+    } finally {
+      await admin.query(`DROP OWNED BY ${role}`);
+      await admin.query(`DROP ROLE ${role}`);
+      await admin.end();
+      await fresh.drop();
+    }
+  });
+
+  test("a database that takes no writes is refused with a line that says so, tables or not", async () => {
+    const fresh = await createDatabase();
+    const readOnly = `${fresh.url}?options=-c%20default_transaction_read_only%3Don`;
+    try {
+      await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
+      await (await openPostgres(fresh.url)).close();
+      await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
+    } finally {
+      await fresh.drop();
+    }
+  });
+
   limiterContract("PostgreSQL", async () => {
     let databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const [first, second] = databases;
