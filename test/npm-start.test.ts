@@ -1,9 +1,9 @@
 /**
- * `npm start`, as whoever supervises it sees it: one command that is told to stop, and stops.
+ * `npm start`, as whoever supervises it sees it: one command that is told to stop, and stops. And what it needs.
  */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -12,11 +12,17 @@ import { surroundings } from "./server-process.ts";
 
 const skip =
   (runtime !== "node" && "npm starts Node") || (process.platform === "win32" && "Windows has no signals");
+const cwd = fileURLToPath(new URL("..", import.meta.url));
+
+test("npm ci leaves nothing out that npm start needs, also where NODE_ENV is production", { skip }, () => {
+  const env = { ...surroundings, NODE_ENV: "production" };
+  assert.equal(execFileSync("npm", ["config", "get", "omit"], { cwd, env, encoding: "utf8" }).trim(), "");
+});
 
 // npm passes a signal on to its child alone: with a shell in between, the server would outlive it.
 test("a signal to npm start ends the server in peace", { skip, timeout: 60_000 }, async (t) => {
   const child = spawn("npm", ["start"], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    cwd,
     env: { ...surroundings, PORT: "0", DATABASE_URL: "memory:" },
     stdio: ["ignore", "pipe", "ignore"],
     detached: true, // a group of its own: what is left over at the end is ended
