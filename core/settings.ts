@@ -84,7 +84,7 @@ export const settings = {
     flag: "twins",
     otherwise: "./twins, else the samples",
     about: "folder of twin files",
-    accepts: "the path of a folder",
+    accepts: "the path of a folder, with no blank at its ends",
     read: readText,
   }),
   database: setting({
@@ -93,7 +93,7 @@ export const settings = {
     fallback: "sqlite:./data/twins.db",
     about: "where keys and conversations are kept; a SQLite file belongs to one process",
     accepts:
-      "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~ and no ?), memory: or " +
+      "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~, no ? and no blank at its end), memory: or " +
       "postgres://<user>:<password>@<host>/<database> (special characters percent-encoded)",
     read: readDatabase,
     secret: true,
@@ -110,8 +110,8 @@ export const settings = {
     variable: "JWT_SECRET",
     otherwise: "made on first start, kept in the data folder",
     about: "secret of the JWTs that create API keys (HS256)",
-    accepts: `at least ${minSecretBytes} bytes of text`,
-    read: (text) => (new TextEncoder().encode(text).byteLength >= minSecretBytes ? text : undefined),
+    accepts: `at least ${minSecretBytes} bytes of text with no blank at its ends`,
+    read: readSecret,
   }),
   jwtJwksUrl: setting({
     variable: "JWT_JWKS_URL",
@@ -132,14 +132,14 @@ export const settings = {
     variable: "JWT_ISSUER",
     otherwise: "any",
     about: "`iss` that a JWT must have",
-    accepts: "text",
+    accepts: "text with no blank at its ends",
     read: readText,
   }),
   jwtAudience: setting({
     variable: "JWT_AUDIENCE",
     otherwise: "any",
     about: "`aud` that a JWT must have",
-    accepts: "text",
+    accepts: "text with no blank at its ends",
     read: readText,
   }),
   modelBaseUrl: setting({
@@ -158,7 +158,7 @@ export const settings = {
   modelName: setting({
     variable: "MODEL_NAME",
     about: "model of twins that name none",
-    accepts: "text",
+    accepts: "text with no blank at its ends",
     read: readText,
   }),
   modelTimeoutMs: setting({
@@ -252,8 +252,13 @@ function oneOf<const Name extends string>(names: readonly Name[]): Pick<Setting<
   };
 }
 
+/** A blank at an end is not meant: mostly it is half of a line end, and nobody sees why the text fits nothing. */
 function readText(text: string): string | undefined {
-  return text.trim() === "" ? undefined : text;
+  return text === text.trim() ? text : undefined;
+}
+
+function readSecret(text: string): string | undefined {
+  return new TextEncoder().encode(text).byteLength >= minSecretBytes ? readText(text) : undefined;
 }
 
 function readHost(text: string): string | undefined {
@@ -282,7 +287,7 @@ function readDatabase(text: string): Database | undefined {
 
 /** Whether it is a path, rather than what shells, SQLite or other programs' addresses mean otherwise. */
 function isFilePath(path: string): boolean {
-  return !/^:memory:|^\/?$|^\/\/|^~|\?/.test(path);
+  return !/^:memory:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
 }
 
 function readOrigins(text: string): readonly string[] | undefined {
