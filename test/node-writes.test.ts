@@ -173,11 +173,13 @@ function countWrites({ socket }: ServerResponse, count: () => void): void {
   }
 }
 
-/** What does not work elsewhere: sockets that are looked into, timers that stand still. */
+/** What does not work elsewhere: sockets that are looked into, clocks that stand still. */
 const onNode = { skip: runtime !== "node" && "looks into Node's own sockets and timers", timeout: 10_000 };
 
 /** While `act` runs, the moment for which streams may wait does not pass. */
 async function inOneMoment({ mock }: TestContext, act: () => Promise<void>): Promise<void> {
+  const now = performance.now();
+  mock.method(performance, "now", () => now);
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     await act();
