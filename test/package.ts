@@ -30,7 +30,7 @@ const headers = { Authorization: "Bearer any", "Content-Type": "application/json
 const made = await fetch(server.url + "/api/v1/auth/api-keys", { method: "POST", headers, body: '{"name":"a"}' });
 const { key } = (await made.json()).data;
 const listed = await fetch(server.url + "/api/v1/twins", { headers: { "X-API-Key": key } });
-console.log(listed.status, JSON.stringify((await listed.json()).data));
+console.log(listed.status + " " + JSON.stringify((await listed.json()).data));
 await server.close({ graceMs: 0 });
 `;
 
