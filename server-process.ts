@@ -63,6 +63,12 @@ export function exitOnStrayErrors(log: Log): void {
   process.on("unhandledRejection", leave("a rejection was not handled"));
 }
 
+/** Logs what the runtime and packages warn of: Node would print it as plain text, of any number of lines. */
+export function logWarnings(log: Log): void {
+  process.removeAllListeners("warning");
+  process.on("warning", (error) => log("warn", "the runtime or a package warns", { error }));
+}
+
 /** How close together one signal may arrive twice: whoever signals the whole group has npm pass it on as well. */
 const sameSignalMs = 200;
 

@@ -26,6 +26,7 @@ import { createParts } from "./server-parts.ts";
 import {
   createLineWriter,
   exitOnStrayErrors,
+  logWarnings,
   runtime,
   shownProgram,
   stopOnSignals,
@@ -57,6 +58,7 @@ async function main(): Promise<void> {
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
 async function run(settings: Settings): Promise<void> {
   const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
+  logWarnings(log);
   exitOnStrayErrors(log);
   const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may come meanwhile

@@ -215,6 +215,15 @@ describe("the server", () => {
     );
   });
 
+  test("what the runtime or a package warns of is a line of the log", async () => {
+    const flags = ["--twins", (await scratch()).folder, "--database"]; // pg says what it makes of this sslmode
+    const { stderr } = await runServer([...flags, "postgres://nobody@127.0.0.1:1/none?sslmode=require"]);
+    const [warning = "", refusal, ...more] = stderr.split("\n");
+    assert.match(JSON.parse(warning).error.message, /sslmode=verify-full/);
+    assert.match(String(refusal), /^twin-service: DATABASE_URL .*ECONNREFUSED/);
+    assert.deepEqual(more, [""]);
+  });
+
   test("help and the version are printed to stdout", async () => {
     const help = await runServer(["--help"], { PORT: "nonsense" });
     assert.equal(help.code, 0);
