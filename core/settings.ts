@@ -287,7 +287,7 @@ function readDatabase(text: string): Database | undefined {
 
 /** Whether it is a path, rather than what shells, SQLite or other programs' addresses mean otherwise. */
 function isFilePath(path: string): boolean {
-  return !/^:memory:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
+  return !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
 }
 
 function readOrigins(text: string): readonly string[] | undefined {

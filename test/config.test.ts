@@ -192,6 +192,7 @@ describe("settings", () => {
       ["sqlite:~/x.db", undefined],
       ["sqlite:", undefined],
       ["sqlite::memory:", undefined],
+      ["sqlite:file:x.db", undefined], // SQLite's own address: x.db to it, and file:x.db to whoever looks at the file
       ["memory", undefined],
       ["memory:x", undefined],
       ["./x.db", undefined],
