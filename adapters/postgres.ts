@@ -120,7 +120,10 @@ function setUp(pool: Pool, log: Log): void {
 function reasonOf(error: unknown): string {
   if (wasGivenUp(error)) return "it does not answer.";
   const [first = error] = error instanceof AggregateError ? error.errors : [];
-  return first instanceof Error ? first.message : String(first);
+  const message = first instanceof Error ? first.message : String(first);
+  return /client password must be/.test(message)
+    ? "it asks for a password, and the address has none."
+    : message;
 }
 
 /** In another encoding texts would be cut within characters, or refused: PostgreSQL counts what it knows as one. */

@@ -499,6 +499,28 @@ test("a batch that lost against another is run again three times, and one that w
   }
 });
 
+test("a PostgreSQL that asks for a password where the address has none is told so", async () => {
+  const challenge = "r=nonce,s=c2FsdA==,i=4096";
+  const answers = [authentication(10, "SCRAM-SHA-256\0\0"), authentication(11, challenge)];
+  const server = createServer((socket) => socket.on("data", () => socket.write(answers.shift() ?? "")));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await assert.rejects(openPostgres(`postgres://twins@127.0.0.1:${port}/twins`), {
+    message: "The PostgreSQL database cannot be used: it asks for a password, and the address has none.",
+  });
+  server.close();
+});
+
+/** A server's message about the log-in. */
+function authentication(kind: number, text: string): Buffer {
+  const message = Buffer.alloc(9 + Buffer.byteLength(text));
+  message.write("R");
+  message.writeInt32BE(message.length - 1, 1);
+  message.writeInt32BE(kind, 5);
+  message.write(text, 9);
+  return message;
+}
+
 test("a PostgreSQL that cannot be reached is refused in one line", async () => {
   await assert.rejects(openPostgres("postgres://twins@127.0.0.1:1/twins"), (error: Error) => {
     assert.match(error.message, /^The PostgreSQL database cannot be used: .*ECONNREFUSED.*$/);
