@@ -324,11 +324,15 @@ async function countConversations(fixture: Fixture, key: string): Promise<number
 test("a body that is longer than its Content-Length says is not read on", async () => {
   await using fixture = await openFixture(inProcess);
   let pulled = 0;
+  let cancelled = false;
   const body = new ReadableStream({
     pull(controller) {
       pulled++;
       if (pulled > 50) controller.error(new Error("That was enough."));
       else controller.enqueue(new Uint8Array(65_536).fill(32));
+    },
+    cancel() {
+      cancelled = true;
     },
   });
   const headers = {
@@ -340,6 +344,7 @@ test("a body that is longer than its Content-Length says is not read on", async 
   const response = await fixture.service.fetch(new Request("http://twins.test/api/v1/conversations", init));
   assert.equal(response.status, 413);
   assert.ok(pulled < 10, `${pulled} pieces were read`);
+  assert.ok(cancelled, "whoever sends it is told");
 });
 
 describe("a body that the runtime has at hand", () => {
@@ -367,6 +372,8 @@ describe("a body that the runtime has at hand", () => {
     const body = new Blob().stream();
     const long = async () => new ArrayBuffer(maxBodyBytes + 1);
     assert.equal(await create(fixture, { body, arrayBuffer: long }, "17"), "payload_too_large");
+    const arrived = [new Uint8Array(maxBodyBytes), new Uint8Array(1)];
+    assert.equal(await create(fixture, { body: arrived }), "payload_too_large");
     const pending = fixture.clock.pending;
     const late = create(fixture, { body, arrayBuffer: () => new Promise(() => {}) }, "17");
     while (fixture.clock.pending === pending) await settle();
