@@ -229,6 +229,19 @@ for (const transport of transports) {
       }
     });
 
+    test("owners who begin conversations with the same key get one each", async () => {
+      await using chat = await openChat(transport);
+      const stranger = await chat.fixture.key("full_access", "bob");
+      const ids = new Set<string>();
+      for (const credential of [chat.key, stranger]) {
+        const body = { twinId: "scripted" };
+        const created = await chat.fixture.call("POST", "/conversations", credential, body, once);
+        assert.equal(wasReplayed(created), false);
+        ids.add((await dataOf<{ id: string }>(created)).id);
+      }
+      assert.equal(ids.size, 2);
+    });
+
     test("a key is forgotten after 24 hours, not before", async () => {
       await using chat = await openChat(transport);
       const first = chat.send("Hi", once);
@@ -252,6 +265,7 @@ for (const transport of transports) {
         const { code, details = {} } = await errorOf(refused);
         assert.equal(code, "validation_error");
         assert.equal((details.fields as { path: string }[])[0]?.path, "Idempotency-Key");
+        assert.equal((await chat.get("", { "Idempotency-Key": key })).status, 200, "where it says nothing");
       }
       assert.equal(chat.engine.asked, 0);
     });
