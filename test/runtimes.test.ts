@@ -115,19 +115,29 @@ describe(`HEAD, on ${runtime}`, () => {
 });
 
 test(`a connection serves one request after the other, on ${runtime}`, async () => {
+  const body = '{"twinId":"echo"}';
+  const create = [
+    "POST /api/v1/conversations HTTP/1.1",
+    "Host: twins.test",
+    `X-API-Key: ${await fixture.key()}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
   let asked = false;
   const text = await talk(
     fixture.url,
-    (socket) => socket.write(`${health}\r\nHost: twins.test\r\n\r\n`),
+    (socket) => socket.write(create),
     (heard, socket) => {
-      if (asked || !heard.endsWith("}")) return;
+      if (asked || !heard.endsWith("}}")) return;
       asked = true;
       socket.write(head(health));
     },
   );
   assert.deepEqual(
     parseAnswers(text).map(({ status }) => status),
-    [200, 200],
+    [201, 200],
   );
 });
 
@@ -135,6 +145,15 @@ test(`a refusal before the body has come tells that its connection closes, on ${
   const create = "POST /api/v1/conversations HTTP/1.1\r\nHost: twins.test";
   const text = await answerTo(`${create}\r\nContent-Length: 5000000\r\n\r\n{`);
   assert.match(text, /^HTTP\/1\.1 401 [\s\S]*\r\nconnection: close\r\n/i);
+});
+
+test(`a refusal of a body that turned out too long tells that its connection closes, on ${runtime}`, async () => {
+  const create = "POST /api/v1/conversations HTTP/1.1\r\nHost: twins.test\r\nContent-Type: application/json";
+  const credential = `X-API-Key: ${await fixture.key()}`;
+  const tooLong = `${(maxBodyBytes + 1).toString(16)}\r\n${" ".repeat(maxBodyBytes + 1)}\r\n`;
+  const text = await answerTo(`${create}\r\n${credential}\r\nTransfer-Encoding: chunked\r\n\r\n${tooLong}`);
+  assert.match(text, /^HTTP\/1\.1 413 /);
+  if (runtime !== "deno") assert.match(text, /\r\nconnection: close\r\n/i); // Deno reads such a body to its end
 });
 
 test(`an answer that a shutdown overtakes tells that its connection closes, on ${runtime}`, async () => {
