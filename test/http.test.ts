@@ -6,6 +6,7 @@ import {
   createEchoEngine,
   createMemoryLimiter,
   createMemoryStore,
+  createService,
   type TwinEngine,
 } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
@@ -412,11 +413,14 @@ describe("single endpoints", () => {
       [{ limiter: createMemoryLimiter }, /limiter must be a rate limiter, .+, not a function/],
       [{ verifyToken: "secret" }, /verifyToken must be a function that resolves with a token's owner, not "/],
       [{ log: console }, /log must be a function/],
+      [{ clock: { now: Date.now } }, /clock must be a clock, not \[object Object\]/],
+      [{ clock: { after: setTimeout } }, /clock must be a clock/],
       [{ corsOrigins: "https://a.example" }, /corsOrigins must be a list of origins/],
     ];
     for (const [options, message] of refused) {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
     }
+    assert.throws(() => createService(undefined as never), /createService: store must be a store/);
     const engines = Object.assign(Object.create(null), { echo: createEchoEngine() }); // as a module's namespace is
     await using __ = await openFixture(inProcess, { engines });
     const corsOrigins = ["https://a.example", "capacitor://localhost"];
