@@ -3,12 +3,14 @@
  */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { maxBodyBytes } from "../core/body.ts";
 import { openChat } from "./chat.ts";
-import { type Fixture, openFixture, overSocket } from "./harness.ts";
+import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
-import { runtime } from "./runtime.ts";
+import { runtime, serve } from "./runtime.ts";
 
 const health = "GET /healthz HTTP/1.1";
 
@@ -154,6 +156,28 @@ test(`a refusal of a body that turned out too long tells that its connection clo
   const text = await answerTo(`${create}\r\n${credential}\r\nTransfer-Encoding: chunked\r\n\r\n${tooLong}`);
   assert.match(text, /^HTTP\/1\.1 413 /);
   if (runtime !== "deno") assert.match(text, /\r\nconnection: close\r\n/i); // Deno reads such a body to its end
+});
+
+test(`a server that closes takes no new connection, and ends one that never sent a request, on ${runtime}`, async () => {
+  await using chat = await openChat(inProcess);
+  const server = await serve(chat.service, { port: 0 });
+  const { hostname, port } = new URL(server.url);
+  assert.equal(hostname, "127.0.0.1", "nobody else gets in who was not asked to");
+  const silent = connect(Number(port), hostname)
+    .on("error", () => {})
+    .resume();
+  const ended = new Promise((resolve) => silent.once("close", resolve));
+  await once(silent, "connect");
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  const closing = server.close({ graceMs: 10_000 });
+  const [error] = await once(connect(Number(port), hostname), "error");
+  assert.equal(error.code, "ECONNREFUSED");
+  run.finish();
+  await stream.rest();
+  await closing;
+  if (runtime === "bun") silent.destroy(); // of which Bun hears with its first byte
+  await ended;
 });
 
 test(`an answer that a shutdown overtakes tells that its connection closes, on ${runtime}`, async () => {
