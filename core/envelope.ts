@@ -52,7 +52,7 @@ export function refusal(error: ApiError, requestId: string): Answer {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable) return unavailable(error);
-  return new ApiError("internal_error", "Something went wrong on the server's side.", { cause: error });
+  return new ApiError("internal_error", "Something went wrong on the server's side.");
 }
 
 /** 503, whatever the store said. What already is told as something else stays so. */

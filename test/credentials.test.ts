@@ -273,14 +273,17 @@ for (const transport of transports) {
       assert.equal((await fixture.send("/api/v1/twins")).status, 401);
     });
 
-    test("a store that is damaged is not ready either", async () => {
+    test("a store that is damaged is not ready either, and the log says why", async () => {
       const ping = () => Promise.reject(new Error("database disk image is malformed"));
-      await using fixture = await openFixture(transport, { store: { ...createMemoryStore(), ping } });
+      const said: unknown[] = [];
+      const log: Log = (level, _, fields) => level === "error" && said.push(fields?.error);
+      await using fixture = await openFixture(transport, { store: { ...createMemoryStore(), ping }, log });
       const response = await fixture.send("/readyz");
       assert.equal(response.status, 503);
       const { code, message } = await errorOf(response);
       assert.equal(code, "unavailable");
       assert.doesNotMatch(message, /malformed/);
+      assert.match(said.map((error) => String((error as Error).cause)).join(), /^Error: .*malformed$/);
     });
   });
 }
