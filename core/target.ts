@@ -31,7 +31,6 @@ export function readTarget(url: string, basePath: string): Target {
 }
 
 function withoutAuthority(url: string): string {
-  if (url.startsWith("/")) return url;
   const authority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(url);
   return authority ? url.slice(authority[0].length) : url;
 }

@@ -111,6 +111,8 @@ describe("framing", () => {
     ["a fragment that should not be there", head("GET /healthz?a#b?c HTTP/1.1")],
     ["HTTP/1.0 without Host", "GET /healthz HTTP/1.0\r\n\r\n"],
     ["an address of IPv6 as Host", `${health}\r\nHost: [::1]:8787\r\nConnection: close\r\n\r\n`],
+    ["one of IPv4 within IPv6", `${health}\r\nHost: [::ffff:127.0.0.1]\r\nConnection: close\r\n\r\n`],
+    ["a name with an underscore", `${health}\r\nHost: twin_service:8787\r\nConnection: close\r\n\r\n`],
     ["an offer to upgrade", `${health}\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
     ["a body where none is expected", `${head(health, "Content-Length: 5")}hello`],
   ];

@@ -7,6 +7,7 @@ import {
   createMemoryLimiter,
   createMemoryStore,
   createService,
+  type Store,
   type TwinEngine,
 } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
@@ -117,6 +118,26 @@ for (const transport of transports) {
       }
     });
 
+    test("the store is not asked for what can be no id: a control character, more than 1,024 characters", async () => {
+      const asked: string[] = [];
+      const memory = createMemoryStore();
+      const store: Store = {
+        ...memory,
+        getConversation(owner, id) {
+          asked.push(id);
+          return memory.getConversation(owner, id);
+        },
+      };
+      await using fixture = await openFixture(transport, { store });
+      const key = await fixture.key("read_only");
+      for (const id of ["%00", "a%1fb", "%7f", "x".repeat(1025), `${"x".repeat(1022)}%78`]) {
+        assert.equal((await fixture.call("GET", `/conversations/${id}`, key)).status, 404, id);
+      }
+      assert.deepEqual(asked, []);
+      await fixture.call("GET", `/conversations/${"x".repeat(1021)}%78`, key);
+      assert.deepEqual(asked, ["x".repeat(1022)]);
+    });
+
     test("an escaped slash or dot does not lead to another path", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
@@ -163,7 +184,13 @@ for (const transport of transports) {
         assert.equal((await fixture.send(path)).status, 404);
       }
       assert.equal((await fixture.send("/chat/api/v1/twins")).status, 401);
-      for (const path of ["/chat", "/chatapi/v1/twins", "/Chat/healthz", "/chat/chat/healthz"]) {
+      for (const path of [
+        "/chat",
+        "/chatapi/v1/twins",
+        "/chat-healthz",
+        "/Chat/healthz",
+        "/chat/chat/healthz",
+      ]) {
         assert.equal((await fixture.send(path)).status, 404, path);
       }
       const key = await fixture.key("read_only");
@@ -347,6 +374,13 @@ describe("single endpoints", () => {
         (await getTwin(new Request("http://host.test/twins/echo", { headers }), { id })).status,
         404,
       );
+    }
+  });
+
+  test("what stands behind a number sign is no part of what a request is aimed at", async () => {
+    await using fixture = await openFixture(inProcess);
+    for (const path of ["/healthz#/nowhere", "/healthz?a=b#/nowhere"]) {
+      assert.equal((await fixture.service.fetch(new Request(`http://host.test${path}`))).status, 200, path);
     }
   });
 
