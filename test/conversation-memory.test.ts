@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, type HistoryMessage, type Store } from "../core/mod.ts";
-import { type Chat, openChat } from "./chat.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { heapInUse, skipOffV8 } from "./garbage.ts";
 import { errorOf, inProcess, openFixture } from "./harness.ts";
 
@@ -75,6 +75,30 @@ describe("conversations in memory", () => {
     await using other = await chat.another();
     assert.deepEqual(await exchange(chat, "next"), said(...names.slice(-25)));
     assert.deepEqual(await exchange(other, "last"), said(...names.slice(-24), "next"));
+  });
+
+  test("a reply that was cancelled before its history was read takes nothing from the next one's", async () => {
+    const memory = createMemoryStore();
+    let hanging = false;
+    const store: Store = {
+      ...memory,
+      readHistory: (...read) => (hanging ? new Promise(() => {}) : memory.readHistory(...read)),
+    };
+    await using chat = await openChat(inProcess, { store });
+    await using other = await chat.another();
+    await exchange(chat, "one");
+    await exchange(other, "two");
+    const expected = said("one", "two");
+    for (const process of [chat, await chat.another()]) {
+      hanging = true;
+      const stream = await process.stream("cancelled");
+      await process.post(`/messages/${await acceptedId(stream)}/cancel`);
+      await stream.rest();
+      hanging = false;
+      expected.push({ role: "user", content: "cancelled" }, { role: "assistant", content: "" });
+      assert.deepEqual(await exchange(process, "next"), expected);
+      expected.push(...said("next"));
+    }
   });
 
   test("a conversation that another process deleted is not found", async () => {
