@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../adapters/sql.ts";
-import type { SqlValue } from "../adapters/sql-driver.ts";
+import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
@@ -24,6 +24,7 @@ import {
   begin,
   claim,
   conversation as conversationOf,
+  day,
   ending,
   exchange,
   messagesOf,
@@ -521,6 +522,26 @@ describe("a store in SQLite", () => {
     const outdated = { ...exchange(owner, id, { claim: made }), position: 2 };
     const outcome = await store.beginReply(outdated);
     assert.deepEqual(outcome, { outcome: "claimed", claim: { fingerprint: "fields", resourceId: first } });
+    await store.close();
+  });
+
+  test("a conversation whose claim is in the way, and is swept before it can be read, is stored", async () => {
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+    const store = createSqlStore(driver, { exclusive: true });
+    const swept: SqlDriver = {
+      ...driver,
+      async batch(statements) {
+        const outcome = await driver.batch(statements);
+        if (!outcome.committed) await store.sweepClaims(start + day);
+        return outcome;
+      },
+    };
+    const owner = newOwner();
+    const made = claim(owner);
+    await store.createConversation(conversationOf(owner), made);
+    const again = conversationOf(owner);
+    assert.equal(await createSqlStore(swept, { exclusive: true }).createConversation(again, made), undefined);
+    assert.deepEqual(await store.getConversation(owner, again.id), again);
     await store.close();
   });
 

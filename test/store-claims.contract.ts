@@ -7,7 +7,16 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Store } from "../core/store.ts";
-import { begin, claim, conversation, exchange, newConversation, newOwner, start } from "./store-records.ts";
+import {
+  begin,
+  claim,
+  conversation,
+  ending,
+  exchange,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
 
 /** The part of the store's suite about idempotency claims. */
 export function claimsContract(open: () => Store): void {
@@ -29,13 +38,17 @@ export function claimsContract(open: () => Store): void {
       assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
     });
 
-    test("a claim made before is returned instead of a second reply, a busy or a missing conversation", async () => {
+    test("a claim made before is returned instead of a second reply, whether the conversation is busy, idle or missing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const made = claim(owner, { path: `/conversations/${id}/messages` });
-      const { reply } = await begin(store, owner, id, { claim: made });
-      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId: reply.id } };
+      const first = await begin(store, owner, id, { claim: made });
+      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
       assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
+      await store.endReply(ending(first));
+      const second = { ...exchange(owner, id, { claim: made }), position: 2 };
+      assert.deepEqual(await store.beginReply(second), claimed);
+      assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
       await store.deleteConversation(owner, id);
       assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
     });
