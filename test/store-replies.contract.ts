@@ -75,14 +75,17 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const running = await begin(store, owner, id);
-      const made = claim(owner);
-      const refused = exchange(owner, id, { claim: made });
-      const outcome = await store.beginReply(refused);
-      assert.deepEqual(outcome, { outcome: "busy", replyId: running.reply.id });
-      assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
-      assert.equal(await store.getMessage(owner, id, refused.question.id), undefined);
-      assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
-      assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+      // Whoever asks may have read the conversation before the running reply began, or since.
+      for (const position of [0, 2]) {
+        const made = claim(owner);
+        const refused = exchange(owner, id, { claim: made });
+        const outcome = await store.beginReply({ ...refused, position });
+        assert.deepEqual(outcome, { outcome: "busy", replyId: running.reply.id });
+        assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
+        assert.equal(await store.getMessage(owner, id, refused.question.id), undefined);
+        assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
+        assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+      }
     });
 
     test("a missing or another owner's conversation is not found, and nothing is stored", async () => {
