@@ -382,6 +382,24 @@ describe("what the server logs", () => {
     assert.match(stderr, /"message":"stopped"/);
   });
 
+  test("an error that nobody caught is in the log, and ends the process with 1", {
+    skip: runtime !== "node" && "needs Node's way to run something before the server",
+  }, async () => {
+    const { flags } = await scratch();
+    for (const [mistake, message] of [
+      ["throw new Error('stray')", "an exception was not caught"],
+      ["Promise.reject(new Error('stray'))", "a rejection was not handled"],
+    ] as const) {
+      const early = encodeURIComponent(`process.once("SIGUSR2", () => { ${mistake} })`);
+      const server = await startServer(flags, { NODE_OPTIONS: `--import=data:text/javascript,${early}` });
+      const { code, stderr } = await server.stop("SIGUSR2");
+      assert.equal(code, 1);
+      const last = JSON.parse(stderr.trim().split("\n").at(-1) ?? "");
+      assert.deepEqual([last.level, last.message], ["error", message]);
+      assert.match(JSON.stringify(last.error), /stray/);
+    }
+  });
+
   test("that JWTs for others are accepted, too, is warned of", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { JWT_JWKS_URL: "http://127.0.0.1:9/jwks" });
