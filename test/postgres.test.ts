@@ -11,7 +11,7 @@ import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { launchServer } from "./server-process.ts";
+import { launchServer, runServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
 
 const skip = await skipWithoutPostgres();
@@ -136,6 +136,24 @@ describe("PostgreSQL", { skip }, () => {
     assert.equal((await server.stop()).code, 0);
     await admin.end();
     await fresh.drop();
+  });
+
+  test("a database that cannot be read stops a server's start with a line that does not say who may use it", async () => {
+    const fresh = await createDatabase();
+    try {
+      await (await openPostgres(fresh.url)).close();
+      const admin = await connect(fresh.url);
+      await admin.query("ALTER TABLE messages RENAME TO elsewhere");
+      await admin.end();
+      const { code, stderr } = await runServer(["--port", "0", "--database", fresh.url]);
+      assert.equal(code, 1);
+      const { protocol, host, pathname } = new URL(fresh.url);
+      const problem = 'cannot be read or written (relation "messages" does not exist)';
+      const line = `twin-service: DATABASE_URL (--database): ${protocol}//${host}${pathname} ${problem}.`;
+      assert.equal(stderr.trim().split("\n").at(-1), line);
+    } finally {
+      await fresh.drop();
+    }
   });
 
   test("a server that falls silent after the login stops the start", { timeout: 30_000 }, async () => {
