@@ -36,7 +36,6 @@ export function preflightHeaders(
 ): Record<string, string> {
   const origin = request.get("origin");
   if (origin === null || !origins.includes(origin)) return {};
-  if (request.get("access-control-request-method") === null) return {};
   return {
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers": allowed,
