@@ -95,8 +95,8 @@ export class SavedReply implements ReplyFeed {
   }
 
   unsubscribe(changed: () => void): void {
-    const left = this.#followers.delete(changed);
-    if (!left || this.#followers.size > 0) return;
+    this.#followers.delete(changed);
+    if (this.#followers.size > 0) return;
     this.#context.left(this);
     this.#stop();
   }
