@@ -259,7 +259,7 @@ describe("the server", () => {
       timeout: 60_000,
     }, async () => {
       const { folder } = await scratch();
-      const args = ["--twins", join(folder, "twins"), "--database", database(folder)];
+      const args = ["--twins", join(folder, "twins"), "--database", database(folder), "--base-path", "/chat"];
       const server = await startServerInTerminal(args, /^curl -sN .*\n/m);
       const [lines = ""] = /^TOKEN=.*\nKEY=.*\ncurl .*$/m.exec(server.shown) ?? [];
       const shell = spawn("sh", ["-c", lines], { env: surroundings, stdio: ["ignore", "pipe", "inherit"] });
