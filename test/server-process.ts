@@ -30,6 +30,8 @@ export interface ServerProcess {
   /** What it logs with this message, as soon as it is there. */
   logged(message: string): Promise<Record<string, unknown>>;
   signal(signal: NodeJS.Signals): void;
+  /** Closes our end of its standard output, or of its log. */
+  hangUp(output: "stdout" | "stderr"): void;
   /** Tells it to stop, and waits until it has. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
@@ -127,10 +129,7 @@ export async function startServerInTerminal(args: readonly string[], shows: RegE
 }
 
 /** What can be done with a server, whether it listens or not yet. */
-type LaunchedServer = Omit<ServerProcess, "url"> & {
-  /** Closes our end of its standard output. */
-  hangUp(): void;
-};
+type LaunchedServer = Omit<ServerProcess, "url">;
 
 /** Starts the server, and does not wait until it listens. */
 export function launchServer(args: readonly string[], variables: Variables = {}): LaunchedServer {
@@ -184,7 +183,7 @@ function control(launched: Launched): LaunchedServer {
     logged: (message) =>
       heard(launched, child.stderr, () => log().find((logged) => logged.message === message)),
     signal,
-    hangUp: () => void child.stdout.destroy(),
+    hangUp: (output) => void child[output].destroy(),
     stop(name = "SIGTERM") {
       signal(name);
       return closed;

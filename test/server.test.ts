@@ -375,11 +375,22 @@ describe("what the server logs", () => {
   test("a reader of its standard output that goes away does not take the server with it", async () => {
     const { flags } = await scratch();
     const server = launchServer(flags);
-    server.hangUp();
+    server.hangUp("stdout");
     await server.logged("started");
     const { code, stderr } = await server.stop();
     assert.equal(code, 0, stderr);
     assert.match(stderr, /"message":"stopped"/);
+  });
+
+  test("a reader of its log that goes away does not take the server with it either", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags);
+    await server.logged("started");
+    server.hangUp("stderr");
+    for (let asked = 0; asked < 3; asked++) {
+      assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+    }
+    assert.equal((await server.stop()).code, 0);
   });
 
   test("an error that nobody caught is in the log, and ends the process with 1", {
