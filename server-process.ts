@@ -6,7 +6,6 @@
 
 import { basename, relative } from "node:path";
 import process from "node:process";
-import { codeOf } from "./adapters/error-code.ts";
 import type { Log } from "./core/log.ts";
 import packageInfo from "./package.json" with { type: "json" };
 
@@ -44,9 +43,7 @@ export function createLineWriter(): (line: string) => void {
   };
   process.on("exit", flush);
   // A reader of the log that went away must not take the server with it. A disk that is full may have room again.
-  process.stderr.on("error", (error) => {
-    if (codeOf(error) === "EPIPE") process.off("exit", flush);
-  });
+  process.stderr.on("error", () => {});
   return (line) => {
     if (pending === "") setImmediate(flush);
     pending += line;
