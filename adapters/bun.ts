@@ -73,7 +73,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       const sent = server.stop();
       await service.close({ graceMs });
       await within(systemClock, lastAnswersMs, sent);
-      await server.stop(true); // connections that never sent a request
+      await server.stop(true); // connections whose request has not come whole
     },
   };
 }
