@@ -40,8 +40,16 @@ export type Variables = Readonly<Record<string, string>>;
 
 const { PATH = "", HOME = "", TMPDIR } = process.env;
 
-/** What tests hand on of their own environment: nothing that the server, or a client of it, is set up with. */
-export const surroundings: Variables = { PATH, HOME, ...(TMPDIR && { TMPDIR }) };
+/**
+ * What tests hand on of their own environment: nothing that the server, or a client of it, is set up with. Nor is their
+ * coverage counted: Node would have each of a hundred processes write it down, and what they run is run in-process, too.
+ */
+export const surroundings: Variables = {
+  PATH,
+  HOME,
+  ...(TMPDIR && { TMPDIR }),
+  NODE_V8_COVERAGE: "",
+};
 
 function launch(args: readonly string[], variables: Variables, cwd?: string) {
   const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
