@@ -36,12 +36,10 @@ export interface StorageOptions {
  * Opens the database, and Redis where one is given. Rejects with an error of one line if the database cannot be
  * used; a Redis, and a limiter's store, may be down.
  */
-export async function openStorage(
-  { database, redisUrl }: Settings,
-  options: StorageOptions,
-): Promise<Storage> {
+export async function openStorage(values: Settings, options: StorageOptions): Promise<Storage> {
+  const { redisUrl } = values;
   const { log } = options;
-  const storage = await openDatabase(database, options);
+  const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
   const { openRedis } = await import("./adapters/redis-client.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(settings.redisUrl));
@@ -58,7 +56,10 @@ export async function openStorage(
   };
 }
 
-async function openDatabase(database: Database, { log, signal }: StorageOptions): Promise<Storage> {
+async function openDatabase(
+  { database, databasePoolSize: maxConnections }: Settings,
+  { log, signal }: StorageOptions,
+): Promise<Storage> {
   switch (database.kind) {
     case "memory": {
       const store = createMemoryStore();
@@ -82,7 +83,8 @@ async function openDatabase(database: Database, { log, signal }: StorageOptions)
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
-      const postgres = await openPostgres(database.url, { log, signal }).catch(blame(settings.database));
+      const options = { maxConnections, log, signal };
+      const postgres = await openPostgres(database.url, options).catch(blame(settings.database));
       const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
       return {
         store: postgres.store,

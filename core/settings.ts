@@ -98,6 +98,12 @@ export const settings = {
     read: readDatabase,
     secret: true,
   }),
+  databasePoolSize: setting({
+    variable: "DATABASE_POOL_SIZE",
+    fallback: "10",
+    about: "most connections to PostgreSQL for the store; one to listen comes on top and, without Redis, two for limits",
+    ...wholeNumber(1, 1000),
+  }),
   redisUrl: setting({
     variable: "REDIS_URL",
     flag: "redis",

@@ -29,6 +29,7 @@ describe("settings", () => {
       port: 8787,
       twinsDir: undefined,
       database: { kind: "sqlite", path: "./data/twins.db" },
+      databasePoolSize: 10,
       redisUrl: undefined,
       jwtSecret: undefined,
       jwtJwksUrl: undefined,
@@ -69,6 +70,7 @@ describe("settings", () => {
     const values: Record<string, string> = {
       PORT: "1",
       DATABASE_URL: "memory:",
+      DATABASE_POOL_SIZE: "5",
       REDIS_URL: "redis://127.0.0.1",
       JWT_PUBLIC_KEY: '{"kty":"OKP"}',
       JWT_JWKS_URL: "https://id.example/jwks",
@@ -113,6 +115,7 @@ describe("settings", () => {
       ["HOST", "a b", "host name"],
       ["HOST", "http://127.0.0.1", "host name"],
       ["TWINS_DIR", " ", "folder"],
+      ["DATABASE_POOL_SIZE", "0", "from 1"],
       ["REDIS_URL", "127.0.0.1:6379", "redis://"],
       ["REDIS_URL", "http://127.0.0.1", "redis://"],
       ["JWT_JWKS_URL", "id.example/jwks", "http"],

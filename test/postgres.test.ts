@@ -6,12 +6,13 @@ import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
+import { createApiKey } from "../core/api-keys.ts";
 import type { Log } from "../core/log.ts";
 import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { launchServer, runServer } from "./server-process.ts";
+import { launchServer, runServer, startServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
 
 const skip = await skipWithoutPostgres();
@@ -154,6 +155,26 @@ describe("PostgreSQL", { skip }, () => {
     } finally {
       await fresh.drop();
     }
+  });
+
+  test("DATABASE_POOL_SIZE is how many connections a server's store has at most", async (t) => {
+    const fresh = await createDatabase();
+    const admin = await connect(fresh.url);
+    const server = await startServer(["--database", fresh.url], { DATABASE_POOL_SIZE: "1" });
+    t.after(async () => {
+      await server.stop();
+      await admin.end();
+      await fresh.drop();
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        fetch(`${server.url}/api/v1/twins`, { headers: { "X-API-Key": createApiKey().key } }),
+      ),
+    );
+    assert.ok(answers.every(({ status }) => status === 401));
+    const { rowCount } = await admin.query(`SELECT FROM pg_stat_activity WHERE datname = current_database()
+      AND application_name = 'twin-service' AND query NOT LIKE 'LISTEN%'`);
+    assert.equal(rowCount, 1);
   });
 
   test("a server that falls silent after the login stops the start", { timeout: 30_000 }, async () => {
