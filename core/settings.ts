@@ -101,7 +101,8 @@ export const settings = {
   databasePoolSize: setting({
     variable: "DATABASE_POOL_SIZE",
     fallback: "10",
-    about: "most connections to PostgreSQL for the store; one to listen comes on top and, without Redis, two for limits",
+    about:
+      "most connections to PostgreSQL for the store; one to listen comes on top and, without Redis, two for limits",
     ...wholeNumber(1, 1000),
   }),
   redisUrl: setting({
