@@ -5,6 +5,7 @@
  */
 
 import MiniSearch, { type SearchResult } from "minisearch";
+import { type Clock, sleep } from "./clock.ts";
 import type { Knowledge, Passage } from "./knowledge-text.ts";
 import { isPair, isWeak, phraseKey, termsOf } from "./knowledge-words.ts";
 
@@ -49,6 +50,8 @@ const frame =
   /^(?:so|ok|hi|hello|please|can|could|you|i|want|to|know|tell|me|more|something|about|explain|describe|do|what|who|is|are|s|(?:and )?(?:what|how) about) /u;
 // As in "can you please tell me something more about". Who writes more is not worth the time.
 const longestFrame = 8;
+// How many passages are indexed in a turn of the event loop: some milliseconds.
+const passagesInATurn = 20;
 // Different spellings and forms that may stand for one term.
 const mostVariants = 8;
 
@@ -64,17 +67,9 @@ export function hasSubject(query: Query): boolean {
   return [...query.values()].includes(1);
 }
 
-/** Indexes a twin's knowledge. */
-export function createKnowledgeIndex({ passages }: Knowledge): KnowledgeIndex {
-  const index = new MiniSearch<{ id: number } & FieldTerms>({
-    fields: [...fields],
-    tokenize: splitTerms,
-    processTerm: (term) => term,
-    searchOptions: { boost: { heading: 3, askedAs: 3, parents: 1.5 } },
-  });
-  const indexed = passages.map(fieldTerms);
-  index.addAll(indexed.map((fields, id) => ({ id, ...fields })));
-  const rarity = measureRarity(indexed);
+/** Indexes a twin's knowledge. A text of a megabyte takes a third of a second: everything else has its turns meanwhile. */
+export async function createKnowledgeIndex({ passages }: Knowledge, clock: Clock): Promise<KnowledgeIndex> {
+  const { index, rarity } = await indexPassages(passages, clock);
   const exact = new Map(byPhrase(passages, ({ askedAs }) => askedAs));
   const names = new Map([
     ...byPhrase(passages, ({ parents }) => parents),
@@ -196,14 +191,26 @@ function splitTerms(terms: string): string[] {
   return terms === "" ? [] : terms.split(" ");
 }
 
-/** How much each term of the text says: the rarer, the more (BM25's inverse document frequency). */
-function measureRarity(passages: readonly FieldTerms[]): ReadonlyMap<string, number> {
+/** The passages by their positions, and how much each term of the text says: the rarer, the more (BM25's IDF). */
+async function indexPassages(passages: readonly Passage[], clock: Clock) {
+  const index = new MiniSearch<{ id: number } & FieldTerms>({
+    fields: [...fields],
+    tokenize: splitTerms,
+    processTerm: (term) => term,
+    searchOptions: { boost: { heading: 3, askedAs: 3, parents: 1.5 } },
+  });
   const counts = new Map<string, number>();
-  for (const passage of passages) {
-    const terms = new Set(Object.values(passage).flatMap(splitTerms));
+  for (const [id, passage] of passages.entries()) {
+    if (id > 0 && id % passagesInATurn === 0) await sleep(clock, 0);
+    const byField = fieldTerms(passage);
+    index.add({ id, ...byField });
+    const terms = new Set(Object.values(byField).flatMap(splitTerms));
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
   }
-  return new Map([...counts].map(([term, count]) => [term, inverseFrequency(count, passages.length)]));
+  const rarity = new Map(
+    [...counts].map(([term, count]) => [term, inverseFrequency(count, passages.length)]),
+  );
+  return { index, rarity };
 }
 
 /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Clock, systemClock } from "./clock.ts";
 import { type HistoryMessage, type PacingOptions, type Turn, type TwinEngine, writeWords } from "./engine.ts";
 import {
   createKnowledgeIndex,
@@ -70,13 +71,11 @@ const contextWeight = 0.5;
  * ```
  */
 export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
-  const minds = new WeakMap<Twin, Mind>();
+  const { clock = systemClock } = options;
+  const minds = new WeakMap<Twin, Promise<Mind>>();
 
-  function mindOf(twin: Twin): Mind {
-    const known = minds.get(twin);
-    if (known) return known;
-    const knowledge = readKnowledge(twin.name, twin.instructions);
-    const mind = { knowledge, index: createKnowledgeIndex(knowledge), topics: topicsOf(knowledge.passages) };
+  function mindOf(twin: Twin): Promise<Mind> {
+    const mind = minds.get(twin) ?? readMind(twin, clock);
     minds.set(twin, mind);
     return mind;
   }
@@ -84,12 +83,18 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   return {
     async reply({ twin, history, content }, output) {
       const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
-      const { text, sources } = answer(turn, mindOf(twin));
+      const { text, sources } = answer(turn, await mindOf(twin));
       output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+async function readMind({ name, instructions }: Twin, clock: Clock): Promise<Mind> {
+  const knowledge = readKnowledge(name, instructions);
+  const index = await createKnowledgeIndex(knowledge, clock);
+  return { knowledge, index, topics: topicsOf(knowledge.passages) };
 }
 
 /** A question keeps its beginning; a reply is the twin's own text, to be found in it as it is. */

@@ -560,6 +560,26 @@ test("with a pause, words come one at a time, and an abort ends them", async () 
   assert.equal(writes.length, 2);
 });
 
+test("a long text is read in portions at its first question, and once", async () => {
+  const clock = createManualClock();
+  const { reply } = createKnowledgeEngine({ clock });
+  const sections = Array.from({ length: 100 }, (_, number) => `## Lamp ${number}\n\nIt is number ${number}.`);
+  const twin = createTwin(sections.join("\n\n"));
+  const answers: string[] = [];
+  const askFor = (content: string) =>
+    reply(
+      { twin, history: [], content },
+      { write: (text) => answers.push(text), progress() {}, signal: new AbortController().signal },
+    );
+  const replies = [askFor("Lamp 42"), askFor("Lamp 99")];
+  await settle();
+  assert.deepEqual([answers.length, clock.pending], [0, 1]); // everybody else has a turn
+  await clock.advance(0);
+  await Promise.all(replies);
+  await askFor("Lamp 0");
+  assert.match(answers.join(""), /^It is number 42\.It is number 99\.It is number 0\./);
+});
+
 test("stems join the forms of an English word", () => {
   const families = [
     ["grind", "grinds", "grinding"],
