@@ -32,7 +32,7 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
     const [first] = statements;
     try {
       if (first && statements.length === 1 && first.expect === undefined) {
-        return { committed: true, rows: [await queryOn(pool, first)] };
+        return { committed: true, rows: [await queryOn(pool, first.sql, first.params)] };
       }
       return await withClient(pool, (client) => runTransaction(client, statements));
     } catch (error) {
@@ -42,7 +42,7 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
   }
 
   return {
-    all: (sql, params) => track(queryOn(pool, { sql, params })),
+    all: (sql, params) => track(queryOn(pool, sql, params)),
     batch: (statements) => track(runBatch(statements, maxRetries)),
     async close() {
       await underway.idle();
@@ -51,15 +51,17 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
   };
 }
 
-function queryOn(pool: Pool, { sql, params }: SqlStatement): Promise<readonly SqlRow[]> {
+/** Runs one statement on a connection of the pool, prepared there, and returns its rows. */
+export function queryOn(
+  pool: Pool,
+  sql: string,
+  params: readonly PostgresValue[],
+): Promise<readonly SqlRow[]> {
   return withClient(pool, async (client) => (await client.query<SqlRow>(prepared(sql, params))).rows);
 }
 
 /** Lends a connection. One that is of no more use, or in which a transaction is left open, does not come back. */
-export async function withClient<Result>(
-  pool: Pool,
-  use: (client: PoolClient) => Promise<Result>,
-): Promise<Result> {
+async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await takeClient(pool);
   const since = performance.now();
   try {
@@ -118,10 +120,13 @@ async function runTransaction(
   return { committed: true, rows };
 }
 
+/** A parameter of a statement: PostgreSQL takes lists, too. */
+export type PostgresValue = SqlValue | readonly SqlValue[];
+
 const names = new Map<string, string>();
 
 /** A statement that each connection prepares once. */
-export function prepared(text: string, params: readonly (SqlValue | readonly SqlValue[])[]): QueryConfig {
+export function prepared(text: string, params: readonly PostgresValue[]): QueryConfig {
   const name = names.get(text) ?? `twins_${names.size}`;
   names.set(text, name);
   return { name, text, values: [...params] };

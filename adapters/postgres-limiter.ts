@@ -16,7 +16,7 @@ import {
   windowSeconds,
 } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { brokeConnection, prepared, toStoreError, withClient } from "./postgres-driver.ts";
+import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./postgres-driver.ts";
 import type { SqlRow } from "./sql-driver.ts";
 
 /** The table of the buckets. */
@@ -82,14 +82,15 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
    * A statement whose connection broke is sent once more. It may have counted, then a token is lost; for its
    * failure this process would limit alone for a while, with buckets that are full.
    */
-  async function query(text: string, params: Parameters<typeof prepared>[1], retries = 1): Promise<SqlRow[]> {
+  async function query(
+    sql: string,
+    params: readonly PostgresValue[],
+    retries = 1,
+  ): Promise<readonly SqlRow[]> {
     try {
-      return await withClient(
-        pool,
-        async (client) => (await client.query<SqlRow>(prepared(text, params))).rows,
-      );
+      return await queryOn(pool, sql, params);
     } catch (error) {
-      if (retries > 0 && brokeConnection(error)) return query(text, params, retries - 1);
+      if (retries > 0 && brokeConnection(error)) return query(sql, params, retries - 1);
       throw toStoreError(error);
     }
   }
