@@ -4,8 +4,12 @@
  * @module
  */
 
-/** An object of JSON: no array, and not null. */
+/** A JSON object: neither an array nor null. */
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -5,6 +5,7 @@
  */
 
 import { exportJWK, importSPKI, type JWK } from "jose";
+import { isString } from "./json.ts";
 
 /** A public key and the values of `alg` that it verifies. */
 export interface PublicKey {
@@ -42,16 +43,12 @@ export function toPublicKey(jwk: JWK): PublicKey | undefined {
 
 // The algorithms follow from the key, never from the token: a token cannot have its RSA key taken for a secret.
 function possibleAlgorithms({ kty, crv, n, e, x, y }: JWK): readonly string[] {
-  if (kty === "RSA" && isText(n) && isText(e)) return modulusBits(n) >= 2048 ? rsaAlgorithms : [];
-  if (kty === "EC" && isText(crv) && isText(x) && isText(y) && crv.startsWith("P-")) {
+  if (kty === "RSA" && isString(n) && isString(e)) return modulusBits(n) >= 2048 ? rsaAlgorithms : [];
+  if (kty === "EC" && isString(crv) && isString(x) && isString(y) && crv.startsWith("P-")) {
     return algorithmsByCurve[crv] ?? [];
   }
-  if (kty === "OKP" && crv === "Ed25519" && isText(x)) return algorithmsByCurve[crv] ?? [];
+  if (kty === "OKP" && crv === "Ed25519" && isString(x)) return algorithmsByCurve[crv] ?? [];
   return [];
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 /** A base64url number's size, to the byte. */
@@ -61,7 +58,7 @@ function modulusBits(modulus: string): number {
 
 function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
   return Object.fromEntries(
-    Object.entries({ kty, crv, n, e, x, y, kid }).filter(([, value]) => isText(value)),
+    Object.entries({ kty, crv, n, e, x, y, kid }).filter(([, value]) => isString(value)),
   );
 }
 

@@ -8,14 +8,13 @@ import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, Si
 import { invalidToken } from "./auth.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ApiError } from "./errors.ts";
-import { isJsonObject } from "./json.ts";
+import { isJsonObject, isString } from "./json.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
 import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
 import { type Log, noLog } from "./log.ts";
 import {
   clockRule,
   functionThat,
-  isString,
   logRule,
   optional,
   type Rule,

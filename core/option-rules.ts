@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject } from "./json.ts";
+import { isJsonObject, isString } from "./json.ts";
 
 /** What a value must be. */
 export interface Rule {
@@ -40,10 +40,6 @@ export const clockRule: Rule = objectWith("a clock", "now", "after");
 
 /** A {@link Log}. */
 export const logRule: Rule = functionThat("takes a level, a message and fields");
-
-export function isString(value: unknown): value is string {
-  return typeof value === "string";
-}
 
 export function hasMethods(value: unknown, methods: readonly string[]): boolean {
   const object = value as Readonly<Record<string, unknown>> | null | undefined;

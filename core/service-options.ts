@@ -7,14 +7,13 @@
 import type { Clock } from "./clock.ts";
 import type { TwinEngine } from "./engine.ts";
 import type { RandomBytes } from "./ids.ts";
-import { isJsonObject } from "./json.ts";
+import { isJsonObject, isString } from "./json.ts";
 import type { RateLimiter } from "./limit.ts";
 import type { Log } from "./log.ts";
 import {
   clockRule,
   functionThat,
   hasMethods,
-  isString,
   logRule,
   objectWith,
   optional,

@@ -5,7 +5,8 @@
  */
 
 import { type Clock, systemClock } from "./clock.ts";
-import { isString, orNull, type Rule, type RulesFor, requireOptions } from "./option-rules.ts";
+import { isString } from "./json.ts";
+import { orNull, type Rule, type RulesFor, requireOptions } from "./option-rules.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
