@@ -7,7 +7,7 @@
  */
 
 import type { Occasion, Voice } from "./knowledge-text.ts";
-import { wordsOf } from "./knowledge-words.ts";
+import { wordSet, wordsOf } from "./knowledge-words.ts";
 
 /** What a message without a question of its own is about. */
 export type SmallTalk =
@@ -119,33 +119,33 @@ const patterns: readonly (readonly [SmallTalk, RegExp])[] = [
 const vocabularies: readonly (readonly [SmallTalk, ReadonlySet<string>, RegExp])[] = [
   [
     "thanks",
-    list(
+    wordSet(
       "thanks thank thx ty cheers appreciated appreciate grateful helpful useful lovely great perfect wonderful brilliant awesome",
     ),
     /\b(?:thanks|thank|thx|ty|cheers|appreciated?|grateful|(?:very|so|really) helpful)\b/u,
   ],
   [
     "goodbye",
-    list("bye goodbye farewell cya ciao thanks thank thx cheers ok okay"),
+    wordSet("bye goodbye farewell cya ciao thanks thank thx cheers ok okay"),
     /\b(?:bye|goodbye|farewell|cya|ciao)\b/u,
   ],
   [
     "greeting",
-    list(
+    wordSet(
       "hi hello hey hiya howdy greetings good morning afternoon evening day hallo bonjour hola salut moin meet pleased nice",
     ),
     /\b(?:hi|hello|hey|hiya|howdy|greetings|hallo|bonjour|hola|salut|moin|good (?:morning|afternoon|evening|day)|to meet you)\b/u,
   ],
   [
     "more",
-    list(
+    wordSet(
       "yes yeah yep yup sure more go on continue else elaborate expand further next please tell anything something would like hear keep going again",
     ),
     /./u,
   ],
   [
     "topics",
-    list(
+    wordSet(
       "ok okay cool no nope nah alright right fine see got understood interesting wow ah oh hm hmm haha lol makes sense nice good great amazing true fair enough really lovely perfect wonderful brilliant awesome",
     ),
     /./u,
@@ -153,17 +153,13 @@ const vocabularies: readonly (readonly [SmallTalk, ReadonlySet<string>, RegExp])
 ];
 
 // Words that may stand in small talk of any kind.
-const fillers = list(
+const fillers = wordSet(
   "a about all am an and are bit by can could do dear did everyone folks for friend from help how i in indeed is it its little lot m me much my now of s so some such that the then there this to too us very was we well what will with you your",
 );
 
 const backwardStart =
   /^(?:and|but|also|or|then|which|what about|how about|why|how so|how come|in that case)\b/u;
 
-const backwardWords = list(
+const backwardWords = wordSet(
   "it its that this they them their those these one ones he she him her his there same instead former latter either both",
 );
-
-function list(words: string): ReadonlySet<string> {
-  return new Set(words.split(" "));
-}

@@ -88,12 +88,13 @@ function cutPlural(word: string): string {
   return word.replace(/s$/u, "");
 }
 
-function list(words: string): ReadonlySet<string> {
+/** The words of a text that has nothing but white space between them. */
+export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/u));
 }
 
 /** Words that say nothing by themselves. */
-const stopWords = list(`
+const stopWords = wordSet(`
   a about after again all also am an and any anybody anyone anything are aren as at be because been before
   being between both but by can cannot could couldn d did didn do does doesn doing don done during each
   either else even ever every everything for from further had hadn has hasn have haven having he her here
@@ -112,7 +113,7 @@ const stopWords = list(`
  */
 const weakTerms: ReadonlySet<string> = new Set(
   [
-    ...list(`
+    ...wordSet(`
   able add advice affect allow always amount annoying apart appear available avoid away back bad become begin
   believe best better big bring call called case cause certain change check choose come common compare
   compared consider contain correct correctly create day days decide deal depend detail details determine
