@@ -21,10 +21,10 @@ export interface AdmissionOptions {
   readonly clock: Clock;
 }
 
-/** A request at the door. What is found out about it is noted here: a refusal needs it, too. */
-export interface Visitor {
+/** A request that is yet to be admitted. What is learned about it is noted here, as a refusal needs it, too. */
+export interface PendingRequest {
   readonly request: IncomingRequest;
-  /** The header fields of its answer, whatever that will be: the budget is added to them. */
+  /** The header fields of its answer, whatever that will be. The key's budget is added to them. */
   readonly headers: Record<string, string>;
   owner?: string;
   keyId?: string;
@@ -34,7 +34,7 @@ export interface Visitor {
 export type Admitted = Pick<Call, "owner" | "key" | "rate">;
 
 /** Admits a request to a route, or rejects with the error that refuses it. */
-export type Admit = (visitor: Visitor, route: Route) => Promise<Admitted>;
+export type Admit = (pending: PendingRequest, route: Route) => Promise<Admitted>;
 
 export function createAdmission({ keyring, limiter, verifyToken, clock }: AdmissionOptions): Admit {
   async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
@@ -42,23 +42,23 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
     if (!rate.allowed) throw rateLimited(rate, policy);
   }
 
-  return async (visitor, route) => {
+  return async (pending, route) => {
     switch (route.credential) {
       case "none":
         return { owner: "", key: undefined, rate: undefined };
       case "token": {
-        const owner = requireOwnerName(await verifyToken(readToken(visitor.request.headers)));
-        visitor.owner = owner;
+        const owner = requireOwnerName(await verifyToken(readToken(pending.request.headers)));
+        pending.owner = owner;
         if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
         return { owner, key: undefined, rate: undefined };
       }
       case "api_key": {
-        const key = await keyring.authenticate(visitor.request.headers);
-        visitor.owner = key.owner;
-        visitor.keyId = key.id;
+        const key = await keyring.authenticate(pending.request.headers);
+        pending.owner = key.owner;
+        pending.keyId = key.id;
         const policy = policyOf(key.scope);
         const rate = await (route.free ? limiter.peek(key.id, policy) : limiter.take(key.id, policy));
-        Object.assign(visitor.headers, rateHeaders(rate, policy, clock.now()));
+        Object.assign(pending.headers, rateHeaders(rate, policy, clock.now()));
         if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
         if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
         return { owner: key.owner, key, rate };

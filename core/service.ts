@@ -1,5 +1,5 @@
 /**
- * The service, put together of its parts. The steps that every request walks are in `visit.ts`.
+ * The service, put together of its parts. The steps that every request takes are in `dispatch.ts`.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { type Answer, type IncomingRequest, toIncoming, toResponse } from "./ans
 import { createKeyring } from "./auth.ts";
 import { systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
+import { createDispatcher } from "./dispatch.ts";
 import { unavailable } from "./envelope.ts";
 import { type ApiError, shuttingDown } from "./errors.ts";
 import { createIds, systemRandom } from "./ids.ts";
@@ -19,7 +20,6 @@ import type { HandlerContext, PathParams } from "./route.ts";
 import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
 import { sha256 as portableSha256 } from "./sha256.ts";
-import { createVisits } from "./visit.ts";
 
 /** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
 export type Handler = (request: Request, pathParams?: Partial<PathParams>) => Promise<Response>;
@@ -127,7 +127,7 @@ export function createService(options: ServiceOptions): Service {
     });
   }
 
-  const { byPath, byRoute, refuse } = createVisits({
+  const { byPath, byRoute, refuse } = createDispatcher({
     routes,
     basePath,
     corsOrigins,

@@ -1,11 +1,11 @@
 /**
- * The steps that every request walks, in order, from its first byte checked to its answer.
+ * The steps that every request takes, in order, from its Host to its answer.
  *
  * @module
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Admit, Visitor } from "./admission.ts";
+import type { Admit, PendingRequest } from "./admission.ts";
 import type { Answer, IncomingRequest } from "./answer.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import {
@@ -25,7 +25,7 @@ import { createRouter, type PathMatch, paramsOf } from "./router.ts";
 import { readTarget, requireHost } from "./target.ts";
 
 /** What the steps need. */
-export interface VisitsOptions {
+export interface DispatcherOptions {
   readonly routes: readonly Route[];
   readonly basePath: string;
   readonly corsOrigins: readonly string[];
@@ -36,60 +36,69 @@ export interface VisitsOptions {
   readonly log: Log;
 }
 
-/** Ways to an answer. None of them ever rejects or throws. */
-export interface Visits {
-  /** To a request for whatever its path names. */
+/** Answers requests. None of its methods ever rejects or throws. */
+export interface Dispatcher {
+  /** Answers a request for whatever its path names. */
   byPath(request: IncomingRequest): Promise<Answer>;
-  /** To a request for this endpoint alone. `given`: its path parameters; default: the path's own. */
+  /** Answers requests for this endpoint alone. `given`: its path parameters; default: the path's own. */
   byRoute(route: Route): (request: IncomingRequest, given?: Partial<PathParams>) => Promise<Answer>;
-  /** To what is refused before it is a request. */
+  /** Answers what is refused before it is a request. */
   refuse(error: ApiError): Answer;
 }
 
-/** What one request has gathered on its way: needed to answer it, whether it went well or not. */
-interface Visit extends Visitor {
+/** What is known of a request so far: needed to answer it, whether it succeeds or not. */
+interface RequestState extends PendingRequest {
   readonly requestId: string;
   readonly startedAt: number;
   route?: Route;
 }
 
-export function createVisits(options: VisitsOptions): Visits {
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { routes, basePath, corsOrigins, admit, ready, context, log } = options;
   const { clock, newId } = context;
   const match = createRouter(routes);
 
-  /** Every request's way: one place that begins it, one that turns errors into answers, one that ends it. */
-  async function visit(
+  /** Every request's frame: one place that begins it, one that turns errors into answers, one that ends it. */
+  async function dispatch(
     request: IncomingRequest,
-    walk: (visit: Visit) => Answer | Promise<Answer>,
+    respond: (current: RequestState) => Answer | Promise<Answer>,
   ): Promise<Answer> {
     const requestId = newId("req");
-    const current: Visit = { request, requestId, startedAt: clock.now(), headers: commonHeaders(requestId) };
+    const current: RequestState = {
+      request,
+      requestId,
+      startedAt: clock.now(),
+      headers: commonHeaders(requestId),
+    };
     try {
       requireHost(request.headers.get("host"));
-      return finish(current, await walk(current));
+      return finish(current, await respond(current));
     } catch (error) {
       return finish(current, errorAnswer(error, current.requestId));
     }
   }
 
-  function byPath(current: Visit): Answer | Promise<Answer> {
+  function byPath(current: RequestState): Answer | Promise<Answer> {
     const { path, search } = readTarget(current.request.url, basePath);
     const found = path === undefined ? undefined : match(path);
     if (!found) throw new ApiError("not_found", "There is nothing at this path.");
     return byMethod(current, found, search);
   }
 
-  function byMethod(current: Visit, { routes, params }: PathMatch, search: string): Answer | Promise<Answer> {
+  function byMethod(
+    current: RequestState,
+    { routes, params }: PathMatch,
+    search: string,
+  ): Answer | Promise<Answer> {
     const { method } = current.request;
     if (method === "OPTIONS") return options204(current, allowedMethods(routes));
     const route = routes.get(method === "HEAD" ? "GET" : method);
     if (!route || (method === "HEAD" && route.success.events)) throw methodNotAllowed(routes);
-    return walkRoute(current, route, params, search);
+    return runRoute(current, route, params, search);
   }
 
-  async function walkRoute(
-    current: Visit,
+  async function runRoute(
+    current: RequestState,
     route: Route,
     params: PathParams,
     search: string,
@@ -105,7 +114,7 @@ export function createVisits(options: VisitsOptions): Visits {
     return toAnswer(route.success, await route.handle(call, context));
   }
 
-  function options204(current: Visit, allow: string): Answer {
+  function options204(current: RequestState, allow: string): Answer {
     const { headers } = current.request;
     return {
       status: 204,
@@ -122,7 +131,7 @@ export function createVisits(options: VisitsOptions): Visits {
   }
 
   /** The header fields of every answer, and its line in the log. */
-  function finish(current: Visit, answer: Answer): Answer {
+  function finish(current: RequestState, answer: Answer): Answer {
     const { request, requestId, startedAt, route, owner, keyId } = current;
     const { status } = answer;
     const headers = Object.assign(current.headers, corsHeaders(request.headers, corsOrigins), answer.headers);
@@ -144,11 +153,11 @@ export function createVisits(options: VisitsOptions): Visits {
   }
 
   return {
-    byPath: (request) => visit(request, byPath),
+    byPath: (request) => dispatch(request, byPath),
     byRoute(route) {
       const only = new Map([[route.method, route]]);
       return (request, given) =>
-        visit(request, (current) => {
+        dispatch(request, (current) => {
           const { path = "", search } = readTarget(request.url, "");
           return byMethod(current, { routes: only, params: paramsOf(route, path, given) }, search);
         });
