@@ -31,7 +31,8 @@ interface Answer {
   readonly sources: readonly Finding[];
 }
 
-interface Mind {
+/** A twin's knowledge, ready to be searched. */
+interface KnowledgeBase {
   readonly knowledge: Knowledge;
   readonly index: KnowledgeIndex;
   /** What there is to talk about. */
@@ -72,18 +73,18 @@ const contextWeight = 0.5;
  */
 export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   const { clock = systemClock } = options;
-  const minds = new WeakMap<Twin, Promise<Mind>>();
+  const bases = new WeakMap<Twin, Promise<KnowledgeBase>>();
 
-  function mindOf(twin: Twin): Promise<Mind> {
-    const mind = minds.get(twin) ?? readMind(twin, clock);
-    minds.set(twin, mind);
-    return mind;
+  function baseOf(twin: Twin): Promise<KnowledgeBase> {
+    const base = bases.get(twin) ?? readBase(twin, clock);
+    bases.set(twin, base);
+    return base;
   }
 
   return {
     async reply({ twin, history, content }, output) {
       const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
-      const { text, sources } = answer(turn, await mindOf(twin));
+      const { text, sources } = answer(turn, await baseOf(twin));
       output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, output, options);
       return { finishReason: "stop", usage: null };
@@ -91,7 +92,7 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   };
 }
 
-async function readMind({ name, instructions }: Twin, clock: Clock): Promise<Mind> {
+async function readBase({ name, instructions }: Twin, clock: Clock): Promise<KnowledgeBase> {
   const knowledge = readKnowledge(name, instructions);
   const index = await createKnowledgeIndex(knowledge, clock);
   return { knowledge, index, topics: topicsOf(knowledge.passages) };
@@ -123,32 +124,32 @@ function headingsOf(passages: readonly Passage[]): string[] {
   return [...new Set(passages.map((passage) => passage.heading))];
 }
 
-function answer(turn: Turn, mind: Mind): Answer {
-  const asked = mind.index.asked(turn.content);
-  if (asked) return tell([sureOf(asked)], [], turn, mind);
-  const named = namedIn(turn, mind);
+function answer(turn: Turn, base: KnowledgeBase): Answer {
+  const asked = base.index.asked(turn.content);
+  if (asked) return tell([sureOf(asked)], [], turn, base);
+  const named = namedIn(turn, base);
   const talk = named ? undefined : recognizeSmallTalk(turn.content, turn.twin.name);
-  if (talk === "more") return tellMore(turn, mind);
-  if (talk) return { text: chat(talk, turn, mind), sources: [] };
-  return tellFacts(turn, mind, named);
+  if (talk === "more") return tellMore(turn, base);
+  if (talk) return { text: chat(talk, turn, base), sources: [] };
+  return tellFacts(turn, base, named);
 }
 
 /** The section that the message calls by its heading. Within a conversation, "it" is no section called IT. */
-function namedIn({ content, history }: Turn, { index }: Mind): Passage | undefined {
+function namedIn({ content, history }: Turn, { index }: KnowledgeBase): Passage | undefined {
   const named = index.named(content);
   if (!named || content.includes(named.heading)) return named;
   return history.length > 0 && pointsBack(named.heading) ? undefined : named;
 }
 
 /** Answers a message that asks for something, `named` if it has called a section by its heading. */
-function tellFacts(turn: Turn, mind: Mind, named: Passage | undefined): Answer {
+function tellFacts(turn: Turn, base: KnowledgeBase, named: Passage | undefined): Answer {
   const own = toQuery(turn.content, turn.twin.name);
-  const findings = search(own, turn, mind);
+  const findings = search(own, turn, base);
   const [best] = asksForNumber(turn.content) ? preferNumbers(findings) : findings;
   const first = named ? findNamed(named, findings) : best;
-  if (!first) return dontKnow(mind.index.find(own), turn, mind);
-  const { text, sources } = tell(complete(first, findings, own), findings, turn, mind);
-  return { text: join(say("answer", turn, mind), text), sources };
+  if (!first) return dontKnow(base.index.find(own), turn, base);
+  const { text, sources } = tell(complete(first, findings, own), findings, turn, base);
+  return { text: join(say("answer", turn, base), text), sources };
 }
 
 /** Of sections with one heading, the one that has most to do with the question and what was spoken of. */
@@ -157,28 +158,28 @@ function findNamed(named: Passage, findings: readonly Finding[]): Finding {
 }
 
 /** What answers the message, if need be with what the conversation was about before. Empty: nothing does. */
-function search(own: Query, turn: Turn, mind: Mind): Finding[] {
+function search(own: Query, turn: Turn, base: KnowledgeBase): Finding[] {
   const leans = refersBack(turn.content);
   if (leans || !hasSubject(own)) {
     const context = lastSubject(turn);
-    const found = mind.index.find(addContext(own, context));
+    const found = base.index.find(addContext(own, context));
     const findings = context.size > 0 ? judge(found, hasSubject(own) ? own : context) : [];
     if (findings.length > 0 || (leans && !hasSubject(own))) return findings;
   }
-  return judge(mind.index.find(own), own);
+  return judge(base.index.find(own), own);
 }
 
 /** Goes on about the last subject, with what was not told yet. */
-function tellMore(turn: Turn, mind: Mind): Answer {
-  const findings = mind.index.find(lastSubject(turn)).filter(({ confidence }) => confidence >= enoughForMore);
+function tellMore(turn: Turn, base: KnowledgeBase): Answer {
+  const findings = base.index.find(lastSubject(turn)).filter(({ confidence }) => confidence >= enoughForMore);
   const [current] = findings;
-  if (!current || current.confidence < enough) return { text: say("topics", turn, mind), sources: [] };
+  if (!current || current.confidence < enough) return { text: say("topics", turn, base), sources: [] };
   const { section } = current.passage;
-  const rest = mind.knowledge.passages.filter((passage) => passage.section === section);
+  const rest = base.knowledge.passages.filter((passage) => passage.section === section);
   const near = findings.filter(({ confidence }) => confidence >= enough);
   const next = [...rest.map(sureOf), ...near, ...findings].find(({ passage }) => !wasTold(passage, turn));
-  if (next) return tell([next], findings, turn, mind);
-  return { text: `${say("finished", turn, mind)} ${say("topics", turn, mind)}`, sources: [] };
+  if (next) return tell([next], findings, turn, base);
+  return { text: `${say("finished", turn, base)} ${say("topics", turn, base)}`, sources: [] };
 }
 
 function sureOf(passage: Passage): Finding {
@@ -234,7 +235,12 @@ function wasTold(passage: Passage, { history }: Turn): boolean {
 }
 
 /** Quotes what was found, and says what else there is. */
-function tell(found: readonly Finding[], others: readonly Finding[], turn: Turn, mind: Mind): Answer {
+function tell(
+  found: readonly Finding[],
+  others: readonly Finding[],
+  turn: Turn,
+  base: KnowledgeBase,
+): Answer {
   const quotes = found.map(({ passage }) =>
     found.length > 1 ? `**${passage.heading}**\n\n${passage.text}` : passage.text,
   );
@@ -242,7 +248,7 @@ function tell(found: readonly Finding[], others: readonly Finding[], turn: Turn,
   const unseen = others.filter(({ passage }) => !told.has(passage.heading) && !wasTold(passage, turn));
   const related = headingsOf(unseen.map(({ passage }) => passage)).slice(0, mostRelated);
   return {
-    text: join(...quotes, related.length > 0 ? say("related", turn, mind, related) : ""),
+    text: join(...quotes, related.length > 0 ? say("related", turn, base, related) : ""),
     sources: found,
   };
 }
@@ -252,26 +258,26 @@ function join(...parts: readonly string[]): string {
 }
 
 /** Owns up, and brings the section that is about half of the question, or offers topics, the nearest first. */
-function dontKnow(found: readonly Finding[], turn: Turn, mind: Mind): Answer {
+function dontKnow(found: readonly Finding[], turn: Turn, base: KnowledgeBase): Answer {
   const [near] = found;
   if (near?.headed && near.confidence >= enoughForHint) {
     return {
-      text: join(say("nearest", turn, mind, [near.passage.heading]), near.passage.text),
+      text: join(say("nearest", turn, base, [near.passage.heading]), near.passage.text),
       sources: [near],
     };
   }
   const nearest = headingsOf(found.slice(0, mostRelated).map(({ passage }) => passage));
-  const known = nearest.filter((heading) => mind.topics.includes(heading));
-  const offered = [...new Set([...known, ...rotate(mind.topics, turn)])];
-  const text = say("unknown", turn, mind, offered);
+  const known = nearest.filter((heading) => base.topics.includes(heading));
+  const offered = [...new Set([...known, ...rotate(base.topics, turn)])];
+  const text = say("unknown", turn, base, offered);
   const offersTopics = offered.some((topic) => text.includes(topic));
-  const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, mind, offered)}`;
+  const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, base, offered)}`;
   return { text: text + offer, sources: [] };
 }
 
-function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, mind: Mind): string {
+function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, base: KnowledgeBase): string {
   const { name, description, greeting } = turn.twin;
-  const topics = mind.topics.length > 0 ? ` ${say("topics", turn, mind)}` : "";
+  const topics = base.topics.length > 0 ? ` ${say("topics", turn, base)}` : "";
   switch (talk) {
     case "greeting":
       return greeting ?? `Hello, I'm ${name}.${topics}`;
@@ -282,17 +288,17 @@ function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, mind: Mind): string 
     case "topics":
       return topics.trimStart() || `I'm ${name}.`;
     case "private":
-      return say("private", turn, mind) + topics;
+      return say("private", turn, base) + topics;
     case "thanks":
     case "goodbye":
-      return say(talk, turn, mind);
+      return say(talk, turn, base);
   }
 }
 
-function say(occasion: Occasion, turn: Turn, mind: Mind, topics?: readonly string[]): string {
-  const offered = topics ?? rotate(mind.topics, turn);
+function say(occasion: Occasion, turn: Turn, base: KnowledgeBase, topics?: readonly string[]): string {
+  const offered = topics ?? rotate(base.topics, turn);
   const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
-  return phraseFor(occasion, mind.knowledge.voice, exchangesOf(turn), list.join(", "));
+  return phraseFor(occasion, base.knowledge.voice, exchangesOf(turn), list.join(", "));
 }
 
 /** Brings other topics to the front each time, so that a long list is seen whole in the end. */

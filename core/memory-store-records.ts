@@ -34,8 +34,8 @@ export interface ClaimEntry extends MadeClaim {
   readonly expiresAt: number;
 }
 
-/** What one owner has. Looking in here first is what hides everybody else's records. */
-export interface Possessions {
+/** What one owner has. Every look-up begins here, which is what hides everybody else's records. */
+export interface OwnerRecords {
   readonly keys: Map<string, KeyEntry>;
   readonly conversations: Map<string, ConversationEntry>;
   readonly messages: Map<string, MessageEntry>;
@@ -47,7 +47,7 @@ export interface Possessions {
 
 /** All that a memory store keeps. */
 export interface MemoryRecords {
-  readonly owners: Map<string, Possessions>;
+  readonly owners: Map<string, OwnerRecords>;
   readonly keysByHash: Map<string, KeyEntry>;
   /** The replies in progress, each with its owner. */
   readonly running: Map<MessageEntry, string>;
@@ -60,11 +60,11 @@ export function newRecords(): MemoryRecords {
   return { owners: new Map(), keysByHash: new Map(), running: new Map(), claims: new Map() };
 }
 
-/** What an owner has, to add to. */
-export function ownedBy({ owners }: MemoryRecords, owner: string): Possessions {
-  const possessions = owners.get(owner) ?? newPossessions();
-  owners.set(owner, possessions);
-  return possessions;
+/** An owner's records, to add to: made empty for a new owner. */
+export function recordsOf({ owners }: MemoryRecords, owner: string): OwnerRecords {
+  const records = owners.get(owner) ?? newOwnerRecords();
+  owners.set(owner, records);
+  return records;
 }
 
 /** An owner's conversation. */
@@ -81,7 +81,7 @@ export function findMessage({ owners }: MemoryRecords, owner: string, id: string
   return owners.get(owner)?.messages.get(id);
 }
 
-function newPossessions(): Possessions {
+function newOwnerRecords(): OwnerRecords {
   return {
     keys: new Map(),
     conversations: new Map(),

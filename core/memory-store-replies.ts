@@ -11,8 +11,8 @@ import {
   findMessage,
   type MemoryRecords,
   type MessageEntry,
-  ownedBy,
-  type Possessions,
+  type OwnerRecords,
+  recordsOf,
 } from "./memory-store-records.ts";
 import type { AbandonedReply, BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "./store.ts";
 
@@ -42,7 +42,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       }
       keepClaim(records, claim, reply.id);
       const position = conversation.messages.length;
-      running.set(storeExchange(ownedBy(records, owner), conversation, begin), owner);
+      running.set(storeExchange(recordsOf(records, owner), conversation, begin), owner);
       return { outcome: "begun", position };
     },
 
@@ -81,7 +81,11 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
 }
 
 /** Stores a question and its reply, takes the conversation for it, and returns the reply's entry. */
-function storeExchange(owned: Possessions, conversation: ConversationEntry, begin: BeginReply): MessageEntry {
+function storeExchange(
+  owned: OwnerRecords,
+  conversation: ConversationEntry,
+  begin: BeginReply,
+): MessageEntry {
   const { question, reply, lease } = begin;
   const seq = conversation.messages.length;
   const asked = { record: question, conversation, seq, lease: undefined, cancelRequested: false };

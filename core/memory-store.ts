@@ -13,7 +13,7 @@ import {
   findConversation,
   type MemoryRecords,
   newRecords,
-  ownedBy,
+  recordsOf,
 } from "./memory-store-records.ts";
 import { replyMethods } from "./memory-store-replies.ts";
 import { insertByAge, newestFirst, removeByAge } from "./newest-first.ts";
@@ -49,7 +49,7 @@ function keyMethods(records: MemoryRecords): KeyMethods {
   const { owners, keysByHash } = records;
   return {
     async createKey(key, maxLive) {
-      const { keys, keysByAge } = ownedBy(records, key.owner);
+      const { keys, keysByAge } = recordsOf(records, key.owner);
       const live = keysByAge.filter(({ record }) => isLiveKey(record, key.createdAt));
       if (live.length >= maxLive) return "limit_reached";
       const entry = { record: key };
@@ -93,7 +93,10 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       const made = madeBefore(records, claim);
       if (made) return made;
       keepClaim(records, claim, conversation.id);
-      const { conversations, conversationsByAge, conversationsByTwin } = ownedBy(records, conversation.owner);
+      const { conversations, conversationsByAge, conversationsByTwin } = recordsOf(
+        records,
+        conversation.owner,
+      );
       const entry: ConversationEntry = { record: conversation, messages: [] };
       conversations.set(conversation.id, entry);
       insertByAge(conversationsByAge, entry);
@@ -108,9 +111,9 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
     },
 
     async listConversations(owner, { twinId, ...slice }) {
-      const possessions = owners.get(owner);
+      const owned = owners.get(owner);
       const entries =
-        twinId === undefined ? possessions?.conversationsByAge : possessions?.conversationsByTwin.get(twinId);
+        twinId === undefined ? owned?.conversationsByAge : owned?.conversationsByTwin.get(twinId);
       return newestFirst(entries ?? [], slice);
     },
 
@@ -123,7 +126,7 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
     async deleteConversation(owner, id) {
       const entry = findConversation(records, owner, id);
       if (!entry) return undefined;
-      const { conversations, conversationsByAge, conversationsByTwin, messages } = ownedBy(records, owner);
+      const { conversations, conversationsByAge, conversationsByTwin, messages } = recordsOf(records, owner);
       conversations.delete(id);
       removeByAge(conversationsByAge, entry);
       const ofTwin = conversationsByTwin.get(entry.record.twinId) ?? [];
