@@ -6,7 +6,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { type EngineResult, ModelError } from "../core/engine.ts";
-import { type Patience, timeout, type Waiter } from "./openai-patience.ts";
+import { type Deadlines, timeout, type Waiter } from "./openai-deadlines.ts";
 import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
 import type { CompletionReader } from "./openai-stream.ts";
 import type { ModelHeaders, ModelListener } from "./openai-transport.ts";
@@ -34,7 +34,7 @@ const nothing = () => {};
 /** An attempt. However it ends, nothing of the connection is held then. */
 export class Attempt implements ModelListener, Waiter {
   readonly #reader: CompletionReader;
-  readonly #patience: Patience;
+  readonly #deadlines: Deadlines;
   readonly #options: AttemptOptions;
   readonly #resolve: (outcome: Outcome) => void;
   #close: () => void = nothing;
@@ -45,19 +45,19 @@ export class Attempt implements ModelListener, Waiter {
   /** Gives the model's text to `reader`. `resolve` is called once, with what came of it. */
   constructor(
     reader: CompletionReader,
-    patience: Patience,
+    deadlines: Deadlines,
     options: AttemptOptions,
     resolve: (outcome: Outcome) => void,
   ) {
     this.#reader = reader;
-    this.#patience = patience;
+    this.#deadlines = deadlines;
     this.#options = options;
     this.#resolve = resolve;
   }
 
   /** Begins. `send` sends the request, and returns what closes the connection. */
   start(send: (listener: ModelListener) => () => void): void {
-    this.#patience.wait(this.#options.headersMs, this);
+    this.#deadlines.wait(this.#options.headersMs, this);
     if (this.#over) return;
     try {
       this.#close = send(this);
@@ -70,9 +70,9 @@ export class Attempt implements ModelListener, Waiter {
     if (this.#over) return;
     this.#answered = true;
     this.#refusal = refusalOf(status, headers, this.#options.clock);
-    if (!this.#refusal) this.#patience.wait(this.#options.idleMs, this);
+    if (!this.#refusal) this.#deadlines.wait(this.#options.idleMs, this);
     else if (this.#refusal.isWhole) this.#settle(this.#refusal.tell());
-    else this.#patience.wait(reasonMs, this);
+    else this.#deadlines.wait(reasonMs, this);
   }
 
   read(bytes: Uint8Array): void {
@@ -85,7 +85,7 @@ export class Attempt implements ModelListener, Waiter {
     }
     try {
       this.#reader.read(bytes);
-      this.#patience.wait(this.#nextMs(), this);
+      this.#deadlines.wait(this.#nextMs(), this);
     } catch (error) {
       this.#giveUp(error);
     }

@@ -30,14 +30,14 @@ const maxLength = 16_384;
 export class Refusal {
   /** A sentence, without its full stop. */
   readonly #what: string;
-  readonly #fate: Omit<Failure, "failure">;
+  readonly #retry: Omit<Failure, "failure">;
   readonly #decoder = new TextDecoder();
   #rest: number;
   #body = "";
 
-  constructor(what: string, fate: Omit<Failure, "failure">, isJson: boolean) {
+  constructor(what: string, retry: Omit<Failure, "failure">, isJson: boolean) {
     this.#what = what;
-    this.#fate = fate;
+    this.#retry = retry;
     this.#rest = isJson ? maxLength : 0;
   }
 
@@ -55,7 +55,7 @@ export class Refusal {
   /** What the answer comes to, by what was read of it. */
   tell(): Failure {
     const failure = new ModelError("model_error", `${this.#what}${codesOf(parseJson(this.#body))}.`);
-    return { failure, ...this.#fate };
+    return { failure, ...this.#retry };
   }
 }
 
@@ -67,8 +67,8 @@ export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): 
   if (status !== 200) {
     const retried = retriedStatuses.has(status);
     const retryAfterMs = retried ? readRetryAfter(headers.get("retry-after"), clock) : never;
-    const fate = { retryAfterMs, invalid: invalidStatuses.has(status) };
-    return new Refusal(`The model answered with status ${status}`, fate, isJson);
+    const retry = { retryAfterMs, invalid: invalidStatuses.has(status) };
+    return new Refusal(`The model answered with status ${status}`, retry, isJson);
   }
   if (contentType === null || mediaType === "text/event-stream") return undefined;
   const found = /^[\w./+-]{1,100}$/.test(mediaType) ? `, but ${mediaType}` : "";

@@ -7,7 +7,7 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ReplyOutput, Turn, TwinEngine } from "../core/engine.ts";
 import { Attempt, type Outcome } from "./openai-attempt.ts";
-import { Patience } from "./openai-patience.ts";
+import { Deadlines } from "./openai-deadlines.ts";
 import { CompletionReader } from "./openai-stream.ts";
 import { fetchTransport, type ModelTransport } from "./openai-transport.ts";
 
@@ -73,17 +73,17 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   return {
     async reply(turn, output) {
       output.signal.throwIfAborted();
-      const patience = new Patience({ clock, signal: output.signal, totalMs });
+      const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
       try {
         for (let attempts = 1; ; attempts++) {
-          const outcome = await attempt(turn, output, patience);
+          const outcome = await attempt(turn, output, deadlines);
           if ("result" in outcome) return outcome.result;
           if (attempts > retries || outcome.retryAfterMs > maxRetryAfterMs) throw outcome.failure;
           const pauseMs = retryPauseMs * 2 ** (attempts - 1) * (0.5 + random() / 2);
-          await patience.pause(Math.max(pauseMs, outcome.retryAfterMs));
+          await deadlines.pause(Math.max(pauseMs, outcome.retryAfterMs));
         }
       } finally {
-        patience.stop();
+        deadlines.stop();
       }
     },
   };
@@ -100,22 +100,22 @@ function createAttempts(options: OpenAIOptions) {
   /** Models whose servers refuse to be asked for token counts. */
   const uncounted = new Set<string | undefined>();
 
-  const attempt = (asking: Asking, output: ReplyOutput, patience: Patience): Promise<Outcome> =>
+  const attempt = (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> =>
     new Promise((resolve) => {
       const reader = new CompletionReader(output, limits);
-      new Attempt(reader, patience, shared, resolve).start((listener) => {
+      new Attempt(reader, deadlines, shared, resolve).start((listener) => {
         // Made anew for each attempt: a conversation need not be held twice while its reply is written.
         const body = JSON.stringify(completionRequest(asking));
         return transport(url, { method: "POST", headers, body }, listener);
       });
     });
 
-  return async (turn: Turn, output: ReplyOutput, patience: Patience): Promise<Outcome> => {
+  return async (turn: Turn, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> => {
     const model = turn.twin.model ?? options.model;
     const counted = !uncounted.has(model);
-    const outcome = await attempt({ turn, model, counted }, output, patience);
+    const outcome = await attempt({ turn, model, counted }, output, deadlines);
     if (!counted || !("invalid" in outcome && outcome.invalid)) return outcome;
-    const plain = await attempt({ turn, model, counted: false }, output, patience);
+    const plain = await attempt({ turn, model, counted: false }, output, deadlines);
     if ("result" in plain) uncounted.add(model);
     return plain;
   };

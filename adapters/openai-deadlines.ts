@@ -1,5 +1,6 @@
 /**
- * How long the engine waits for a model: for each step a while, for all of them while the reply is wanted.
+ * How long the engine waits for a model: a limit for each step, and one for the whole reply, which also ends when
+ * nobody wants it any more.
  *
  * @module
  */
@@ -7,8 +8,8 @@
 import type { Clock } from "../core/clock.ts";
 import { ModelError } from "../core/engine.ts";
 
-/** What limits an engine's waiting. */
-export interface PatienceOptions {
+/** What limits an engine's waits. */
+export interface DeadlinesOptions {
   readonly clock: Clock;
   /** Ends all waiting when it aborts, with its reason. It has not aborted yet. */
   readonly signal: AbortSignal;
@@ -16,62 +17,62 @@ export interface PatienceOptions {
   readonly totalMs?: number | undefined;
 }
 
-/** Who waits. */
+/** Is told how a wait ended. */
 export interface Waiter {
-  /** It has waited as long as it wanted to. */
+  /** The time is over. */
   late(): void;
-  /** All waiting has ended before. */
+  /** All waiting was ended before that. */
   interrupted(reason: unknown): void;
 }
 
 const nobody: Waiter = { late() {}, interrupted() {} };
 const nothing = () => {};
 
-/** Waits, for one thing at a time. */
-export class Patience {
+/** The time limits of one reply. Runs one wait at a time. */
+export class Deadlines {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #callOffTotal: () => void;
+  readonly #cancelTotal: () => void;
   #waiter: Waiter = nobody;
-  #callOff: () => void = nothing;
+  #cancel: () => void = nothing;
   #end: { readonly reason: unknown } | undefined;
 
-  /** Begins to be patient: the total limit runs from now. */
-  constructor({ clock, signal, totalMs }: PatienceOptions) {
+  /** The total limit runs from now. */
+  constructor({ clock, signal, totalMs }: DeadlinesOptions) {
     this.#clock = clock;
     this.#signal = signal;
     signal.addEventListener("abort", this.#aborted, { once: true });
-    this.#callOffTotal =
+    this.#cancelTotal =
       totalMs === undefined
         ? nothing
         : clock.after(totalMs, () => this.#endWith(timeout("The model's whole reply", totalMs)));
   }
 
-  /** Lets `waiter` wait for so long, from now, and no longer what or who waited before. */
+  /** Begins a wait of `milliseconds` for `waiter`, in place of the wait before. */
   wait(milliseconds: number, waiter: Waiter): void {
-    this.#callOff();
+    this.#cancel();
     this.#waiter = waiter;
     if (this.#end) waiter.interrupted(this.#end.reason);
-    else this.#callOff = this.#clock.after(milliseconds, () => waiter.late());
+    else this.#cancel = this.#clock.after(milliseconds, () => waiter.late());
   }
 
-  /** Resolves `milliseconds` from now. Rejects if all waiting has ended before. */
+  /** Resolves `milliseconds` from now. Rejects if all waiting is ended before that. */
   pause(milliseconds: number): Promise<void> {
     return new Promise((late, interrupted) => this.wait(milliseconds, { late, interrupted }));
   }
 
-  /** Lets go of the signal and the clock. */
+  /** Releases the signal and the clock. */
   stop(): void {
     this.#signal.removeEventListener("abort", this.#aborted);
-    this.#callOffTotal();
-    this.#callOff();
+    this.#cancelTotal();
+    this.#cancel();
   }
 
   readonly #aborted = (): void => this.#endWith(this.#signal.reason);
 
   #endWith(reason: unknown): void {
     this.#end ??= { reason };
-    this.#callOff();
+    this.#cancel();
     this.#waiter.interrupted(this.#end.reason);
   }
 }
