@@ -21,17 +21,17 @@ export interface Exchange {
 }
 
 /** The requests of a connection. */
-interface Line {
+interface Pipeline {
   /** The one that came last, until its response has closed: an old object that held a young one would keep it. */
   last: Exchange | undefined;
   waiting: number;
 }
 
-const lines = new WeakMap<Duplex, Line>();
+const pipelines = new WeakMap<Duplex, Pipeline>();
 
 /** The request that came last on a connection, while its answer is not out. */
 export function lastOn(socket: Duplex): Exchange | undefined {
-  return lines.get(socket)?.last;
+  return pipelines.get(socket)?.last;
 }
 
 /**
@@ -40,35 +40,35 @@ export function lastOn(socket: Duplex): Exchange | undefined {
  */
 export function inTurn(exchange: Exchange, begin: () => void): void {
   const { socket } = exchange.message;
-  const line = lineOf(socket);
-  const before = line && enter(line, exchange);
-  if (!line || !before || exchange.response.socket) {
+  const pipeline = pipelineOf(socket);
+  const before = pipeline && enter(pipeline, exchange);
+  if (!pipeline || !before || exchange.response.socket) {
     begin();
     return;
   }
-  line.waiting++;
-  if (line.waiting > mostWaiting) socket.destroy();
+  pipeline.waiting++;
+  if (pipeline.waiting > mostWaiting) socket.destroy();
   before.once("close", () => {
-    line.waiting--;
+    pipeline.waiting--;
     if (!socket.destroyed) begin();
   });
 }
 
 /** Returns the response before, if it is not out yet. */
-function enter(line: Line, exchange: Exchange): ServerResponse | undefined {
-  const before = line.last?.response;
-  line.last = exchange;
+function enter(pipeline: Pipeline, exchange: Exchange): ServerResponse | undefined {
+  const before = pipeline.last?.response;
+  pipeline.last = exchange;
   exchange.request.signal.addEventListener("abort", () => {
-    if (line.last === exchange) line.last = undefined;
+    if (pipeline.last === exchange) pipeline.last = undefined;
   });
   return before;
 }
 
-function lineOf(socket: Socket): Line | undefined {
+function pipelineOf(socket: Socket): Pipeline | undefined {
   if (!(socket instanceof Socket)) return undefined; // a host plays the request
-  const known = lines.get(socket);
+  const known = pipelines.get(socket);
   if (known) return known;
-  const line: Line = { last: undefined, waiting: 0 };
-  lines.set(socket, line);
-  return line;
+  const pipeline: Pipeline = { last: undefined, waiting: 0 };
+  pipelines.set(socket, pipeline);
+  return pipeline;
 }

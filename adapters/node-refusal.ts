@@ -55,53 +55,57 @@ function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
   return undefined;
 }
 
-/** Makes a server answer bytes that are no request, in their turn: after the requests before them. */
-export function refuseStrangeBytes(server: Server, service: Service): void {
-  /** Answers bytes that begin with `method`, as far as one can tell. */
-  function refuse(socket: Duplex, answer: Answer, method = ""): void {
-    const exchange = lastOn(socket);
-    if (!exchange) {
-      hangUp(socket, answer, method);
-      return;
-    }
-    const { request, message, response } = exchange;
-    if (message.complete || response.headersSent) {
-      socket.pause(); // the parser would stop at each further byte again
-      response.once("close", () => hangUp(socket, answer, method));
-    } else {
-      // The bytes are this request's own body.
-      response.setHeader("Connection", "close");
-      response.once("finish", () => message.destroy()); // nothing else tells whoever waits for the rest
-      writeAnswer(answer, request, response);
-    }
-  }
-
+/** Makes a server answer what `node:http` does not hand over as a request. */
+export function refuseUnhandled(server: Server, service: Service): void {
   server.on("checkExpectation", (message, response) => {
     writeAnswer(service.refuse(unknownExpectation()), new NodeRequest(message, response), response);
   });
-  /** Answers a request that Node does not hand over as one. The service refuses it, and says which methods it takes. */
-  async function answerStranger(socket: Duplex, { method, url, ...head }: Stranger): Promise<void> {
-    const error = head.isWhole ? headError(head) : undefined;
-    const headers = { get: (name: string) => readField(head.rawHeaders, name) };
-    refuse(
-      socket,
-      error ? service.refuse(error) : await service.answer({ method, url, headers, body: null }),
-    );
-  }
-
   server.on("connect", ({ method = "", url = "", httpVersion, rawHeaders }, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
-    void answerStranger(socket, { method, url, httpVersion, rawHeaders, isWhole: true });
+    void answerUnhandled(service, socket, { method, url, httpVersion, rawHeaders, isWhole: true });
   });
   server.on("clientError", (error: ClientError, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
       return;
     }
-    const stranger = requestOfOtherMethod(error);
-    if (stranger) void answerStranger(socket, stranger);
-    else refuse(socket, service.refuse(parserError(error)), methodOf(error));
+    const unhandled = requestWithUnknownMethod(error);
+    if (unhandled) void answerUnhandled(service, socket, unhandled);
+    else answerInTurn(socket, service.refuse(parserError(error)), methodOf(error));
   });
+}
+
+/** The service refuses such a request, and says which methods it takes. */
+async function answerUnhandled(
+  service: Service,
+  socket: Duplex,
+  { method, url, ...head }: UnhandledRequest,
+): Promise<void> {
+  const error = head.isWhole ? headError(head) : undefined;
+  const headers = { get: (name: string) => readField(head.rawHeaders, name) };
+  answerInTurn(
+    socket,
+    error ? service.refuse(error) : await service.answer({ method, url, headers, body: null }),
+  );
+}
+
+/** Answers bytes that begin with `method`, as far as one can tell, after the requests before them. */
+function answerInTurn(socket: Duplex, answer: Answer, method = ""): void {
+  const exchange = lastOn(socket);
+  if (!exchange) {
+    hangUp(socket, answer, method);
+    return;
+  }
+  const { request, message, response } = exchange;
+  if (message.complete || response.headersSent) {
+    socket.pause(); // the parser would stop at each further byte again
+    response.once("close", () => hangUp(socket, answer, method));
+  } else {
+    // The bytes are this request's own body.
+    response.setHeader("Connection", "close");
+    response.once("finish", () => message.destroy()); // nothing else tells whoever waits for the rest
+    writeAnswer(answer, request, response);
+  }
 }
 
 interface ClientError extends Error {
@@ -136,7 +140,7 @@ function parserError(error: ClientError): ApiError {
 }
 
 /** A request whose method Node has another use for, or does not know. */
-interface Stranger extends Head {
+interface UnhandledRequest extends Head {
   readonly method: string;
   readonly url: string;
   /** Whether all of its head is there. */
@@ -149,7 +153,7 @@ const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/(1\.[01])\r\n/;
  * A request whose only fault is a method that Node's parser does not know. The service knows none of these
  * either, but tells which it knows.
  */
-function requestOfOtherMethod(error: ClientError): Stranger | undefined {
+function requestWithUnknownMethod(error: ClientError): UnhandledRequest | undefined {
   if (error.code !== "HPE_INVALID_METHOD") return undefined;
   const text = error.rawPacket?.toString("latin1") ?? "";
   const [line = "", method, url, httpVersion] = requestLine.exec(text) ?? [];

@@ -12,7 +12,7 @@ import type { Service } from "../core/service.ts";
 import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
 import { type Exchange, inTurn } from "./node-pipeline.ts";
-import { framingError, refuseStrangeBytes } from "./node-refusal.ts";
+import { framingError, refuseUnhandled } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
 
@@ -86,21 +86,22 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   });
   const sockets = new Set<Socket>();
   let closing = false;
-
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
   const isClosing = () => closing;
-  refuseStrangeBytes(server, service);
+
   function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // Node's parser loses what follows an offer to upgrade.
     if (message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
     const request = new NodeRequest(message, response, { awaitsContinue });
     respond(service, { request, message, response }, isClosing);
   }
+
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   server.on("request", (message, response) => handle(message, response));
   server.on("checkContinue", (message, response) => handle(message, response, true));
+  refuseUnhandled(server, service);
 
   await listen(server, host, port);
   const listening = addressOf(server);
