@@ -24,7 +24,7 @@ export type Config =
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the arguments behind the program's name, and the environment. A flag wins over its variable.
+ * Reads the arguments after the program's name, and the environment. A flag wins over its variable.
  *
  * @throws {ConfigError} for the first thing that is not accepted.
  */
@@ -75,7 +75,7 @@ function refuseUnknownFlag(name: string): void {
   const variable = name.toUpperCase().replaceAll("-", "_");
   if (Object.values(settings).some((setting) => setting.variable === variable && !setting.flag)) {
     throw new ConfigError(
-      `--${name} is not a flag: set the variable ${variable}, as everyone on the machine can see a command line.`,
+      `--${name} is not a flag: set the variable ${variable}, because everyone on the machine can see a command line.`,
     );
   }
   throw new ConfigError(`Unknown flag ${quote(`--${name}`)}. ${seeHelp}`);
@@ -140,12 +140,12 @@ function readDuration(text: string): number {
   throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
 }
 
-/** Text in one line and of a bearable length, whatever it holds. */
+/** Any text on one line, and not too long. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** What `--help` prints. `program` is what a shell starts this program with. */
+/** What `--help` prints. `program` is the command that starts this program. */
 export function usage(program: string): string {
   const rows = Object.values(settings).flatMap((setting): [string, string][] => [
     [
@@ -162,10 +162,10 @@ Usage:
   ${program} [flags]
       start the server
   ${program} token --sub <owner> [--expires-in 1h]
-      print a JWT, to create API keys with
+      print a JWT for creating API keys
   ${program} --help | --version
 
-Settings, as flags (--port 80 or --port=80) or variables; a flag wins over its variable:
+Settings, as flags (--port 80 or --port=80) or environment variables; a flag wins over its variable:
 ${lines.join("\n")}
 `;
 }

@@ -18,17 +18,17 @@ export class ConfigError extends Error {
 export interface Setting<Value> {
   /** The environment variable. */
   readonly variable: string;
-  /** The flag, without its dashes. Undefined: the variable alone, as a command line is visible to everyone. */
+  /** The flag, without its dashes. Undefined: there is only the variable, as everyone can see a command line. */
   readonly flag: string | undefined;
-  /** The value where the setting is not given, as it would be written. Undefined: there is none. */
+  /** The default, as it would be written. Undefined: there is none. */
   readonly fallback: string | undefined;
-  /** What stands for an absent fallback in the docs. */
+  /** What the docs say in place of an absent fallback. */
   readonly otherwise?: string;
   /** What the setting is for, as a phrase. */
   readonly about: string;
   /** What is accepted, to follow "must be". */
   readonly accepts: string;
-  /** Reads a value as it is written. Undefined: it is not accepted. */
+  /** Parses the text of a value. Undefined: it is not accepted. */
   read(text: string): Value | undefined;
   /** Whether a value may hold a secret: then it is never shown. */
   readonly secret?: boolean;
@@ -45,7 +45,7 @@ export type Database =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 
-/** Flags come from the variable's name where nothing shorter is given: `LEASE_MS`, `--lease-ms`. */
+/** A flag is named after its variable unless another is given: `LEASE_MS`, `--lease-ms`. */
 function setting<Value>(
   definition: Omit<Setting<Value>, "flag" | "fallback"> & { flag?: string; fallback: string },
 ): Setting<Value>;
@@ -63,6 +63,8 @@ function setting<Value>(
 function secretSetting(definition: Omit<Setting<string>, "flag" | "fallback">): Setting<string | undefined> {
   return { ...definition, flag: undefined, fallback: undefined, secret: true };
 }
+
+const withoutWhiteSpace = "without leading or trailing white space";
 
 /** All settings, in the order in which the docs list them. */
 export const settings = {
@@ -82,18 +84,18 @@ export const settings = {
   twinsDir: setting({
     variable: "TWINS_DIR",
     flag: "twins",
-    otherwise: "./twins, else the samples",
+    otherwise: "./twins, or the samples",
     about: "folder of twin files",
-    accepts: "the path of a folder, with no blank at its ends",
+    accepts: `the path of a folder, ${withoutWhiteSpace}`,
     read: readText,
   }),
   database: setting({
     variable: "DATABASE_URL",
     flag: "database",
     fallback: "sqlite:./data/twins.db",
-    about: "where keys and conversations are kept; a SQLite file belongs to one process",
+    about: "where keys and conversations are stored; a SQLite file belongs to one process",
     accepts:
-      "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~, no ? and no blank at its end), memory: or " +
+      "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~, no ?, no trailing white space), memory: or " +
       "postgres://<user>:<password>@<host>/<database> (special characters percent-encoded)",
     read: readDatabase,
     secret: true,
@@ -102,36 +104,35 @@ export const settings = {
     variable: "DATABASE_POOL_SIZE",
     fallback: "10",
     about:
-      "most connections to PostgreSQL for the store; one to listen comes on top and, without Redis, two for limits",
+      "most PostgreSQL connections for the store; one for notifications and, without Redis, two for limits come on top",
     ...wholeNumber(1, 1000),
   }),
   redisUrl: setting({
     variable: "REDIS_URL",
     flag: "redis",
-    about: "rate limits that several processes share",
+    about: "Redis for rate limits that several processes share",
     accepts: "redis://<host>:<port> or rediss://…",
     read: readUrl("redis:", "rediss:"),
     secret: true,
   }),
   jwtSecret: secretSetting({
     variable: "JWT_SECRET",
-    otherwise: "made on first start, kept in the data folder",
-    about: "secret of the JWTs that create API keys (HS256)",
-    accepts: `at least ${minSecretBytes} bytes of text with no blank at its ends`,
+    otherwise: "generated on first start, stored in the data folder",
+    about: "secret that signs the JWTs for creating API keys (HS256)",
+    accepts: `at least ${minSecretBytes} bytes of text ${withoutWhiteSpace}`,
     read: readSecret,
   }),
   jwtJwksUrl: setting({
     variable: "JWT_JWKS_URL",
-    about: "address of a JWKS with the public keys that JWTs are verified with, instead of a secret",
+    about: "address of a JWKS whose public keys verify JWTs, instead of a secret",
     accepts: "an http: or https: address without a user or password",
     read: (text) => (isJwksUrl(text) ? text : undefined),
     secret: true,
   }),
   jwtPublicKey: setting({
     variable: "JWT_PUBLIC_KEY",
-    about:
-      "the one public key that JWTs are verified with, instead of a secret; line ends may be written `\\n`",
-    accepts: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key, itself and not its path",
+    about: "public key that verifies JWTs, instead of a secret; line ends may be written `\\n`",
+    accepts: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key: the key itself, not its path",
     read: (text) => (/^\s*(-----BEGIN PUBLIC KEY-----|\{)/.test(text) ? text : undefined),
     secret: true, // in case somebody takes the private one
   }),
@@ -139,39 +140,41 @@ export const settings = {
     variable: "JWT_ISSUER",
     otherwise: "any",
     about: "`iss` that a JWT must have",
-    accepts: "text with no blank at its ends",
+    accepts: `text ${withoutWhiteSpace}`,
     read: readText,
   }),
   jwtAudience: setting({
     variable: "JWT_AUDIENCE",
     otherwise: "any",
     about: "`aud` that a JWT must have",
-    accepts: "text with no blank at its ends",
+    accepts: `text ${withoutWhiteSpace}`,
     read: readText,
   }),
   modelBaseUrl: setting({
     variable: "MODEL_BASE_URL",
-    about: "OpenAI-compatible address up to and including `/v1`, such as `http://127.0.0.1:11434/v1`",
+    about:
+      "address of an OpenAI-compatible API, up to and including `/v1`, such as `http://127.0.0.1:11434/v1`",
     accepts: "an http: or https: address up to and including /v1, without a query, user or password",
     read: readModelUrl,
     secret: true,
   }),
   modelApiKey: secretSetting({
     variable: "MODEL_API_KEY",
-    about: "key for that address",
+    about: "API key for that address",
     accepts: "printable ASCII text without spaces",
     read: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
   }),
   modelName: setting({
     variable: "MODEL_NAME",
-    about: "model of twins that name none",
-    accepts: "text with no blank at its ends",
+    about: "model for twins that do not name one",
+    accepts: `text ${withoutWhiteSpace}`,
     read: readText,
   }),
   modelTimeoutMs: setting({
     variable: "MODEL_TIMEOUT_MS",
     fallback: "30000",
-    about: "longest wait for a model to begin its answer, in milliseconds; a cold local model may need more",
+    about:
+      "longest wait for a model to start answering, in milliseconds; one that must be loaded may need more",
     ...wholeNumber(1, 86_400_000),
   }),
   corsOrigins: setting({
@@ -185,13 +188,13 @@ export const settings = {
   heartbeatMs: setting({
     variable: "HEARTBEAT_MS",
     fallback: "5000",
-    about: "silence on a stream before a keep-alive comment, in milliseconds",
+    about: "silence on a stream before a keep-alive comment is sent, in milliseconds",
     ...wholeNumber(...timeRanges.heartbeatMs),
   }),
   maxReplyMs: setting({
     variable: "MAX_REPLY_MS",
     fallback: "300000",
-    about: "longest time that a reply may take, in milliseconds",
+    about: "longest time a reply may take, in milliseconds",
     ...wholeNumber(...timeRanges.maxReplyMs),
   }),
   leaseMs: setting({
@@ -203,27 +206,27 @@ export const settings = {
   shutdownGraceMs: setting({
     variable: "SHUTDOWN_GRACE_MS",
     fallback: "25000",
-    about: "time for running replies after SIGTERM or SIGINT, in milliseconds",
+    about: "time for running replies to finish after SIGTERM or SIGINT, in milliseconds",
     ...wholeNumber(0, 86_400_000),
   }),
   onDisconnect: setting({
     variable: "ON_DISCONNECT",
     fallback: "continue",
-    about: "whether a reply goes on or is cancelled when its last reader has gone",
+    about: "whether a reply continues or is cancelled when its last reader has left",
     ...oneOf(disconnectPolicies),
   }),
   basePath: setting({
     variable: "BASE_PATH",
     fallback: "",
     otherwise: "none",
-    about: "what all paths begin with, such as `/assistant`",
+    about: "prefix of all paths, such as `/assistant`",
     accepts: "a path of plain segments such as /assistant or /tools/assistant",
     read: readBasePath,
   }),
   logLevel: setting({
     variable: "LOG_LEVEL",
     fallback: "info",
-    about: "least urgent entries that are logged",
+    about: "lowest level that is logged",
     ...oneOf(logLevels),
   }),
 };
@@ -235,7 +238,7 @@ export type Settings = {
     : never;
 };
 
-/** What the settings came to, by their variables; without those that may hold a secret. */
+/** The values in use, by their variables; without those that may hold a secret. */
 export function shownSettings(values: Settings): Record<string, unknown> {
   const names = Object.keys(settings) as (keyof Settings)[];
   const shown = names.filter((name) => !settings[name].secret);
@@ -259,7 +262,7 @@ function oneOf<const Name extends string>(names: readonly Name[]): Pick<Setting<
   };
 }
 
-/** A blank at an end is not meant: mostly it is half of a line end, and nobody sees why the text fits nothing. */
+/** White space at an end is a mistake: usually half of a line end, which nobody sees when the text then matches nothing. */
 function readText(text: string): string | undefined {
   return text === text.trim() ? text : undefined;
 }
@@ -292,7 +295,7 @@ function readDatabase(text: string): Database | undefined {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
 }
 
-/** Whether it is a path, rather than what shells, SQLite or other programs' addresses mean otherwise. */
+/** Whether it is a plain path, without what shells, SQLite or other programs give another meaning. */
 function isFilePath(path: string): boolean {
   return !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
 }
