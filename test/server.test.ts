@@ -148,6 +148,21 @@ describe("the server", () => {
     );
   });
 
+  test("a key's budget survives a restart", async () => {
+    const { flags } = await scratch();
+    const first = await startServer(flags);
+    const key = await createKey(first, await mint(flags));
+    const spend = Array.from({ length: 50 }, () => call(`${first.url}/api/v1/twins`, "GET", key));
+    assert.ok((await Promise.all(spend)).every(({ ok }) => ok));
+    await first.stop();
+
+    const second = await startServer(flags);
+    const { headers } = await call(`${second.url}/api/v1/twins`, "GET", key);
+    await second.stop();
+    const remaining = Number(headers.get("X-RateLimit-Remaining"));
+    assert.ok(remaining >= 449 && remaining < 490, `${remaining} of 500`); // one comes back every 7.2 seconds
+  });
+
   test("a second process on the same SQLite file is refused, and told of PostgreSQL", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags);
