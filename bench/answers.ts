@@ -13,8 +13,8 @@ export type Check = (body: Buffer) => string | undefined;
 export type AnswerKind = "stream" | "message" | "twins";
 
 /**
- * Makes the check of one kind of answers, whose replies have so many tokens. A body that equals one that was
- * right is not read again.
+ * Creates the check for one kind of answer, with replies of `length` tokens. A body that equals one that was
+ * right is not parsed again.
  */
 export function createCheck(kind: AnswerKind, length: number): Check {
   const replyText = Array.from({ length }, (_, index) => tokenAt(index)).join("");
@@ -38,18 +38,18 @@ const readers: Readonly<Record<AnswerKind, (body: string, replyText: string) => 
       if (event.type === "complete") stored = event.message.content;
       if (event.type === "error") return `an error event: ${data}`;
     }
-    if (text !== replyText) return `a stream of other text: ${JSON.stringify(text.slice(0, 200))}`;
-    return stored === undefined || stored === replyText ? undefined : "a final message of other text";
+    if (text !== replyText) return `a stream with the wrong text: ${JSON.stringify(text.slice(0, 200))}`;
+    return stored === undefined || stored === replyText ? undefined : "a final message with the wrong text";
   },
   message(body, replyText) {
-    return JSON.parse(body).data?.content === replyText ? undefined : `another reply: ${body.slice(0, 200)}`;
+    return JSON.parse(body).data?.content === replyText ? undefined : `a wrong reply: ${body.slice(0, 200)}`;
   },
   twins(body) {
-    return JSON.parse(body).data?.length === 20 ? undefined : `another list: ${body.slice(0, 200)}`;
+    return JSON.parse(body).data?.length === 20 ? undefined : `a wrong list: ${body.slice(0, 200)}`;
   },
 };
 
-/** The data of each event, one line each, whether or not a blank stands behind the colon. */
+/** The data of each event, one line each, whether or not a space follows the colon. */
 export function* eventData(text: string): Generator<string> {
   let at = text.startsWith("data:") ? 0 : text.indexOf("\ndata:") + 1;
   while (at > 0 || text.startsWith("data:", at)) {

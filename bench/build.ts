@@ -11,10 +11,10 @@ import { build } from "esbuild";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** Where the built files lie, laid out as the sources are. */
+/** Where the built files are, in the same layout as the sources. */
 export const built: string = `${folder}dist/`;
 
-/** Bundles servers, load generator and the scenarios that need no server into `bench/dist`. */
+/** Bundles the servers, the load generator and the scenarios that need no server into `bench/dist`. */
 export async function buildAll(): Promise<void> {
   const servers = readdirSync(`${folder}servers`).map((file) => `servers/${file}`);
   await build({

@@ -13,13 +13,13 @@ const barHeight = 22;
 const gap = 10;
 const top = 78;
 
-/** What the bars have in common, and what they do not. */
+/** What the bars do not show: not all of them stand for the same work. */
 const subtitle = [
-  "This service checks a key, keeps its budget, and stores question and reply (on the disk, or in memory).",
+  "This service checks a key, enforces its limit, and stores question and reply (on disk or in memory).",
   "The others do none of that: they only answer.",
 ];
 
-/** Bars of a result's medians, longest first, as an SVG that reads on light and dark ground. */
+/** Bars of a result's medians, longest first, as an SVG that is readable on light and dark backgrounds. */
 export function toSvg({ title, unit, rows }: Result): string {
   const sorted = rows.toSorted((one, other) => other.median - one.median);
   const most = sorted[0]?.median ?? 1;

@@ -1,6 +1,6 @@
 /**
- * What replies and requests cost on PostgreSQL, with one and with two server processes. Linux's /proc tells how much
- * CPU each process has used: on a machine that does other things at the same time, that says more than the rates.
+ * What replies and requests cost on PostgreSQL, with one and with two server processes. Linux's /proc says how much
+ * CPU time each process has used: on a machine that is also doing other things, that is worth more than the rates.
  *
  * @module
  */
@@ -22,36 +22,37 @@ import { listenForStop } from "./stop-signals.ts";
 
 const help = `Usage: node --import tsx bench/cluster.ts [seconds]
 
-Measures one server process and two of them on a PostgreSQL, and counts the statements that requests cost.
+Measures one and two server processes on PostgreSQL, and counts the statements that each request takes.
 
-  seconds            how long each figure is measured; default 5
-  TEST_DATABASE_URL  the PostgreSQL, as somebody who may create databases; default: that of 127.0.0.1:5432, as
-                     postgres. The benchmark works in a database of its own, which it drops at the end
+  seconds            how long to measure for each figure; default 5
+  TEST_DATABASE_URL  address of the PostgreSQL server, with a user who may create databases; default: user
+                     postgres at 127.0.0.1:5432. The benchmark works in a database of its own, which it drops
+                     at the end
 
-It needs Linux. Ctrl-C ends the servers and drops the database; a second one leaves them.
+It needs Linux. Ctrl-C ends the servers and drops the database; a second Ctrl-C leaves both behind.
 `;
 
 const clients = 32;
 
-/** A key has a budget of 500 requests an hour: each client changes keys before. */
+/** A key has a budget of 500 requests an hour: each client switches to another key before that is used up. */
 const requestsPerKey = 450;
 
 const content = "It is a pleasure to be repeated word by word, as a model's reply would come.";
 
-/** What a process has used of the CPU so far, in milliseconds. */
+/** The CPU time that a process has used so far, in milliseconds. */
 function cpuOf(pid: number | string): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10; // clock ticks of 10 ms
 }
 
-/** What PostgreSQL's processes have used for a database. */
+/** The CPU time that PostgreSQL's processes have used for a database, in milliseconds. */
 function cpuOfDatabase(name: string): number {
   let used = 0;
   for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
     try {
       if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(` ${name} `)) used += cpuOf(pid);
     } catch (error) {
-      if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error; // it has ended
+      if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error; // else it has ended
     }
   }
   return used;
@@ -88,7 +89,7 @@ interface Measured {
   readonly p99: number;
 }
 
-/** Lets each client do something again and again for a while. */
+/** Has each client repeat an action for a while. */
 async function measure(seconds: number, act: (client: number) => Promise<unknown>): Promise<Measured> {
   const durations: number[] = [];
   const startedAt = performance.now();
@@ -116,7 +117,7 @@ async function openDatabase(parts: Parts): Promise<string> {
   return url;
 }
 
-/** Starts servers on a database, and the model that they ask. They end at once: what they know is of no use later. */
+/** Starts servers on a database, and the model that they ask. They are killed: nothing they hold is needed later. */
 async function openServers(parts: Parts, databaseUrl: string, processes: number) {
   const model = await parts.open("model", createSlowModel(), async ({ close }) => close());
   const settings = { DATABASE_URL: databaseUrl, MODEL_BASE_URL: model.url, MODEL_NAME: "slow" };
@@ -166,7 +167,7 @@ async function benchmark(parts: Parts, seconds: number, processes: number): Prom
     console.log(line.join(" "));
   }
 
-  /** What replies cost while a model makes them, 20 words a second: words to their readers, saves to PostgreSQL. */
+  /** What replies cost while a model produces 20 words a second: words go to readers, saves to PostgreSQL. */
   async function reportStreaming(streams: number): Promise<void> {
     const reading: Promise<string>[] = [];
     for (let n = 0; n < streams; n++) {
@@ -177,7 +178,7 @@ async function benchmark(parts: Parts, seconds: number, processes: number): Prom
       const conversation = await send(`${rootOf(n)}/conversations`, "POST", key, { twinId: "slow" });
       const url = `${rootOf(n)}/conversations/${JSON.parse(conversation).data.id}/messages/stream`;
       const reply = send(url, "POST", key, { content: String(Math.ceil(seconds + 10) * 20) });
-      reply.catch(() => {}); // whoever waits for it is told
+      reply.catch(() => {}); // thrown below, where all are awaited
       reading.push(reply);
     }
     const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
@@ -187,7 +188,7 @@ async function benchmark(parts: Parts, seconds: number, processes: number): Prom
     const [serverAfter, databaseAfter] = used();
     const streamed = open * seconds;
     console.log(
-      `${open} open streams, 20 words a second, saved each second: CPU for a second of one: ` +
+      `${open} open streams, 20 words a second, saved every second: CPU per second of one stream: ` +
         `server ${((serverAfter - serverBefore) / streamed).toFixed(2)} ms, ` +
         `PostgreSQL ${((databaseAfter - databaseBefore) / streamed).toFixed(2)} ms`,
     );
@@ -209,7 +210,7 @@ async function benchmark(parts: Parts, seconds: number, processes: number): Prom
   if (processes === 1) await reportStreaming(200);
 }
 
-/** Counts the statements that requests cost, as the driver sends them. */
+/** Counts the statements that each request takes, as the driver sends them. */
 async function countStatements(parts: Parts): Promise<void> {
   const opening = openPostgres(await openDatabase(parts));
   const postgres = await parts.open("storage", opening, ({ close }) => close());
@@ -270,17 +271,17 @@ async function main(): Promise<void> {
   const seconds = readSeconds();
   if (seconds === "help") return console.log(help);
   const missing = await skipWithoutPostgres();
-  if (missing) throw new Error(`There is ${missing}. TEST_DATABASE_URL names another; --help tells more.`);
+  if (missing) throw new Error(`There is ${missing}. Set TEST_DATABASE_URL for another one; see --help.`);
 
   const stop = listenForStop();
   const stopped = new Promise<never>((_, reject) => {
-    stop.addEventListener("abort", () => reject(new Error("It was told to stop.")));
+    stop.addEventListener("abort", () => reject(new Error("Stopped by a signal.")));
   });
   await inParts(countStatements, stopped);
   for (const processes of [1, 2]) await inParts((parts) => benchmark(parts, seconds, processes), stopped);
 }
 
-/** Does work, and closes what it has opened, whether it comes to its end or is stopped. */
+/** Does work, then closes what it has opened, whether the work has finished, failed or been stopped. */
 async function inParts(work: (parts: Parts) => Promise<void>, stopped: Promise<never>): Promise<void> {
   const parts = createParts((_, message, fields) => console.error(message, fields));
   try {

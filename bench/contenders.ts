@@ -9,7 +9,7 @@ import type { Contender } from "./measure.ts";
 
 const stream = { method: "POST", path: "/stream", kind: "stream" } as const;
 
-/** The service with all that it does in production. */
+/** The service with everything it does in production. */
 export function service(twin: string, more: Partial<Contender> = {}): Contender {
   const { env, ...rest } = more;
   return {
@@ -23,7 +23,7 @@ export function service(twin: string, more: Partial<Contender> = {}): Contender 
   };
 }
 
-/** The same without a disk to wait for: what the service itself costs. */
+/** The same without a disk to wait for, to see what the service itself costs. */
 export function inMemory(contender: Contender): Contender {
   const { name, env } = contender;
   return { ...contender, name: `${name}, in memory`, env: { ...env, DATABASE: "memory" } };
@@ -34,7 +34,7 @@ export function raw(name: string, path: string, more: Partial<Contender> = {}): 
   return { ...stream, name: `node:http, ${name}`, file: "raw.ts", path, ...more };
 }
 
-/** Streamed replies whose tokens are all there at once. */
+/** Streamed replies whose tokens are all available at once. */
 export const bursts: readonly Contender[] = [
   service("burst"),
   service("burst", { name: "this service, old conversations", env: { SCATTERED: "yes" } }),

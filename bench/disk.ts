@@ -1,5 +1,5 @@
 /**
- * What a commit's wait for the disk costs here: that much of each durable answer is the disk's.
+ * What a commit's wait for the disk costs on this machine: that much of each durable answer is due to the disk.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { percentile } from "./spread.ts";
 
-/** Milliseconds of one write of 4 KB that waits until it is on the disk. */
+/** How long it takes to write 4 KB and wait until they are on disk, in milliseconds. */
 export interface DiskWait {
   readonly p50: number;
   readonly p99: number;
 }
 
-/** Writes and waits a hundred times, in a folder that is made if need be. */
+/** Writes and waits a hundred times, in a folder that is created if necessary. */
 export function measureDisk(folder: string): DiskWait {
   mkdirSync(folder, { recursive: true });
   const path = `${folder}wait-${process.pid}`;

@@ -28,7 +28,7 @@ function compareEncodings(rounds: number, seconds: number): Row[] {
   });
 }
 
-/** Nanoseconds of CPU: what else the machine does meanwhile does not count. */
+/** Nanoseconds of CPU time, so that whatever else the machine does meanwhile does not count. */
 function measure(content: string, milliseconds: number): number {
   const startedAt = performance.now();
   const before = process.cpuUsage();

@@ -1,15 +1,15 @@
 /**
- * What is told of an error.
+ * What is printed about an error.
  *
  * @module
  */
 
-/** Its message. */
+/** The error's message. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The first sentence of its message: Node's `parseArgs` goes on with what is of no use here. */
+/** The first sentence of its message: what Node's `parseArgs` adds to that is of no use here. */
 export function firstSentenceOf(error: unknown): string {
   const [sentence = ""] = messageOf(error).split(/\.\s/);
   return sentence.endsWith(".") ? sentence : `${sentence}.`;

@@ -1,12 +1,12 @@
 /**
- * Records for a store that is to be full before it is measured, made through the store's own methods.
+ * Fills a store with records before it is measured, through the store's own methods.
  *
  * @module
  */
 
 import type { ConversationRecord, MessageRecord, Store } from "../core/store.ts";
 
-/** When the first record was made. */
+/** When the first record was created. */
 export const start: number = Date.UTC(2026, 0, 1);
 
 const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
@@ -21,7 +21,7 @@ export function conversationRecord(
 
 const text = "What a twin says in a paragraph of ordinary length. ".repeat(12);
 
-/** Where exchanges go to. */
+/** A conversation to fill. */
 export interface Conversation {
   readonly owner: string;
   readonly id: string;
@@ -30,7 +30,7 @@ export interface Conversation {
 /** How many exchanges share a transaction. */
 const perTurn = 500;
 
-/** Gives an empty conversation exchanges of a question and a reply; every fifth reply has failed. */
+/** Fills an empty conversation with questions and replies; every fifth reply has failed. */
 export async function converse(store: Store, conversation: Conversation, exchanges: number): Promise<void> {
   for (let first = 0; first < exchanges; first += perTurn) {
     const some = Math.min(perTurn, exchanges - first);
@@ -40,7 +40,7 @@ export async function converse(store: Store, conversation: Conversation, exchang
   }
 }
 
-/** Begins a reply and ends it, both in one turn: what was asked for first is done first. */
+/** Begins a reply and ends it without waiting in between: a store works in the order in which it is called. */
 async function exchange(store: Store, { owner, id }: Conversation, index: number): Promise<void> {
   const prefix = `msg_${id.slice(-12)}${index.toString(36).padStart(8, "0")}`;
   const question = message(`${prefix}q`, id, { content: "And then?", role: "user" });
@@ -62,7 +62,7 @@ async function exchange(store: Store, { owner, id }: Conversation, index: number
     store.endReply({ owner, conversationId: id, id: reply.id, completedAt: start, ...end }),
   ]);
   if (begun.outcome !== "begun" || !ended)
-    throw new Error(`No exchange ${index} in ${id}: ${begun.outcome}.`);
+    throw new Error(`Exchange ${index} in ${id} was not stored: ${begun.outcome}.`);
 }
 
 function message(id: string, conversationId: string, fields: Partial<MessageRecord>): MessageRecord {

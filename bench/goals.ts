@@ -1,5 +1,5 @@
 /**
- * What figures should be.
+ * Goals: what the figures should be.
  *
  * @module
  */
@@ -12,27 +12,27 @@ export interface Goal {
   met(row: Row): boolean;
 }
 
-/** The first contender's figure, as a multiple of this row's. */
+/** The first contender's figure must be at least this multiple of the row's. */
 export function timesAtLeast(times: number): Goal {
   return { text: `≥ ${times} ×`, met: ({ ratio = 0 }) => ratio >= times };
 }
 
-/** The first contender's figure, as a multiple of this row's. */
+/** The first contender's figure must be at most this multiple of the row's. */
 export function timesAtMost(times: number): Goal {
   return { text: `≤ ${times} ×`, met: ({ ratio = Number.POSITIVE_INFINITY }) => ratio <= times };
 }
 
-/** The row's own figure. */
+/** The row's own figure must be at most this. */
 export function atMost(value: number, unit: string): Goal {
   return { text: `≤ ${value} ${unit}`, met: ({ median }) => median <= value };
 }
 
-/** A figure of the row's further columns. */
+/** A figure in one of the row's additional columns must be at most this. */
 export function columnAtMost(heading: string, value: number): Goal {
   return { text: `${heading} ≤ ${value}`, met: ({ more }) => (more[heading] ?? 0) <= value };
 }
 
-/** A cost that is no more than a third above the first row's, however much there is of what differs. */
+/** The cost may grow by a third at most, however many streams, tokens or records there are. */
 export const flat: Goal = { text: "flat: ≥ 0.75 ×", met: ({ ratio = 0 }) => ratio >= 0.75 };
 
 /** The row with its goal, and whether it is met. */

@@ -1,5 +1,5 @@
 /**
- * The load generator's HTTP/1.1 client: one kept-alive socket, one request at a time, as little as a correct
+ * The load generator's HTTP/1.1 client: one keep-alive socket, one request at a time, and no more than a correct
  * reader needs, so that it keeps up with the servers it measures.
  *
  * @module
@@ -19,7 +19,7 @@ const newline = 10;
 
 type State = "head" | "size" | "data" | "data-end" | "trailer";
 
-/** One connection. The sink of the request that was sent last gets its answer. */
+/** One connection. The answer goes to the sink of the last request sent. */
 export class HttpConnection {
   readonly #socket: Socket;
   #sink: AnswerSink | undefined;
@@ -37,7 +37,7 @@ export class HttpConnection {
     this.#socket.on("close", () => this.#fail(new Error("The server closed the connection.")));
   }
 
-  /** Resolves once the connection stands. */
+  /** Resolves once the connection is established. */
   connected(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#socket.once("connect", resolve);
@@ -74,7 +74,7 @@ export class HttpConnection {
     }
   }
 
-  /** Reads one part of an answer. Returns how many bytes that took; 0: it is not all there yet. */
+  /** Reads one part of an answer. Returns how many bytes it consumed; 0: the part is not complete yet. */
   #step(bytes: Buffer): number {
     switch (this.#state) {
       case "head":

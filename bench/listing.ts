@@ -2,7 +2,7 @@
  * How lists and histories hold up as one owner's data grows, in a process of its own.
  *
  * Fills a SQLite store and an in-memory one through the store's own methods, with few records and with many, and
- * sends the time of each read for both. `CONVERSATIONS`: how many are many.
+ * reports the time of each read for both. `CONVERSATIONS`: how many conversations are "many".
  *
  * @module
  */
@@ -70,12 +70,12 @@ const reads: Readonly<Record<string, Read>> = {
   "messages, page 1": (store) => store.listMessages(owner, longConversation, { ...page, order: "asc" }),
   "messages, newest first": (store) =>
     store.listMessages(owner, longConversation, { ...page, order: "desc" }),
-  "messages behind the last": async (store) =>
+  "messages after the last": async (store) =>
     store.listMessages(owner, longConversation, { ...page, order: "asc", after: await lastMessage(store) }),
   "history of 25 exchanges": (store) => store.readHistory(owner, longConversation, 25),
 };
 
-/** Microseconds of a read: medians of a hundred each. What was read before the compiler has seen it does not count. */
+/** Microseconds per read: medians of a hundred each. The first two do not count, until the code is compiled. */
 async function measure(store: Store, read: Read): Promise<Spread> {
   const medians: number[] = [];
   for (let round = 0; round < 7; round++) {
@@ -94,7 +94,7 @@ async function measureAll(store: Store, size: typeof few): Promise<Spread[]> {
   const before = performance.now();
   await fill(store, size);
   const seconds = ((performance.now() - before) / 1000).toFixed(1);
-  console.error(`  ${size.conversations} conversations and ${size.messages} messages made in ${seconds} s`);
+  console.error(`  ${size.conversations} conversations, ${size.messages} messages created in ${seconds} s`);
   const times: Spread[] = [];
   for (const read of Object.values(reads)) times.push(await measure(store, read));
   return times;
@@ -115,7 +115,7 @@ async function inSqlite(size: typeof few): Promise<Spread[]> {
 function rowsOf(name: string, small: readonly Spread[], large: readonly Spread[]): Row[] {
   return Object.keys(reads).map((label, index) => {
     const [before, after] = [small[index], large[index]];
-    if (!before || !after) throw new Error(`No time of ${label}.`);
+    if (!before || !after) throw new Error(`There is no time for ${label}.`);
     const more = { [`with ${few.conversations.toLocaleString("en")}`]: before.median };
     return withGoal({ name: `${name}: ${label}`, ...after, ratio: before.median / after.median, more }, flat);
   });

@@ -25,7 +25,7 @@ export type Order =
   | { readonly order: "watch"; readonly seconds: number }
   | { readonly order: "close" };
 
-/** What came of `repeat`. Times in milliseconds. */
+/** The result of `repeat`. Times in milliseconds. */
 export interface RepeatReport {
   readonly answers: number;
   readonly seconds: number;
@@ -38,15 +38,15 @@ export interface RepeatReport {
   readonly cpu: number;
 }
 
-/** What came of `watch`. Delays in milliseconds from the model's write, 0 where there is no model. */
+/** The result of `watch`. Delays in milliseconds from the model's write, 0 if there is no model. */
 export interface WatchReport {
   readonly tokens: number;
   readonly seconds: number;
   readonly delayP50: number;
   readonly delayP99: number;
-  /** Microseconds of CPU that the load generator itself used, the model that it plays included. */
+  /** Microseconds of CPU that the load generator itself used, including the model that it plays. */
   readonly cpu: number;
-  /** How late the load generator's own timers were: no delay below that can be told. */
+  /** How late the load generator's own timers were: delays below that cannot be measured. */
   readonly lagP99: number;
 }
 
@@ -66,7 +66,7 @@ function loaded(name: string): Loaded {
 
 const deltaMark = Buffer.from('"delta"');
 
-/** Asks again and again on a number of connections, which stand before time counts; every answer is checked. */
+/** Repeats requests on a number of connections, all established before the time starts; checks every answer. */
 async function repeat(name: string, count: number, seconds: number): Promise<RepeatReport> {
   const { target, requests, check } = loaded(name);
   const connections = Array.from({ length: count }, () => new HttpConnection(target.port));
@@ -139,7 +139,7 @@ let failure: Error | undefined;
 /** How long opening may take, in milliseconds. */
 const openingMs = 120_000;
 
-/** Opens streams, some at a time, and keeps them open. Resolves once each has begun. */
+/** Opens streams in batches and keeps them open. Resolves once each has begun. */
 async function open(name: string, streams: number): Promise<void> {
   const { target, requests } = loaded(name);
   failure = undefined;
@@ -150,7 +150,7 @@ async function open(name: string, streams: number): Promise<void> {
     await Promise.all(Array.from({ length: some }, () => openOne(target, requests)));
     const open = started + some;
     if (performance.now() - startedAt > openingMs) {
-      throw new Error(`${name} has opened ${open} of ${streams} streams in ${openingMs / 1000} seconds.`);
+      throw new Error(`${name} opened only ${open} of ${streams} streams in ${openingMs / 1000} seconds.`);
     }
     if (open % 1000 === 0) console.error(`    ${open} streams open`);
   }
@@ -175,7 +175,7 @@ function openOne(target: Target, requests: Requests): Promise<void> {
   });
 }
 
-/** Counts the tokens of an event stream's piece; a token that is a time also gives a delay. */
+/** Counts the tokens in a piece of an event stream; a token that is a time also gives a delay. */
 function countTokens(text: string): void {
   const now = microseconds();
   for (const data of eventData(text)) {

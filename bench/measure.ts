@@ -1,6 +1,6 @@
 /**
- * Measuring contenders against one another: all of them alive at once, one loaded at a time, in rounds whose
- * order turns, so that a slow minute of the machine hits all alike.
+ * Measures contenders against each other: all of them run at the same time, but one is loaded at a time, in rounds of
+ * alternating order, so that a slow minute of the machine affects them all.
  *
  * @module
  */
@@ -24,11 +24,11 @@ export interface Contender {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly kind: AnswerKind;
-  /** How many tokens a reply has. Default: those of {@link tokens}. */
+  /** How many tokens a reply has. Default: as many as {@link tokens}. */
   readonly length?: number;
-  /** How many sends a conversation gets. Default 8. */
+  /** How many messages are sent into a conversation. Default 8. */
   readonly turns?: number;
-  /** More answers a second than it could give: it gets so many keys that their budgets suffice. Default: `KEYS`. */
+  /** An upper limit of its answers a second, for which it gets enough keys. Default: `KEYS` of `env`. */
   readonly perSecond?: number;
   readonly goal?: Goal;
 }
@@ -36,7 +36,7 @@ export interface Contender {
 /** A contender in a result's table. */
 export interface Row extends Spread {
   readonly name: string;
-  /** Usually the first contender's figure as a multiple of this one's: the median of the rounds' own. */
+  /** Usually the first contender's figure as a multiple of this one's: the median of the rounds' ratios. */
   readonly ratio?: number;
   readonly goal?: string;
   readonly met?: boolean;
@@ -52,7 +52,7 @@ export interface Result {
   readonly rows: readonly Row[];
   /** What the rows' ratio is. Default: the first row's figure as a multiple of this one's. */
   readonly ratioName?: string;
-  /** What the figures do not say by themselves. */
+  /** What the figures alone do not say. */
   readonly notes?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export interface Effort {
   /** Seconds of one round with one contender. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Told of what happens. */
+  /** Gets a line about each step. */
   readonly progress: (line: string) => void;
 }
 
@@ -71,7 +71,7 @@ export interface Arena {
   readonly startServer: typeof startServer;
 }
 
-/** What is measured in each round. Times of an answer in milliseconds, CPU in microseconds. */
+/** What is measured in each round. CPU time is per answer or per token. */
 export type Figure =
   | "per second"
   | "first token p50 ms"
@@ -81,22 +81,22 @@ export type Figure =
   | "server CPU %"
   | "load CPU %";
 
-/** How a load is put on. */
+/** What load is applied. */
 export interface Load {
-  /** How many connections ask. */
+  /** How many connections send requests. */
   readonly connections: number;
-  /** What the rate and the CPU time count. Default: answers. */
+  /** What the rate and the CPU time refer to. Default: answers. */
   readonly per?: "answer" | "token";
   /** The table's main figure. Default: the rate. */
   readonly figure?: Figure;
 }
 
-/** How long each contender is loaded before anything counts: until the compiler has seen all of its paths. */
+/** How long each contender is loaded before anything counts, so that all of its code paths are compiled. */
 const warmUpSeconds = 2;
 
 /**
- * How long it is loaded again before each round: while a server waits half a minute for its turn, V8 throws most of its
- * compiled code away, and then needs a second to have it again.
+ * How long it is loaded again before each round: while a server waits half a minute for its turn, V8 discards most of
+ * its compiled code, and then needs a second to get it back.
  */
 const runInSeconds = 1;
 
@@ -108,7 +108,7 @@ interface Standing {
   readonly rounds: Round[];
 }
 
-/** Measures all contenders; the first is the one that the others are compared with. */
+/** Measures all contenders; the others are compared with the first. */
 export async function compare(
   contenders: readonly Contender[],
   load: Load,
@@ -146,7 +146,7 @@ async function warmedUp(contender: Contender, { connections }: Load, arena: Aren
   const { port, clients } = server;
   const target = { name, port, method, path, kind, clients, turns, length };
   await arena.load.order({ order: "target", target });
-  await arena.load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // the right answer first
+  await arena.load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // check one answer first
   await arena.load.order({ order: "repeat", name, connections, seconds: warmUpSeconds });
   return server;
 }
@@ -180,7 +180,7 @@ async function measureRound(
   };
 }
 
-/** The items, turned round every second time. */
+/** The items, in reverse order in every second round. */
 export function inTurn<Item>(items: readonly Item[], round: number): readonly Item[] {
   return round % 2 === 0 ? items : items.toReversed();
 }
@@ -204,30 +204,30 @@ async function rowOf({ contender, server, rounds }: Standing, first: Standing, f
   return withGoal(row, contender.goal);
 }
 
-/** The share of a core, in per cent, and the lateness of timers, from which on the load generator holds back. */
+/** From this share of a core, in percent, and this lateness of timers, in milliseconds, a note mentions them. */
 const busy = 90;
 const late = 10;
 
-/** Says which figures the load generator may have held back. */
+/** Says which figures may be the load generator's limit, and which delays are due to a full core. */
 export function loadNotes(rows: readonly Row[]): string[] {
   const notes: string[] = [];
   const named = (heading: string, most: number) =>
     rows.filter(({ more }) => (more[heading] ?? 0) >= most).map(({ name }) => name);
-  const held = named("load CPU %", busy);
-  if (held.length > 0) {
+  const limited = named("load CPU %", busy);
+  if (limited.length > 0) {
     notes.push(
-      `The load generator used up its core with: ${held.join("; ")}. Their figures may be its limit.`,
+      `The load generator used up its core with: ${limited.join("; ")}. Their figures may be its limit.`,
     );
   }
   const delayed = named("delay p99 ms", 0.001);
   const among = (names: readonly string[]) => names.filter((name) => delayed.includes(name));
   const lagging = among(named("load's own lag p99 ms", late));
   if (lagging.length > 0) {
-    notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays hold that.`);
+    notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays include that.`);
   }
   const full = among(named("server CPU %", busy));
   if (full.length > 0) {
-    notes.push(`The server used up its core with: ${full.join("; ")}. Their delays are a queue's.`);
+    notes.push(`The server used up its core with: ${full.join("; ")}. Their delays are those of a queue.`);
   }
   return notes;
 }

@@ -12,12 +12,12 @@ import { createPacer } from "./servers/pace.ts";
 /** A model that gives each stream 20 tokens a second, or nothing. */
 export interface PacedModel {
   readonly url: string;
-  /** Lets a paced model's tokens come, until they are stopped. */
+  /** Makes a paced model produce tokens until it is stopped. */
   start(): void;
   stop(): void;
 }
 
-/** Starts the model. A token is the time at which it was sent, in microseconds, and a blank. */
+/** Starts the model. A token is the time at which it was sent, in microseconds, followed by a space. */
 export async function startModel(kind: "paced" | "silent"): Promise<PacedModel> {
   const pacer = createPacer(() => `${microseconds()} `);
   const server = createServer((request, response) => {

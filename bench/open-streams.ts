@@ -1,6 +1,6 @@
 /**
  * Scenarios of streams that stay open: what a token costs while many are live, what a silent stream costs, and
- * what passing a model's tokens on costs and delays.
+ * what it costs to relay a model's tokens, and how much that delays them.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const conversationsPerKey = 50;
 /** How long streams are live before anything counts: each round has a new process, whose code is not compiled yet. */
 const warmUpSeconds = 3;
 
-/** Starts a contender with as many open streams, after some that were opened and left. */
+/** Starts a contender and opens its streams; before them, opens and closes `left` others. */
 async function openStreams({ contender, streams }: OpenStreams, { load, startServer }: Arena, left = 0) {
   const { name, file, env, method, path, kind } = contender;
   const keys = String(Math.ceil((streams + left) / conversationsPerKey));
@@ -51,7 +51,7 @@ async function closeStreams(server: ServerProcess, { load }: Arena): Promise<voi
 
 /** What one round found about one contender. */
 interface Watched {
-  /** Microseconds of CPU a token. */
+  /** Microseconds of CPU per token. */
   readonly cost: number;
   readonly serverShare: number;
   readonly report: WatchReport;
@@ -109,7 +109,7 @@ function rowOf(open: OpenStreams, own: readonly Watched[], first: readonly Watch
   return withGoal(row, open.goal);
 }
 
-/** Streams before those that count: what a process needs once, such as compiled code, is no cost of a stream. */
+/** Streams before those that count: what a process needs once, such as compiled code, is not a cost of a stream. */
 const streamsBefore = 500;
 
 /** Memory of one silent stream, in KB: of the whole process, and of its JavaScript heap. */
@@ -122,7 +122,7 @@ export async function compareMemory(
   for (const open of all) {
     effort.progress(`  ${nameOf(open)}: opening`);
     const { server, before } = await openStreams(open, arena, streamsBefore);
-    // Garbage of the openings is no cost of an open stream. Heartbeats go on meanwhile, as they would.
+    // Garbage from opening streams is not a cost of an open one. Heartbeats continue meanwhile, as in production.
     await arena.load.order({ order: "watch", seconds: 6 });
     await server.usage("collect");
     const after = await server.usage("collect");
@@ -130,7 +130,7 @@ export async function compareMemory(
     const memory = (after.rss - before.rss) / open.streams / 1024;
     const heap = (after.heap - before.heap) / open.streams / 1024;
     effort.progress(`  ${nameOf(open)}: ${memory.toFixed(1)} KB`);
-    const row = { name: nameOf(open), ...spread([memory]), more: { "of it JavaScript KB": heap } };
+    const row = { name: nameOf(open), ...spread([memory]), more: { "of which JavaScript KB": heap } };
     rows.push(withGoal(row, open.goal));
   }
   return rows;

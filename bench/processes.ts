@@ -14,10 +14,10 @@ import type { Client, ProcessUsage, Question } from "./servers/reply.ts";
 
 const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
-/** Whether servers and load run on a core each. Without `taskset` (Linux), the system decides. */
+/** Whether servers and load generator each run on their own core. Without `taskset` (Linux), the system decides. */
 export const pinned: boolean = canPin;
 
-/** More descriptors than most scenarios need; where the system refuses, what it gives is taken. */
+/** Allows more file descriptors than most scenarios need; if the system refuses, as many as it permits. */
 const raiseLimit = `ulimit -n 65536 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null`;
 
 const hasShell = process.platform !== "win32";
@@ -31,7 +31,7 @@ export function descriptorLimit(): number {
   return limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit);
 }
 
-/** How a file is run on Node. `BENCH_NODE_FLAGS` adds flags, such as `--cpu-prof`. */
+/** How Node runs a file. `BENCH_NODE_FLAGS` adds flags, such as `--cpu-prof`. */
 const node: readonly string[] = [
   process.execPath,
   "--expose-gc",
@@ -39,7 +39,7 @@ const node: readonly string[] = [
 ];
 
 interface Start {
-  /** The core that it gets. */
+  /** The core it runs on. */
   readonly core: number;
   /** A source file of `bench`, whose built form is run. */
   readonly file: string;
@@ -60,7 +60,7 @@ function start({ core, file, env = {}, command = node }: Start): ChildProcess {
   });
 }
 
-/** The next message of a process. Rejects if the process ends instead. */
+/** The next message from a process. Rejects if the process ends instead. */
 function nextMessage<Message>(child: ChildProcess, name: string): Promise<Message> {
   return new Promise((resolve, reject) => {
     const exited = () => reject(new Error(`${name} ended unexpectedly.`));
@@ -83,14 +83,14 @@ async function ask<Answer>(child: ChildProcess, name: string, question: Question
 export interface ServerProcess {
   readonly port: number;
   readonly clients: readonly Client[];
-  /** What it has used; `collect` collects garbage before, `start` lets its paced streams begin. */
+  /** What it has used; `collect` collects garbage first, `start` starts its paced streams. */
   usage(question?: Question): Promise<ProcessUsage>;
   stop(): Promise<void>;
 }
 
 let servers = 0;
 
-/** A folder for databases on the project's own disk: a temporary folder may be memory, which never syncs. */
+/** A folder for databases on the project's own disk: a temporary folder may be in memory, where a sync is free. */
 export const databases: string = fileURLToPath(new URL("data/", import.meta.url));
 
 /** What a server is started with. */

@@ -7,7 +7,7 @@
 import type { DiskWait } from "./disk.ts";
 import type { Result, Row } from "./measure.ts";
 
-/** Where the figures come from. */
+/** The machine and the run that the figures come from. */
 export interface Machine {
   readonly when: string;
   readonly node: string;
@@ -24,9 +24,9 @@ export function toMarkdown(machine: Machine, results: readonly Result[]): string
   return [`# Results\n\n${toHead(machine)}\n`, ...results.map(toTable)].join("\n");
 }
 
-/** What the figures were taken on. */
+/** What the figures were measured on, and how. */
 export function toHead({ node, cpu, cores, pinned, seconds, rounds, when, disk }: Machine): string {
-  const cpus = pinned ? "server and load on a core each" : "server and load not pinned";
+  const cpus = pinned ? "server and load generator on a core each" : "server and load generator not pinned";
   return `${when}, Node ${node}, ${cpu}, ${cores} cores, ${cpus}, ${rounds} rounds of ${seconds} s.
 One write of 4 KB that waits for the disk (fdatasync) takes ${disk.p50.toFixed(2)} ms here, p99 ${disk.p99.toFixed(2)} ms.`;
 }

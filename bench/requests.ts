@@ -18,7 +18,7 @@ export interface Target {
   readonly path: string;
   /** Empty: the server asks for no credentials. */
   readonly clients: readonly Client[];
-  /** How many messages a conversation gets. */
+  /** How many messages are sent into a conversation. */
   readonly turns: number;
   /** How many tokens a reply has. */
   readonly length: number;
@@ -34,7 +34,7 @@ export interface Requests {
   next(): string;
 }
 
-/** Throws, when it is asked for more requests than the keys' budgets allow. */
+/** The requests of a target. `next` throws when the keys' budgets are used up. */
 export function createRequests(target: Target): Requests {
   const { name, method, path, clients } = target;
   const body = method === "POST" ? question : undefined;
@@ -46,13 +46,13 @@ export function createRequests(target: Target): Requests {
   return {
     next() {
       const { value } = texts.next();
-      if (value === undefined) throw new Error(`${name} has no keys left with a budget: give it more.`);
+      if (value === undefined) throw new Error(`${name} has no keys left with a budget: give it more keys.`);
       return value;
     },
   };
 }
 
-/** How many conversations take turns: so many that none is asked while it is still busy. */
+/** How many conversations take turns: enough that none gets a message while it is still busy. */
 const conversationsInTurn = 1280;
 
 function* requestTexts(

@@ -24,9 +24,9 @@ import { visit } from "./visit.ts";
 
 const nodeMajor = process.versions.node.split(".")[0];
 
-const seeHelp = "npm run bench -- --help tells more.";
+const seeHelp = "See npm run bench -- --help.";
 
-/** What a server is asked unless `--content` says otherwise. */
+/** What is sent to a server unless `--content` says otherwise. */
 const question = "Tell me about yourself.";
 
 const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
@@ -36,24 +36,24 @@ ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name.padEnd(8)} ${title}`)
   .join("\n")}
 
-  --seconds n        seconds of one round with one contender; default 1.5
-  --rounds n         rounds; default 5
-  --conversations n  how many are many to "listing"; default 100000
-  --json file        where the figures go, with Markdown and the chart of "burst" beside it; default, if all
+  --seconds n        length of one round with one contender, in seconds; default 1.5
+  --rounds n         number of rounds; default 5
+  --conversations n  how many conversations "listing" creates; default 100000
+  --json file        file for the figures, with Markdown and the chart of "burst" beside it; default, if all
                      scenarios are run: bench/results/node${nodeMajor}.json
 
 A server of your own: TWIN_KEY=twin_… npm run bench -- --url http://127.0.0.1:8787 [--twin id]
 
   TWIN_KEY        an API key with the scope full_access. --key key does the same, but everyone on the machine
                   can see a command line
-  --twin id       the twin to talk to; default: the first of the list
-  --streams n     conversations at once; default 4
-  --seconds n     no reply is begun after that; default 20. The key's hourly budget ends it, too: take a key
-                  that nobody else needs
-  --content text  what is sent, again and again; default: "${question}"
+  --twin id       the twin to talk to; default: the first in the list
+  --streams n     number of concurrent conversations; default 4
+  --seconds n     time after which no reply is begun; default 20. The run also ends when the key's hourly budget
+                  is nearly used up: use a key that nobody else needs
+  --content text  text to send, over and over; default: "${question}"
 
-  It makes conversations of its own and deletes them at the end. Ctrl-C ends it before its time: it gives up
-  the replies that run, deletes the conversations, and prints what it has seen.
+  The run creates its own conversations and deletes them at the end. Ctrl-C ends it early: it abandons running
+  replies, deletes the conversations, and prints the figures so far.
 `;
 
 async function main(): Promise<void> {
@@ -95,7 +95,7 @@ async function visitServer(url: string, values: Values): Promise<void> {
   const streams = wholeAtLeast(1, values.streams ?? "4", "--streams");
   const stop = listenForStop();
   stop.addEventListener("abort", () => {
-    console.error("\nStopping: the benchmark's conversations are deleted. Another signal ends it at once.");
+    console.error("\nStopping, and deleting the conversations. Another signal ends it immediately.");
   });
   const progress = (line: string) => void process.stderr.write(`\r${line} `);
   console.log(`\n${await visit({ url, key, twin, content, seconds, streams, stop }, progress)}`);
@@ -122,16 +122,16 @@ async function compareServers(chosen: readonly string[], values: Values): Promis
   if (json !== undefined) save(json, machine, results);
 }
 
-/** What is for a server of one's own does not go together with what is for the scenarios. */
+/** Options for a server of one's own cannot be combined with those for the scenarios. */
 function refuseMixture(flags: readonly string[], scenarioNames: readonly string[]): void {
   const ofServer = ["key", "twin", "streams", "content"].find((name) => flags.includes(name));
   const ofScenarios = ["rounds", "conversations", "json"].find((name) => flags.includes(name));
   if (!flags.includes("url")) {
     if (ofServer)
-      throw new Error(`--${ofServer} is for a server of your own: name that with --url. ${seeHelp}`);
+      throw new Error(`--${ofServer} is for a server of your own: give its address with --url. ${seeHelp}`);
   } else if (ofScenarios ?? scenarioNames[0]) {
     const misplaced = ofScenarios ? `--${ofScenarios}` : `The scenario ${scenarioNames[0]}`;
-    throw new Error(`${misplaced} does not go with --url, which measures a server of your own. ${seeHelp}`);
+    throw new Error(`${misplaced} does not work with --url, which measures a server of your own. ${seeHelp}`);
   }
 }
 
@@ -139,15 +139,15 @@ function local(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-/** The contenders are not the project's own dependencies: they are installed when they are first needed. */
+/** The servers to compare with are not dependencies of the project: they are installed when first needed. */
 function installPeers(): void {
   if (existsSync(local("node_modules"))) return;
   console.error("Installing the servers to compare with (bench/package.json) …");
   const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: local("."), stdio: "inherit" });
-  if (npm.status !== 0) throw new Error("They could not be installed.");
+  if (npm.status !== 0) throw new Error("The servers to compare with could not be installed.");
 }
 
-/** Runs one scenario after the other. One that fails says so in its place, and the others go on. */
+/** Runs one scenario after the other. A failure is reported in the scenario's place, and the others still run. */
 async function runScenarios(names: readonly string[], effort: ScenarioEffort): Promise<Result[]> {
   const results: Result[] = [];
   for (const name of names) {
@@ -206,7 +206,7 @@ function save(file: string, machine: Machine, results: readonly Result[]): void 
   console.log(`Written to ${file}, and as Markdown${streams ? " and a chart" : ""} beside it.`);
 }
 
-/** What was interrupted leaves its databases behind. */
+/** Removes the databases that an interrupted run leaves behind. */
 function removeDatabases(): void {
   if (!existsSync(databases)) return;
   for (const name of readdirSync(databases)) {

@@ -9,8 +9,9 @@ import { spawnSync } from "node:child_process";
 /** A runtime, and how it runs a file. */
 export interface Runtime {
   readonly name: string;
-  /** Absent: it cannot be had, for this reason. */
+  /** Absent: it could not be fetched. */
   readonly command?: readonly string[];
+  /** Why it could not be fetched. */
   readonly reason?: string;
 }
 
@@ -19,7 +20,7 @@ const packages = [
   { name: "Bun", program: "bun", binary: "bun@1.4.5", parameters: ["run"] },
 ];
 
-/** Fetches the runtimes. Their programs are run by path: npx itself would keep the channel to the benchmark. */
+/** Fetches the runtimes. Their programs are run by path: npx would keep the IPC channel to itself. */
 export function fetchRuntimes(): Runtime[] {
   return packages.map(({ name, program, binary, parameters }) => {
     const found = spawnSync("npx", ["--yes", "-p", binary, "--", "sh", "-c", `command -v ${program}`]);

@@ -29,11 +29,11 @@ export interface Scenario {
 
 /** How much to measure. */
 export interface ScenarioEffort extends Effort {
-  /** How many conversations `listing` makes. */
+  /** How many conversations `listing` creates. */
   readonly conversations: number;
 }
 
-/** A scenario's table. Without a title it has the scenario's. */
+/** One table of a scenario. Default title: the scenario's. */
 export type Part = Omit<Result, "scenario" | "title"> & { readonly title?: string };
 
 const connections = 64;
@@ -42,10 +42,10 @@ function withGoals(rows: readonly Row[], goals: readonly Goal[]): Row[] {
   return rows.map((row, index) => withGoal(row, goals[index]));
 }
 
-/** Scenarios of requests that come as fast as they are answered. */
+/** Scenarios of requests that follow each other as fast as they are answered. */
 const asked: Readonly<Record<string, Scenario>> = {
   burst: {
-    title: `Streamed replies of ${tokens.length} tokens that are all there at once, ${connections} connections`,
+    title: `Streamed replies of ${tokens.length} tokens that are all available at once, ${connections} connections`,
     async run(arena, effort) {
       const rows = await compare(bursts, { connections }, arena, effort);
       return [{ unit: "replies/s", rows, notes: loadNotes(rows) }];
@@ -65,7 +65,7 @@ const asked: Readonly<Record<string, Scenario>> = {
       const bar = atMost(Number(crowd.at(-1)?.median.toPrecision(3)), "ms (node:http's)");
       const many = withGoals(crowd, [bar, bar]);
       const note =
-        "A durable question is on the disk before its stream is answered: its time holds that wait.";
+        "A durable question is on disk before its stream is answered: its time includes that wait.";
       return [
         { title: `${this.title}, one client`, unit, rows: one, notes: [note] },
         {
@@ -132,7 +132,7 @@ const asked: Readonly<Record<string, Scenario>> = {
     },
   },
   long: {
-    title: "A long reply, a token in each turn of the event loop",
+    title: "A long reply, one token per turn of the event loop",
     async run(arena, effort) {
       const contenders = [2000, 20_000, 200_000].map((length, index) =>
         service("step", {
@@ -169,7 +169,7 @@ const asked: Readonly<Record<string, Scenario>> = {
         among(10, 60),
       ];
       const rows = await compare(contenders, { connections: 1, figure: "CPU µs" }, arena, effort);
-      const note = "An engine is given the last 50 messages: among ten there are fewer to read.";
+      const note = "An engine gets the last 50 messages: where there are ten, it has fewer to read.";
       return [{ unit: "CPU µs a send", rows, notes: [note] }];
     },
   },
@@ -177,7 +177,7 @@ const asked: Readonly<Record<string, Scenario>> = {
 
 const descriptorsToSpare = 200;
 
-/** As many streams as wanted, or as a process's descriptors allow, of which each takes so many. */
+/** As many streams as wanted, or as a process's file descriptors allow if each stream takes `each` of them. */
 function affordable(streams: number, each: number, { progress }: Effort): number {
   const limit = descriptorLimit();
   const most = Math.floor((limit - descriptorsToSpare) / each / 100) * 100;
@@ -247,7 +247,7 @@ const held: Readonly<Record<string, Scenario>> = {
 const delay = "delay p99 ms";
 const added = "p99 ms more than node:http";
 
-/** Says how much longer the service's slowest tokens take than those of the bare relay, the last row. */
+/** Adds how much longer the service's slowest tokens take than those of the bare relay, the last row. */
 function withAddedDelay(rows: readonly Row[]): Row[] {
   const bareDelay = rows.at(-1)?.more[delay] ?? 0;
   return rows.map((row, index) => {

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What lies in the middle, and the ends. */
+/** The median of some values, and their extremes. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
@@ -23,7 +23,7 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
 }
 
-/** The value below which a share of all lies; 0 if there is none. */
+/** The value below which the given share of all values lies; 0 if there are no values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -1,14 +1,14 @@
 /**
- * Being told to stop, by Ctrl-C or by whoever supervises the process.
+ * Signals to stop, from Ctrl-C or from whatever supervises the process.
  *
  * @module
  */
 
-/** How close together a terminal's one Ctrl-C may arrive twice: from the terminal and from npm. */
+/** Within how many milliseconds a single Ctrl-C may arrive twice: from the terminal and from npm. */
 const sameKeyMs = 200;
 
 /**
- * Aborts at the first SIGINT or SIGTERM, for an orderly end. The next one ends the process at once, with exit code 1.
+ * Aborts at the first SIGINT or SIGTERM, for an orderly end. The next one ends the process immediately, with exit code 1.
  */
 export function listenForStop(): AbortSignal {
   const stop = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Measures a server that runs already, with an ordinary key: time to first token, gaps between tokens, and what
- * goes through. It makes conversations of its own, and deletes them at the end, whatever the end is.
+ * Measures a server that is already running, with an ordinary key: time to first token, gaps between tokens, and
+ * throughput. It creates its own conversations, and deletes them at the end, however it ends.
  *
  * @module
  */
@@ -15,19 +15,19 @@ export interface VisitOptions {
   readonly url: string;
   /** A key with the scope `full_access`. */
   readonly key: string;
-  /** A twin's id. Default: the first one of the list. */
+  /** A twin's id. Default: the first one in the list. */
   readonly twin?: string | undefined;
   /** No reply is begun after this many seconds. */
   readonly seconds: number;
-  /** How many conversations at once. */
+  /** How many conversations run at once. */
   readonly streams: number;
   readonly content: string;
-  /** Ends the visit before its time: replies that run are given up. */
+  /** Ends the visit early: running replies are abandoned. */
   readonly stop: AbortSignal;
 }
 
-/** How many requests of the key's hourly budget a visit leaves alone. */
-const requestsLeftAlone = 20;
+/** How many requests of the key's hourly budget a visit does not touch. */
+const requestsToLeave = 20;
 
 /** The longest wait for one reply, in milliseconds. */
 const replyMs = 120_000;
@@ -45,13 +45,13 @@ interface Seen {
 interface End {
   /** How long it took, in seconds. */
   readonly seconds: number;
-  /** Why it took less than its time. */
+  /** Why it ended early. */
   readonly early: string | undefined;
   /** What it could not delete, and why. */
   readonly left: string | undefined;
 }
 
-/** An answer that tells of an error. */
+/** An answer that reports an error. */
 class Refused extends Error {
   readonly status: number;
 
@@ -62,15 +62,15 @@ class Refused extends Error {
 }
 
 /**
- * Visits a server and returns the figures as text. `progress` is told of them in between.
+ * Visits a server and returns the figures as text. `progress` gets those so far, every half second.
  *
- * @throws {Error} that says what went wrong, with the first reply that is not as it should be.
+ * @throws {Error} that says what went wrong, at the first reply that is not as it should be.
  */
 export async function visit(options: VisitOptions, progress: (line: string) => void): Promise<string> {
   const { seconds, streams, stop } = options;
   const call = createCaller(options);
   const usage = await call<Usage>("GET", "/usage"); // costs nothing
-  let budget = usage.remaining - requestsLeftAlone - 2 * streams - 1;
+  let budget = usage.remaining - requestsToLeave - 2 * streams - 1;
   if (budget < 1) throw new Error(tooFewRequests(usage, 1 - budget));
   const twinId = options.twin ?? (await firstTwin(call));
 
@@ -81,7 +81,7 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
   const timer = setInterval(() => progress(summary(seen, elapsed())), 500);
-  // All of them come to their end before anything is deleted: until then, there may be conversations to come.
+  // Nothing is deleted before all of them have ended: until then, they may still create conversations.
   await Promise.all(Array.from({ length: streams }, () => converse().catch((error) => failure.abort(error))));
   clearInterval(timer);
   const ended = { seconds: elapsed(), early: reasonToEnd(stop, seen) };
@@ -92,7 +92,7 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
 
   async function converse(): Promise<void> {
     if (end.aborted) return;
-    // This is not given up: one could not delete what is made nevertheless, without its id.
+    // Not abandoned: without its id, a conversation that was created all the same could not be deleted.
     const { id } = await call<{ id: string }>("POST", "/conversations", { twinId });
     conversations.push(id);
     while (elapsed() < seconds && !end.aborted && !seen.outOfBudget) {
@@ -110,7 +110,7 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
 
 async function firstTwin(call: Caller): Promise<string> {
   const [twin] = await call<{ id: string }[]>("GET", "/twins?limit=1");
-  if (!twin) throw new Error("The key sees no twin.");
+  if (!twin) throw new Error("There is no twin that this key may use.");
   return twin.id;
 }
 
@@ -120,11 +120,11 @@ function summary({ replies, firstTokens }: Seen, seconds: number): string {
 }
 
 function reasonToEnd(stop: AbortSignal, { outOfBudget }: Seen): string | undefined {
-  if (stop.aborted) return "it was told to stop";
+  if (stop.aborted) return "stopped by a signal";
   return outOfBudget ? "the key's hourly budget was used up" : undefined;
 }
 
-/** Deletes conversations. Returns what is to be told of those that could not be. */
+/** Deletes conversations. Returns what to report about those that could not be deleted. */
 async function deleteAll(call: Caller, ids: readonly string[]): Promise<string | undefined> {
   const failures: unknown[] = [];
   const remove = (id: string) =>
@@ -134,7 +134,7 @@ async function deleteAll(call: Caller, ids: readonly string[]): Promise<string |
   return `${failures.length} of ${ids.length} conversations could not be deleted: ${messageOf(failures[0])}`;
 }
 
-/** A key's bucket, as `GET /usage` tells it. */
+/** A key's bucket, as `GET /usage` returns it. */
 interface Usage {
   readonly limit: number;
   readonly remaining: number;
@@ -146,19 +146,19 @@ function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): 
   if (remaining + missing > limit)
     return `${needed}, more than its ${limit} an hour: ask for fewer --streams.`;
   const secondsEach = (Date.parse(resetAt) - Date.now()) / 1000 / (limit - remaining);
-  return `${needed}: wait ${Math.max(1, Math.ceil(missing * secondsEach))} s, or take another key.`;
+  return `${needed}: wait ${Math.max(1, Math.ceil(missing * secondsEach))} s, or use another key.`;
 }
 
-/** What is asked of the server. */
+/** A request to the server. */
 interface Question {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
-  /** Gives the answer up. */
+  /** Abandons the answer. */
   readonly signal?: AbortSignal;
 }
 
-/** Asks the server. Throws with its address where it cannot be reached. */
+/** Sends a request. If the server cannot be reached, throws an error with its address. */
 async function ask({ url, key }: VisitOptions, { method, path, body, signal }: Question) {
   const root = url.replace(/\/+$/, "").replace(/\/api\/v1$/, "");
   if (!URL.canParse(root))
@@ -171,7 +171,7 @@ async function ask({ url, key }: VisitOptions, { method, path, body, signal }: Q
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   } catch (error) {
-    throw new Error(`There is no answer from ${root}: ${reasonOf(error)}`);
+    throw new Error(`No answer from ${root}: ${reasonOf(error)}`);
   }
 }
 
@@ -182,7 +182,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message !== "" ? cause.message.trim() : JSON.stringify(cause);
 }
 
-/** An error answer's code and message, or its beginning if it is none of ours. */
+/** The code and message of an error, or the beginning of the body if it has another form. */
 function told(body: string): string {
   try {
     const { code, message } = JSON.parse(body).error;
@@ -192,7 +192,7 @@ function told(body: string): string {
   }
 }
 
-/** Asks the server, and returns its answer's data. */
+/** Sends a request and returns the answer's data. */
 type Caller = <Data>(method: string, path: string, body?: unknown) => Promise<Data>;
 
 function createCaller(options: VisitOptions): Caller {
@@ -231,7 +231,7 @@ async function readReply(options: VisitOptions, id: string, seen: Seen, signal: 
   try {
     for await (const piece of response.body) parser.feed(decoder.decode(piece, { stream: true }));
   } catch (error) {
-    throw new Error(`A stream broke off after ${seen.replies} whole replies: ${reasonOf(error)}`);
+    throw new Error(`A stream broke off after ${seen.replies} complete replies: ${reasonOf(error)}`);
   }
   if (text !== stored) throw new Error("A reply's deltas, joined, are not its final message.");
   seen.replies++;
@@ -247,7 +247,7 @@ function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): 
     ["time to first token, p50 / p99", quantiles(seen.firstTokens)],
     ["gap between deltas, p50 / p99", quantiles(seen.gaps)],
   ];
-  if (early) rows.push(["ended early", `after ${seconds.toFixed(0)} s ${early}`]);
+  if (early) rows.push(["ended early", `after ${seconds.toFixed(0)} s: ${early}`]);
   if (left) rows.push(["left behind", left]);
   return rows.map(([name, value]) => `${name.padEnd(32)} ${value}`).join("\n");
 }

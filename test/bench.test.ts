@@ -86,7 +86,7 @@ describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, (
     const { fixture, key, visit } = await openVisited(context, createEchoEngine());
     const { code, stdout, stderr } = await visit("--streams", "8").ended;
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^ended early +after \d+ s the key's hourly budget was used up$/m);
+    assert.match(stdout, /^ended early +after \d+ s: the key's hourly budget was used up$/m);
     const { remaining } = await dataOf<{ remaining: number }>(await fixture.call("GET", "/usage", key));
     assert.equal(remaining, 20);
     assert.equal(await countConversations(fixture, key), 0);
@@ -113,7 +113,7 @@ describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, (
       const { code, stdout, stderr } = await visiting.ended;
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^replies, all checked +1$/m);
-      assert.match(stdout, /^ended early +after \d+ s it was told to stop$/m);
+      assert.match(stdout, /^ended early +after \d+ s: stopped by a signal$/m);
       await Promise.all(running.map(({ aborted }) => aborted));
       assert.equal(await countConversations(fixture, key), 0);
     });

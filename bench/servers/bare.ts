@@ -2,7 +2,7 @@
  * The bare server of Deno or Bun: a `Response` of a `ReadableStream`, an event for each token. It looks at neither
  * body nor credentials, and stores nothing.
  *
- * `/each` enqueues each token by itself, `/joined` all of them as one piece.
+ * `/each` enqueues each token separately, `/joined` all of them as one chunk.
  */
 
 import { announce, deltaEvent, tokens } from "./reply.ts";
@@ -12,7 +12,7 @@ interface Options {
   readonly port: number;
 }
 
-/** The parts of the runtimes that are used here, so that this file can be checked without their own types. */
+/** The parts of the runtimes that are used here, so that this file type-checks without their own types. */
 declare const Deno: {
   serve(
     options: Options & { onListen(): void },

@@ -1,4 +1,4 @@
-// better-sse on node:http, as its documents show it: a session, one push for each token.
+// better-sse on node:http, as its documentation shows it: a session, with one push per token.
 
 import { createServer } from "node:http";
 import { createSession } from "better-sse";

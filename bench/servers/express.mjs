@@ -1,4 +1,4 @@
-// Express: a list looked up and answered, and a stream of one write for each token.
+// Express: a list that is looked up, and a stream with one write per token.
 
 import express from "express";
 import { announce, deltaEvent, tokens, twinsPage } from "./reply.ts";

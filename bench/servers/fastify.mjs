@@ -1,5 +1,5 @@
-// Fastify with its own @fastify/sse, as its documents show it: one send for each token. A response schema makes the
-// list no faster, so it has none.
+// Fastify with its own @fastify/sse, as its documentation shows it: one send per token. A response schema would not
+// make the list faster, so it has none.
 
 import sse from "@fastify/sse";
 import createFastify from "fastify";

@@ -1,4 +1,4 @@
-// Hono on @hono/node-server, as their documents show it: streamSSE, one writeSSE for each token.
+// Hono on @hono/node-server, as their documentation shows it: streamSSE, with one writeSSE per token.
 
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";

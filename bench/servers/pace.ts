@@ -1,5 +1,5 @@
 /**
- * Where tokens come from when they are not all there at once: the same for every contender.
+ * Where tokens come from when they are not all available at once: the same for every contender.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface Feeder {
 
 /**
  * A model that works in batches: each step gives one token to each stream. Steps follow one another as fast as
- * the event loop turns. A reply has so many tokens.
+ * the event loop turns. A reply has `length` tokens.
  */
 export function createStepper(length: number = tokens.length): Feeder {
   const places = new Map<Fed, number>();
@@ -50,16 +50,16 @@ export function createStepper(length: number = tokens.length): Feeder {
 const tickMs = 5;
 const gapMs = 50;
 
-/** A feeder that waits for a word. */
+/** A feeder that waits to be started. */
 export interface Pacer extends Feeder {
-  /** Begins to feed, once all streams are there: else those that are would slow the opening of the others. */
+  /** Begins to feed. Called when all streams are open: otherwise the first would slow down the opening of the rest. */
   start(): void;
   stop(): void;
 }
 
 /**
- * 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. A token ends with a
- * blank, and holds no other, so that those that arrive together can be counted.
+ * 20 tokens a second for each stream, without end; the streams' turns are spread over 50 ms. Each token
+ * ends with a space and contains no other, so that tokens that arrive together can be counted.
  */
 export function createPacer(nextToken: () => string = () => "token "): Pacer {
   const slots = Array.from({ length: gapMs / tickMs }, () => new Set<Fed>());

@@ -1,13 +1,13 @@
 /**
  * Raw `node:http`, by path. No path looks at the request's body or credentials, or stores anything.
  *
- * - `/each` writes each token as it gets it.
+ * - `/each` writes each token separately.
  * - `/joined` joins the tokens of a turn of the event loop into one write.
- * - `/ready` answers bytes that were made before, with one `end`: the floor.
- * - `/step` and `/live` write each token that the batching, or the paced, model gives.
- * - `/silent` answers a comment and then nothing.
+ * - `/ready` sends bytes prepared in advance, with one `end`: the floor.
+ * - `/step` and `/live` write each token of the batching or the paced model.
+ * - `/silent` sends a comment and then nothing.
  * - `/relay` asks the model at `MODEL` and passes on each token.
- * - `/twins` looks a list up and answers it.
+ * - `/twins` looks up a list and sends it.
  */
 
 import { Agent, createServer, request as requestHttp, type ServerResponse } from "node:http";
@@ -61,7 +61,7 @@ const paths: Readonly<Record<string, (response: ServerResponse) => void>> = {
   },
 };
 
-/** Lets the client know that its stream stands, long before a token comes. */
+/** Lets the client know that its stream is open, long before the first token. */
 function begin(response: ServerResponse): void {
   response.writeHead(200, head);
   response.write(": open\n\n");
@@ -76,7 +76,7 @@ function feed(response: ServerResponse, feeder: Feeder): void {
   response.on("close", () => feeder.remove(fed));
 }
 
-/** Reads the model's events with the least that is right: lines, JSON, the first choice's content. */
+/** Reads the model's events with the least code that is correct: lines, JSON, the first choice's content. */
 function relay(response: ServerResponse): void {
   const request = requestHttp(
     `${process.env.MODEL}/chat/completions`,

@@ -20,7 +20,7 @@ const words = [
   ".",
 ];
 
-/** A reply's token by its place. They are of the length that models make. */
+/** The token at a position in a reply. Tokens are about as long as a model's. */
 export function tokenAt(index: number): string {
   return words[index % words.length] ?? "";
 }
@@ -50,7 +50,7 @@ export const twins = Array.from({ length: 50 }, (_, index) => ({
   updatedAt: Date.UTC(2026, 0, 3),
 }));
 
-/** The body of a list answer, built for each request as a handler would. */
+/** The body of a list answer, with the fields that the service gives. */
 export function twinsPage(limit: number): object {
   const data = twins.slice(0, limit).map((twin) => ({
     ...twin,
@@ -61,7 +61,7 @@ export function twinsPage(limit: number): object {
   return { data, pagination: { page: 1, limit, total, totalPages: Math.ceil(total / limit), hasMore: true } };
 }
 
-/** A key and the conversations that it may write to. */
+/** A key, and the conversations that it may write to. */
 export interface Client {
   readonly key: string;
   readonly conversations: readonly string[];
@@ -77,12 +77,12 @@ export interface ProcessUsage {
   readonly heap: number;
 }
 
-/** What the benchmark may ask of a contender's process: to begin its paced streams, to collect garbage. */
+/** Asks what a process has used: `collect` collects garbage first, `start` starts its paced streams. */
 export type Question = "usage" | "collect" | "start";
 
 /**
- * Tells the benchmark that the server listens, answers its questions, and ends with it. `start` is called back when
- * paced streams are to begin.
+ * Tells the benchmark that the server is listening, answers its questions, and exits when the benchmark does. `start`
+ * is called when paced streams should begin.
  */
 export function announce(port: number, clients: readonly Client[] = [], start: () => void = () => {}): void {
   process.on("message", (question) => {

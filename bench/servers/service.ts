@@ -1,11 +1,12 @@
 /**
- * The whole service: keys, limits, validation, a durable store. Its keys and conversations are made through its
+ * The whole service: keys, limits, validation, a durable store. Its keys and conversations are created through its
  * store before it listens: keys have their real budgets, so there must be many.
  *
- * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `MESSAGES`: how many messages those have
- * already. `SHARED`: whether all keys share one owner and those conversations. `SCATTERED`: whether all conversations of a
- * key are made before those of the next, instead of in the order in which they are used. `DATABASE`: a new SQLite file, or
- * `memory`. `MODEL`: the address that the relaying twin asks. `LENGTH`: how many tokens a step-wise reply has.
+ * `KEYS`: how many keys. `CONVERSATIONS`: how many conversations each has. `MESSAGES`: how many messages those already
+ * have. `SHARED`: whether all keys share one owner and its conversations. `SCATTERED`: whether all conversations of a
+ * key are created before those of the next, instead of in the order in which they are used. `DATABASE`: a new SQLite
+ * file, or `memory`. `MODEL`: the address of the model that the `relay` engine asks. `LENGTH`: how many tokens a reply
+ * of the `step` engine has.
  *
  * Runs on Node, Deno and Bun, each with its own server.
  */
@@ -39,7 +40,7 @@ const stepper = createStepper(Number(LENGTH));
 const pacer = createPacer();
 
 const engines: Record<string, TwinEngine> = {
-  /** All tokens are there at once; each is one write. */
+  /** All tokens are available at once; each is one write. */
   burst: {
     async reply(_, output) {
       for (const token of tokens) output.write(token);
@@ -66,7 +67,7 @@ function untilAborted(signal: AbortSignal): Promise<EngineResult> {
 
 const newId = createIds(systemClock, systemRandom);
 
-/** Makes the clients: each key has an owner of its own, or all have one. */
+/** Creates the clients: each key has its own owner, or all share one. */
 async function createClients(store: Store): Promise<Client[]> {
   const owners = Array.from({ length: Number(KEYS) }, (_, index) => (SHARED ? "owner" : `owner-${index}`));
   const keys = await Promise.all(owners.map((owner) => createKey(store, owner)));
@@ -82,7 +83,7 @@ async function createKey(store: Store, owner: string): Promise<string> {
   return key;
 }
 
-/** Makes as many conversations for each owner: one for each of them and so on, or all of one owner and so on. */
+/** Creates equally many conversations for each owner: one for each in turn, or all of one owner before the next. */
 async function createConversations(store: Store, owners: readonly string[]): Promise<Map<string, string[]>> {
   const made = new Map(owners.map((owner): [string, string[]] => [owner, []]));
   const create = (owner: string) => createConversation(store, owner, made.get(owner) ?? []);
