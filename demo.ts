@@ -1,5 +1,5 @@
 /**
- * The service from end to end, over HTTP alone: a server with scratch data, a token, a key, a conversation, a
+ * The service from end to end, over HTTP alone: a server with temporary data, a token, a key, a conversation, a
  * streamed reply, another one in one piece, the history.
  *
  * @module
@@ -19,9 +19,9 @@ const server = [...process.execArgv, fileURLToPath(new URL("./server.ts", import
 
 const help = `Usage: npm run demo
 
-Starts a server with scratch data, has a whole conversation with one of its twins over HTTP, from a token to the
-history, and removes all of it. It takes no arguments. The server reads the environment as npm start does, such as
-MODEL_BASE_URL and MODEL_NAME; its database, port and log level are the demo's own.
+Starts a server with temporary data, goes through a whole conversation with one of its twins over HTTP, from a
+token to the history, and removes everything again. It takes no arguments. The server reads the same environment
+variables as npm start, such as MODEL_BASE_URL and MODEL_NAME; the demo sets its database, port and log level.
 `;
 
 /** What the demo reads of the service's answers. */
@@ -49,12 +49,12 @@ function isHelpWanted(): boolean {
   try {
     return parseArgs({ options: { help: { type: "boolean", default: false } } }).values.help;
   } catch (error) {
-    const [complaint] = messageOf(error).split(/\.\s/); // it goes on with what is of no use here
+    const [complaint] = messageOf(error).split(/\.\s/); // what it adds to that is of no use here
     throw new Error(`${complaint?.replace(/\.$/, "")}.\n\n${help}`);
   }
 }
 
-/** Starts a server with scratch data, shows it, and removes both. */
+/** Starts a server with temporary data, demonstrates it, and removes both. */
 async function runServer(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "twin-service-demo-"));
   const environment = { ...process.env, DATABASE_URL: `sqlite:${join(folder, "twins.db")}`, PORT: "0" };
@@ -62,11 +62,11 @@ async function runServer(): Promise<void> {
     env: { ...environment, LOG_LEVEL: "warn" },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const told = endOnSignals(child);
+  const stopping = killOnSignals(child);
   try {
     await converse(child, environment);
   } catch (error) {
-    throw told.aborted ? new Error("Stopped.") : error;
+    throw stopping.aborted ? new Error("Stopped.") : error;
   } finally {
     await stop(child);
     await rm(folder, { recursive: true, force: true });
@@ -74,10 +74,10 @@ async function runServer(): Promise<void> {
 }
 
 /**
- * Ends the server when the demo is told to stop, so that whoever asks it fails. At once: a Ctrl-C has told the server,
- * too, which would take its time.
+ * Kills the server when the demo is told to stop, so that whatever waits for the server fails. A Ctrl-C also reaches
+ * the server itself, but there it allows running replies to finish.
  */
-function endOnSignals(child: ChildProcess): AbortSignal {
+function killOnSignals(child: ChildProcess): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
@@ -95,7 +95,7 @@ async function addressOf({ stdout }: ChildProcess): Promise<string> {
     const [, address] = /^listening on (\S+)$/.exec(line) ?? [];
     if (address) return address;
   }
-  throw new Error("The server did not start; its reason is above.");
+  throw new Error("The server did not start; the reason is above.");
 }
 
 function stop(child: ChildProcess): Promise<void> {
@@ -145,7 +145,7 @@ async function converse(child: ChildProcess, environment: NodeJS.ProcessEnv): Pr
     print(`  ${role}: ${firstLine(content)}`);
 }
 
-/** Sends a message and prints the reply while it comes. */
+/** Sends a message and prints the reply as it arrives. */
 async function stream(url: string, key: string, content: string): Promise<void> {
   const response = await send("POST", url, key, { content });
   if (!response.body) throw new Error("The stream has no body.");
