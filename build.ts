@@ -1,8 +1,8 @@
 /**
  * Builds `dist/`: the library as JavaScript with its declarations, and the server as one file that needs nothing
- * beside it but the drivers of databases.
+ * else but database drivers.
  *
- * Neither is minified: what a stack trace names can be read there, without source maps.
+ * Neither is minified: a stack trace can be followed in these files, without source maps.
  *
  * Run as `npm run build`.
  */
@@ -19,7 +19,7 @@ const require = createRequireOfBundle(import.meta.url);`;
 rmSync("dist", { recursive: true, force: true });
 execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 await bundleServer("dist/server.js");
-cpSync("twins", "dist/twins", { recursive: true }); // what the server serves where it is given no others
+cpSync("twins", "dist/twins", { recursive: true }); // what the server serves if it is given no others
 
 async function bundleServer(outfile: string): Promise<void> {
   const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -32,7 +32,7 @@ async function bundleServer(outfile: string): Promise<void> {
     target: "node20.19",
     external: Object.keys(peerDependencies),
     banner: { js: ["#!/usr/bin/env node", requireForPackages].join("\n") },
-    legalComments: "none", // the licenses are appended, whole
+    legalComments: "none", // the licenses are appended in full
     metafile: true,
   });
   appendFileSync(outfile, licenses(bundledPackages(Object.keys(metafile.inputs))));

@@ -1,4 +1,4 @@
-/** In an Express 5 app. Mounted before `express.json()`: the service reads bodies by itself. */
+/** In an Express 5 app. Mounted before `express.json()`, because the service reads bodies itself. */
 
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,11 +1,11 @@
-/** In a Fastify 5 app, as a plugin: what it says of bodies holds only inside it. */
+/** In a Fastify 5 app, as a plugin, so that its content type parser applies only inside it. */
 
 import fastify, { type FastifyInstance } from "fastify";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryStore, type Store } from "../core/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 
-/** A store of the host's own, around the one in memory: it counts conversations, as a host might for its pages. */
+/** The host's own store, a wrapper of the one in memory: it counts conversations, as a host might for its pages. */
 function createCountingStore(counts: Map<string, number>): Store {
   const store = createMemoryStore();
   return {
@@ -23,7 +23,7 @@ const counts = new Map<string, number>();
 async function twins(app: FastifyInstance): Promise<void> {
   const handle = toNodeHandler(createTwins({ store: createCountingStore(counts) }));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null)); // the service reads bodies by itself
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null)); // the service reads bodies itself
   app.all("/*", (request, reply) => {
     reply.hijack();
     handle(request.raw, reply.raw);

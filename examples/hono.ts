@@ -1,6 +1,6 @@
 /**
- * In a Hono app whose users have logged in: their session makes their API keys. With a rate limiter of the host's
- * own in front of the usual one.
+ * In a Hono app whose users log in: with their session, they create their API keys. The host's own rate limiter wraps
+ * the usual one.
  */
 
 import { serve } from "@hono/node-server";
@@ -9,7 +9,7 @@ import { getCookie } from "hono/cookie";
 import { createMemoryLimiter, type RateLimiter } from "../core/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 
-/** Counts what it lets through, as a host might for its bills. */
+/** Counts the requests it admits, as a host might for billing. */
 function createCountingLimiter(counts: Map<string, number>): RateLimiter {
   const limiter = createMemoryLimiter();
   return {
@@ -28,7 +28,7 @@ const twins = createTwins({ limiter: createCountingLimiter(counts) });
 const app = new Hono();
 app.get("/", (context) => context.text("The host's own page."));
 app.all(`${basePath}/api/v1/auth/*`, (context) => {
-  // The service reads no cookies. The host does, and passes on what its `verifyToken` knows a user by.
+  // The service reads no cookies. The host does, and passes on what its `verifyToken` identifies a user by.
   const headers = new Headers(context.req.raw.headers);
   const session = getCookie(context, "session");
   if (session !== undefined) headers.set("Authorization", `Bearer ${session}`);

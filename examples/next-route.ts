@@ -1,4 +1,4 @@
-/** A route handler of Next.js, as `app/twins-api/[...path]/route.ts`. */
+/** A Next.js route handler, to be saved as `app/twins-api/[...path]/route.ts`. */
 
 import { createTwins } from "./twins.ts";
 

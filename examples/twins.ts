@@ -1,6 +1,6 @@
 /**
- * The service that all examples embed, below `/twins-api`. In a project of your own the imports are
- * `twin-service`, and `twin-service/node` and its like for the adapters.
+ * The service that all examples embed, under `/twins-api`. In a project of your own, import from `twin-service`, and
+ * the adapters from `twin-service/node` and the like.
  */
 
 import {
@@ -33,19 +33,19 @@ const parrot: Twin = {
   instructions: "Repeat what the user says.",
 };
 
-/** An engine of the host's own: it says a word at a time. */
+/** The host's own engine: it writes one word at a time. */
 const sayAgain: TwinEngine = {
   async reply({ content }, output) {
     for (const word of content.split(/(?<= )/)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
-      if (output.signal.aborted) break; // the reply was cancelled, or its last reader has gone
+      if (output.signal.aborted) break; // the reply was cancelled, or its last reader has left
       output.write(word);
     }
     return { finishReason: "stop", usage: null };
   },
 };
 
-/** Stands for the sessions that a host keeps: who may create API keys, and whose they are, is the host's to say. */
+/** Stands in for a host's sessions: the host decides who may create API keys, and who owns them. */
 const sessions = new Map([["session-of-alice", "alice"]]);
 
 async function verifyToken(token: string): Promise<string> {

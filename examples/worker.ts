@@ -1,4 +1,4 @@
-/** A module with a `fetch`, as workers have it. Memory lasts as long as the worker: pass a store of your own. */
+/** A module that exports `fetch`, as a worker does. Memory lasts only as long as the worker: pass your own store. */
 
 import { createTwins } from "./twins.ts";
 
