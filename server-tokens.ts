@@ -52,7 +52,7 @@ export function logTokens(settings: Settings, log: Log): void {
     log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
   }
   if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
-    log("warn", "JWTs that were made for other services are accepted, too, as JWT_AUDIENCE is not set");
+    log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set");
   }
 }
 
@@ -84,7 +84,9 @@ async function signingSecret(settings: Settings): Promise<string> {
   const { jwtSecret, jwtJwksUrl, jwtPublicKey, database } = settings;
   if (jwtSecret !== undefined) return jwtSecret;
   if (jwtJwksUrl !== undefined || jwtPublicKey !== undefined) {
-    throw new ConfigError("token signs with a secret: here JWTs come from whoever has the private key.");
+    throw new ConfigError(
+      "token needs a secret to sign with; here, JWTs come from whoever has the private key.",
+    );
   }
   if (database.kind === "memory") {
     throw new ConfigError(

@@ -134,7 +134,7 @@ async function openTwins(twinsDir: string, engines: Engines, log: Log) {
   return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch((error: unknown) => {
     if (codeOf(error) === undefined) throw error; // a twin file's own line
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
-    const accepted = "name a folder of Markdown files that this process may read";
+    const accepted = "choose a folder of Markdown files that this process can read";
     throw new ConfigError(`TWINS_DIR (--twins): ${problem}; ${accepted}.`, { cause: error });
   });
 }
@@ -169,7 +169,7 @@ function createEngines(settings: Settings, log: Log): Engines {
     return offline;
   }
   if (new URL(modelBaseUrl).pathname === "/") {
-    log("warn", "MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
+    log("warn", "MODEL_BASE_URL has no path; most servers need it to end in /v1");
   }
   const openai = createOpenAIEngine({
     baseUrl: modelBaseUrl,
@@ -186,11 +186,11 @@ function cannotListen(host: string, port: number, cause: unknown): Error {
   // Deno tells errors apart by name, the others by code.
   const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
-    const free = "take another, or 0 for one that is free";
-    return new ConfigError(`PORT (--port): port ${port} of ${host} is in use; ${free}.`, { cause });
+    const free = "choose another, or 0 for any free one";
+    return new ConfigError(`PORT (--port): port ${port} on ${host} is in use; ${free}.`, { cause });
   }
   const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
-  const problem = `cannot listen on port ${port} of ${host} (${kind}); ${accepted}`;
+  const problem = `cannot listen on port ${port} on ${host} (${kind}); ${accepted}`;
   return new ConfigError(`HOST (--host), PORT (--port): ${problem}.`, { cause });
 }
 

@@ -25,10 +25,10 @@ export function headersTooLong(): ApiError {
 
 /** 400: `Expect` asks for something else than `100-continue`. */
 export function unknownExpectation(): ApiError {
-  return new ApiError("invalid_request", "Of Expect, only 100-continue is understood.");
+  return new ApiError("invalid_request", "The only Expect that is supported is 100-continue.");
 }
 
 /** 400: the body comes in another coding than `chunked`, or in two. */
 export function unknownCoding(): ApiError {
-  return new ApiError("invalid_request", "Of Transfer-Encoding, only chunked is understood.");
+  return new ApiError("invalid_request", "The only Transfer-Encoding that is supported is chunked.");
 }

@@ -136,7 +136,7 @@ function parserError(error: ClientError): ApiError {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return new ApiError("invalid_request", "The request did not arrive in time.");
   }
-  return new ApiError("invalid_request", "What arrived is not an HTTP/1.1 request.");
+  return new ApiError("invalid_request", "This is not a valid HTTP/1.1 request.");
 }
 
 /** A request whose method Node has another use for, or does not know. */

@@ -104,7 +104,7 @@ export class Attempt implements ModelListener, Waiter {
   fail(cause: unknown): void {
     if (this.#reader.begun || this.#refusal) {
       this.#endWithout(
-        new ModelError("model_error", "The model's connection broke within a reply.", { cause }),
+        new ModelError("model_error", "The model's connection broke during a reply.", { cause }),
       );
     } else {
       const failure = new ModelError("model_error", "The model's connection failed.", { cause });

@@ -71,8 +71,8 @@ export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): 
     return new Refusal(`The model answered with status ${status}`, retry, isJson);
   }
   if (contentType === null || mediaType === "text/event-stream") return undefined;
-  const found = /^[\w./+-]{1,100}$/.test(mediaType) ? `, but ${mediaType}` : "";
-  return new Refusal(`The model's answer is no event stream${found}`, { retryAfterMs: never }, isJson);
+  const found = /^[\w./+-]{1,100}$/.test(mediaType) ? ` but ${mediaType}` : "";
+  return new Refusal(`The model's answer is not an event stream${found}`, { retryAfterMs: never }, isJson);
 }
 
 /** Milliseconds that a `Retry-After` field asks to wait, in seconds or until a date. 0: it asks for nothing. */

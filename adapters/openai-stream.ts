@@ -112,7 +112,7 @@ export class CompletionReader {
     // A line that is no field may be a damaged one. Skipped, it would leave a hole in the reply.
     throw new ModelError(
       "model_error",
-      "The model's event stream holds a line that is no field of an event.",
+      "The model's event stream contains a line that is not a field of an event.",
     );
   }
 
@@ -236,7 +236,7 @@ const filtered = new Set([
 function readFinishReason(told: string, hasText: boolean): FinishReason {
   const [reason = ""] = told.toLowerCase().split(":");
   if (brokenOff.has(reason)) {
-    throw new ModelError("model_error", "The model broke its reply off.");
+    throw new ModelError("model_error", "The model broke off its reply.");
   }
   if ((reason === "tool_calls" || reason === "function_call") && !hasText) {
     throw new ModelError(

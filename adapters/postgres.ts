@@ -122,7 +122,7 @@ function reasonOf(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   const message = first instanceof Error ? first.message : String(first);
   return /client password must be/.test(message)
-    ? "it asks for a password, and the address has none."
+    ? "it requires a password, but the address has none."
     : message;
 }
 
@@ -130,7 +130,7 @@ function reasonOf(error: unknown): string {
 async function requireUtf8(client: Client): Promise<void> {
   const { rows } = await client.query("SHOW server_encoding");
   const encoding = String(rows[0]?.server_encoding);
-  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make one with ENCODING 'UTF8'`);
+  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
 }
 
 /** "twin": the lock that processes starting at once take in turn. */

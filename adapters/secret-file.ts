@@ -38,7 +38,7 @@ async function readSecret(path: string): Promise<string | undefined> {
   const secret = text.trim();
   if (secret.length >= shortest) return secret;
   throw new Error(
-    `The file ${path} holds no secret of ${shortest} characters: delete it, and a new one is made.`,
+    `The file ${path} does not hold a secret of ${shortest} characters; delete it, and a new one is created.`,
   );
 }
 
@@ -65,9 +65,12 @@ async function createFile(path: string, text: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== "EEXIST") {
       const instead = "let this process write there, or set JWT_SECRET";
-      throw new Error(`The secret's file ${path} cannot be made (${codeOf(error) ?? error}): ${instead}.`, {
-        cause: error,
-      });
+      throw new Error(
+        `The secret's file ${path} cannot be created (${codeOf(error) ?? error}): ${instead}.`,
+        {
+          cause: error,
+        },
+      );
     }
   } finally {
     await rm(draft, { force: true });

@@ -31,7 +31,7 @@ export const schemaVersion = steps.length;
 export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
   if (version > schemaVersion) {
     throw new Error(
-      `The database has version ${version}, made by a newer version of this program, which knows ` +
+      `The database has version ${version}, created by a newer version of this program; this one knows ` +
         `${schemaVersion} at most. Run the newer program, or use another database.`,
     );
   }

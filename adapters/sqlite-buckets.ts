@@ -69,7 +69,7 @@ const savesBetweenSweeps = 10_000;
 
 /** Nobody has a backup of it, or needs one. */
 const remedy =
-  "remove it: it holds nothing but what keys have used of their limits, which are full without it";
+  "remove it: it holds only how much of their limits keys have used, and they start anew without it";
 
 /** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
 export async function openSqliteBuckets(path: string, log?: Log): Promise<SqliteBuckets> {

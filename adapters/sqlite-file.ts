@@ -89,14 +89,15 @@ async function makeFile(path: string): Promise<void> {
   const folder = dirname(path);
   await makeFolder(folder).catch((error: unknown) => {
     throw new RefusedFile(
-      `cannot be made: its folder ${folder} cannot be made (${reasonOf(error)})${elsewhere}`,
+      `cannot be created: its folder ${folder} cannot be created (${reasonOf(error)})${elsewhere}`,
     );
   });
   try {
     // Only ever a new file: opening and closing one that SQLite has open would give SQLite's locks away.
     await (await open(path, "wx", 0o600)).close();
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw new RefusedFile(`cannot be made (${reasonOf(error)})${elsewhere}`);
+    if (codeOf(error) !== "EEXIST")
+      throw new RefusedFile(`cannot be created (${reasonOf(error)})${elsewhere}`);
     await refuseFolder(path);
   }
 }
@@ -108,7 +109,7 @@ async function refuseFolder(path: string): Promise<void> {
 }
 
 /** What somebody can do about a file that cannot be. */
-const elsewhere = "; name a file in a folder that this process may write to";
+const elsewhere = "; choose a file in a folder that this process can write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
@@ -131,12 +132,12 @@ function migrationsOf(connection: SqliteConnection, options: SqliteFileOptions):
   const { applicationId, version, migrationsFrom } = options;
   const hasTables = connection.all(anyTable, []).length > 0;
   if (hasTables && readPragma(connection, "application_id") !== applicationId) {
-    throw new RefusedFile("is a database of another program");
+    throw new RefusedFile("is the database of another program");
   }
   const found = Number(readPragma(connection, "user_version"));
   if (found > version) {
     throw new RefusedFile(
-      `has version ${found}, made by a newer version of this program (this one: ${version})`,
+      `has version ${found}, created by a newer version of this program (this one: ${version})`,
     );
   }
   return migrationsFrom(found);

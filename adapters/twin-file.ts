@@ -91,7 +91,10 @@ function readValues(file: string, yaml: string, engines: readonly string[]): Val
     const field = accepted.get(key);
     if (!field) {
       const known = [...accepted.keys()].join(", ");
-      throw new TwinFileError(file, `${JSON.stringify(key)} is not a known key; known are ${known}.`);
+      throw new TwinFileError(
+        file,
+        `${JSON.stringify(key)} is not a known key; the known keys are ${known}.`,
+      );
     }
     if (!field.accepts(value)) throw new TwinFileError(file, `${key} must be ${field.expected}.`);
   }
@@ -152,7 +155,7 @@ function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
     ],
     ["model", { expected: "a string that is not empty", accepts: (value) => isLine(value, 200) }],
     ["temperature", { expected: "a number from 0 to 2", accepts: isTemperature }],
-    ["access", { expected: "a list of owners, such as [alice, bob]; [] is nobody", accepts: isList }],
+    ["access", { expected: "a list of owners, such as [alice, bob]; [] means nobody", accepts: isList }],
   ]);
 }
 

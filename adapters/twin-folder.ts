@@ -137,7 +137,7 @@ function refuseTakenIds(before: Folder, found: Folder): Folder {
     }
     const problem = new TwinFileError(
       file,
-      `its id ${JSON.stringify(id)} is that of ${JSON.stringify(owner)} already.`,
+      `its id ${JSON.stringify(id)} is already used by ${JSON.stringify(owner)}.`,
     );
     const last = before.get(file)?.twin;
     const kept = last && !owners.has(last.id) ? last : undefined;

@@ -37,7 +37,7 @@ export function readApiKey(headers: RequestHeaders): string {
 export function readToken(headers: RequestHeaders): string {
   const { bearer, apiKey } = readCredentials(headers);
   if (bearer === undefined ? apiKey !== undefined : isWellFormedApiKey(bearer)) {
-    throw invalidToken("An API key is not accepted here: send a JWT as Bearer token.");
+    throw invalidToken("An API key is not accepted here: send a JWT as a Bearer token.");
   }
   if (bearer !== undefined) return bearer;
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');

@@ -82,7 +82,7 @@ function refuseLate(): never {
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError("invalid_request", "The body did not arrive whole.", { cause: error });
+  return new ApiError("invalid_request", "The body did not arrive completely.", { cause: error });
 }
 
 function concatenate(pieces: readonly Uint8Array[]): Uint8Array {

@@ -125,7 +125,7 @@ function refuseTokenFlags(flags: Flags): void {
 
 function readTokenFlags(flags: Flags): { sub: string; expiresInSeconds: number } {
   const sub = flags.get("sub");
-  if (sub === undefined) throw new ConfigError("token needs --sub, the owner that the token speaks for.");
+  if (sub === undefined) throw new ConfigError("token needs --sub, the owner that the token is for.");
   if (!isOwnerName(sub)) throw new ConfigError("--sub must have 1 to 255 printable characters.");
   return { sub, expiresInSeconds: readDuration(flags.get("expires-in") ?? "1h") };
 }

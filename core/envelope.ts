@@ -52,13 +52,13 @@ export function refusal(error: ApiError, requestId: string): Answer {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable) return unavailable(error);
-  return new ApiError("internal_error", "Something went wrong on the server's side.");
+  return new ApiError("internal_error", "Something went wrong on the server.");
 }
 
 /** 503, whatever the store said. What already is told as something else stays so. */
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
-  return new ApiError("unavailable", "The service's store cannot be reached now.", {
+  return new ApiError("unavailable", "The service's store cannot be reached right now.", {
     headers: { "Retry-After": "5" },
     cause,
   });

@@ -98,7 +98,7 @@ function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Re
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
     throw new TypeError(
-      `The header field ${JSON.stringify(name)} cannot be sent: its name or value is no HTTP.`,
+      `The header field ${JSON.stringify(name)} cannot be sent: its name or value is not valid HTTP.`,
     );
   }
   return headers;

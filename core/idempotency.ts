@@ -35,7 +35,7 @@ export function requireIdempotencyKey(
     throw validationError([
       {
         path: "Idempotency-Key",
-        message: "must be given once, as 1 to 255 printable ASCII characters, with no space behind a comma",
+        message: "must be given once, as 1 to 255 printable ASCII characters, with no space after a comma",
       },
     ]);
   }

@@ -69,7 +69,7 @@ function readParameter(values: readonly ParameterText[], property: Schema): stri
 
 function explainRefusal(values: readonly ParameterText[], property: Schema): string {
   if (values.length > 1) return "must be given once";
-  if (values[0] === notUtf8) return "must be UTF-8, percent-encoded";
+  if (values[0] === notUtf8) return "must be percent-encoded UTF-8";
   return `must be ${accepted(property)}`;
 }
 

@@ -51,7 +51,7 @@ const text: Rule = { expected: "a string", accepts: isString };
 
 const rules: RulesFor<JwtVerifierOptions> = {
   secret: optional(text),
-  publicKey: optional({ expected: "a key of readPublicKey()", accepts: isJsonObject }),
+  publicKey: optional({ expected: "a key that readPublicKey() returned", accepts: isJsonObject }),
   jwksUrl: optional(text),
   issuer: optional(text),
   audience: optional(text),
@@ -146,7 +146,7 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
     source ? name : [],
   );
   if (given.length !== 1) {
-    const found = given.join(" and ") || "none, or an empty one; is the variable set that it comes from?";
+    const found = given.join(" and ") || "none, or an empty one; is the variable it comes from set?";
     throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);
   }
   if (secret) return fixedKey(secretBytes(secret), ["HS256"]);

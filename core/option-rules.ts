@@ -60,7 +60,7 @@ export function requireOptions<Options extends object>(
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(rules, name));
   if (unknown !== undefined) {
-    throw new TypeError(`${whose}: ${unknown} is not known; known are ${Object.keys(rules).join(", ")}.`);
+    throw new TypeError(`${whose}: ${unknown} is not known; the names are ${Object.keys(rules).join(", ")}.`);
   }
   for (const [name, { expected, accepts }] of Object.entries<Rule>(rules)) {
     const value = given[name];

@@ -52,7 +52,7 @@ export const apiKeyRoutes = [
       if ((await store.createKey(record, maxLiveKeys)) === "limit_reached") {
         throw new ApiError(
           "key_limit_reached",
-          `There are ${maxLiveKeys} live API keys already; revoke one first.`,
+          `You already have ${maxLiveKeys} live API keys; revoke one first.`,
         );
       }
       return {

@@ -103,16 +103,16 @@ export function isOrigin(text: string): boolean {
 const basePathForm =
   "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments";
 
-const sha256Form = "a function of a text, to lower-case hexadecimal";
+const sha256Form = "a function from text to lower-case hexadecimal";
 
 const rules: RulesFor<ServiceOptions> = {
-  store: objectWith("a store, such as createMemoryStore() makes", "ping", "beginReply", "endReply"),
-  twins: objectWith("a source of twins, such as createTwinList() makes", "list", "get"),
+  store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
+  twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
   engines: {
-    expected: "an object of engines by their names, each with a function reply",
+    expected: "an object of engines by name, each with a function reply",
     accepts: areEngines,
   },
-  limiter: objectWith("a rate limiter, such as createMemoryLimiter() makes", "take", "peek"),
+  limiter: objectWith("a rate limiter, such as createMemoryLimiter() returns", "take", "peek"),
   verifyToken: functionThat("resolves with a token's owner"),
   clock: optional(clockRule),
   random: optional(functionThat("fills bytes")),

@@ -42,6 +42,6 @@ export function requireHost(host: string | null): void {
   if (host === null || hostPattern.test(host)) return;
   throw new ApiError(
     "invalid_request",
-    "The Host header must be a host name or address, with a port or without.",
+    "The Host header must be a host name or address, with or without a port.",
   );
 }

@@ -113,7 +113,7 @@ for (const transport of transports) {
           assert.equal(response.status, 400, value);
           const { code, details } = await errorOf(response);
           assert.equal(code, "validation_error");
-          const message = "must be UTF-8, percent-encoded";
+          const message = "must be percent-encoded UTF-8";
           assert.deepEqual(details, { fields: [{ path: name, message }] });
         }
       }

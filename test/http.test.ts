@@ -221,7 +221,7 @@ for (const transport of transports) {
       const { requestId, ...error } = await errorOf(response);
       assert.deepEqual(error, {
         code: "internal_error",
-        message: "Something went wrong on the server's side.",
+        message: "Something went wrong on the server.",
       });
       const [entry, ...others] = logged as { requestId: string; error: Error }[];
       assert.deepEqual(others, []);
@@ -435,10 +435,10 @@ describe("single endpoints", () => {
       [{ sha256: null }, /sha256 must be .+, not null/],
       [{ sha256: async (text: string) => hash("sha256", text) }, /sha256 must be .+, not \[object Promise\]/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
-      [{ onDisconnet: "cancel" }, /createService: onDisconnet is not known; known are store, twins, .+/],
-      [{ store: undefined }, /store must be a store, such as createMemoryStore\(\) makes, not undefined/],
+      [{ onDisconnet: "cancel" }, /createService: onDisconnet is not known; the names are store, twins, .+/],
+      [{ store: undefined }, /store must be a store, such as createMemoryStore\(\) returns, not undefined/],
       [{ store: { store: createMemoryStore() } }, /store must be a store/],
-      [{ twins: [] }, /twins must be a source of twins, such as createTwinList\(\) makes/],
+      [{ twins: [] }, /twins must be a source of twins, such as createTwinList\(\) returns/],
       [
         { engines: Object.assign(Object.create(null), { echo: 1 }) },
         /engines must be .+, not \[object Object\]/,

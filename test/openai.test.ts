@@ -104,7 +104,7 @@ for (const [name, transport] of Object.entries(transports)) {
       ["malformed JSON", model.send("data: {]\n\n"), /not a chunk/],
       ["JSON that is no object", model.send("data: []\n\n"), /not a chunk/],
       ["choices that are no list", model.send('data: {"choices":{}}\n\n'), /not a chunk/],
-      ["lines that are no fields", model.send("Hello\n\ndata: [DONE]\n\n"), /no field/],
+      ["lines that are no fields", model.send("Hello\n\ndata: [DONE]\n\n"), /not a field/],
       ["invalid UTF-8", model.send(Uint8Array.of(0x64, 0xff, 0x0a)), /UTF-8/],
       ["an error event", model.send('event: error\ndata: {"message":"secret"}\n\n'), /reported an error\.$/],
       [
@@ -112,11 +112,11 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.event({ object: "error", message: "x" })),
         /reported an error/,
       ],
-      ["a finish reason that says it broke off", model.send(model.finish("abort")), /broke its reply off/],
+      ["a finish reason that says it broke off", model.send(model.finish("abort")), /broke off its reply/],
       [
         "a finish reason that tells of its network",
         model.send(model.delta("Hi") + model.finish("network_error")),
-        /broke its reply off/,
+        /broke off its reply/,
       ],
       ["a tool call and no text", model.send(model.finish("tool_calls")), /called a tool/],
       ["status 401", model.refuse(401), /status 401/],

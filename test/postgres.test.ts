@@ -97,7 +97,7 @@ describe("PostgreSQL", { skip }, () => {
       ascii.pathname = `/${name}`;
       await assert.rejects(
         openPostgres(ascii.href),
-        /its encoding is SQL_ASCII; make one with ENCODING 'UTF8'/,
+        /its encoding is SQL_ASCII; create one with ENCODING 'UTF8'/,
       );
     } finally {
       await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
@@ -192,7 +192,10 @@ describe("PostgreSQL", { skip }, () => {
       const admin = await connect(fresh.url);
       await admin.query("UPDATE schema_version SET version = 999");
       await admin.end();
-      await assert.rejects(openPostgres(fresh.url), /version 999, made by a newer version of this program/);
+      await assert.rejects(
+        openPostgres(fresh.url),
+        /version 999, created by a newer version of this program/,
+      );
     } finally {
       await fresh.drop();
     }
@@ -545,7 +548,7 @@ test("a PostgreSQL that asks for a password where the address has none is told s
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   await assert.rejects(openPostgres(`postgres://twins@127.0.0.1:${port}/twins`), {
-    message: "The PostgreSQL database cannot be used: it asks for a password, and the address has none.",
+    message: "The PostgreSQL database cannot be used: it requires a password, but the address has none.",
   });
   server.close();
 });

@@ -178,7 +178,7 @@ describe("the server", () => {
     const { port } = taken.address() as AddressInfo;
     assertRefusal(
       await runServer(["--port", String(port), ...flags]),
-      new RegExp(`port ${port} of 127.* in use; take another, or 0 `),
+      new RegExp(`port ${port} on 127.* in use; choose another, or 0 `),
     );
     taken.close();
   });
@@ -189,7 +189,7 @@ describe("the server", () => {
     const { port } = new URL(server.url);
     assertRefusal(
       await runServer(["--port", port, ...second.flags]),
-      new RegExp(`port ${port} of .* in use`),
+      new RegExp(`port ${port} on .* in use`),
     );
     await server.stop();
   });
@@ -382,7 +382,7 @@ describe("what the server logs", () => {
     assert.deepEqual([ON_DISCONNECT, CORS_ORIGINS], ["continue", []]);
     assert.deepEqual([MODEL_NAME, JWT_SECRET], [undefined, undefined]);
     assert.match(`${time} ${version}`, /^\S+Z \d+\.\d+\.\d+$/);
-    await server.logged("MODEL_BASE_URL has no path; most models answer below /v1, and it is to be named");
+    await server.logged("MODEL_BASE_URL has no path; most servers need it to end in /v1");
     const { stderr } = await server.stop();
     assert.ok(!stderr.includes("secret-key"));
   });
@@ -430,7 +430,7 @@ describe("what the server logs", () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { JWT_JWKS_URL: "http://127.0.0.1:9/jwks" });
     const { level } = await server.logged(
-      "JWTs that were made for other services are accepted, too, as JWT_AUDIENCE is not set",
+      "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set",
     );
     assert.equal(level, "warn");
     await server.stop();
@@ -566,7 +566,7 @@ describe("the file of the secret", () => {
   test("one without a secret is not taken, and not overwritten", async () => {
     const file = join(root, "empty-secret");
     await writeFile(file, "\n");
-    await assert.rejects(readOrCreateSecret(file), /holds no secret of 32 characters/);
+    await assert.rejects(readOrCreateSecret(file), /does not hold a secret of 32 characters/);
     assert.equal(await readFile(file, "utf8"), "\n");
   });
 

@@ -127,7 +127,7 @@ describe("buckets in SQLite", () => {
     await buckets.close();
     await damage(path, "log");
     const remedy =
-      "remove it: it holds nothing but what keys have used of their limits, which are full without it";
+      "remove it: it holds only how much of their limits keys have used, and they start anew without it";
     for (const _ of ["once", "again: it is not kept open"]) {
       await assert.rejects(openSqliteBuckets(path), {
         message: `${path} is a damaged SQLite database; ${remedy}.`,

@@ -127,7 +127,7 @@ describe("a SQLite file", () => {
     {
       what: "a folder",
       make: (path) => mkdir(path),
-      message: /^\S+ is a folder; name a file in a folder that this process may write to\.$/,
+      message: /^\S+ is a folder; choose a file in a folder that this process can write to\.$/,
     },
     {
       what: "another program's database",
@@ -136,7 +136,7 @@ describe("a SQLite file", () => {
         connection.exec("CREATE TABLE bookmarks (url TEXT)");
         connection.close();
       },
-      message: /^\S+ is a database of another program\.$/,
+      message: /^\S+ is the database of another program\.$/,
     },
     {
       what: "a newer version's database",
@@ -147,7 +147,7 @@ describe("a SQLite file", () => {
         connection.close();
       },
       message: new RegExp(
-        `^\\S+ has version ${schemaVersion + 1}, made by a newer version of this program ` +
+        `^\\S+ has version ${schemaVersion + 1}, created by a newer version of this program ` +
           `\\(this one: ${schemaVersion}\\)\\.$`,
       ),
     },
@@ -185,7 +185,7 @@ describe("a SQLite file", () => {
     await writeFile(path, "a file, not a folder");
     await assert.rejects(
       openSqlite(join(path, "twins.db")),
-      /^Error: \S+ cannot be made: its folder \S+ cannot be made \(EEXIST\); name a file in a folder that /,
+      /^Error: \S+ cannot be created: its folder \S+ cannot be created \(EEXIST\); choose a file in a folder that /,
     );
   });
 

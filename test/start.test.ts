@@ -30,7 +30,7 @@ async function complaint(args: readonly string[], variables: Record<string, stri
 }
 
 describe("a SQLite file that cannot be", () => {
-  const accepted = "name a file in a folder that this process may write to.";
+  const accepted = "choose a file in a folder that this process can write to.";
   const unmade = {
     skip: process.platform !== "linux" && "only Linux has a folder where nothing can be made",
   };
@@ -42,20 +42,20 @@ describe("a SQLite file that cannot be", () => {
 
   test("a folder that cannot be made is named", { ...unmade, timeout: 30_000 }, async () => {
     const line = await complaint(["--database", "sqlite:/proc/x/y.db"]);
-    const cause = "/proc/x/y.db cannot be made: its folder /proc/x cannot be made (ENOENT)";
+    const cause = "/proc/x/y.db cannot be created: its folder /proc/x cannot be created (ENOENT)";
     assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
   });
 
   test("a folder that takes no files is told", unmade, async () => {
     const line = await complaint(["--database", "sqlite:/proc/y.db"]);
-    assert.equal(line, `DATABASE_URL (--database): /proc/y.db cannot be made (ENOENT); ${accepted}`);
+    assert.equal(line, `DATABASE_URL (--database): /proc/y.db cannot be created (ENOENT); ${accepted}`);
   });
 
   test("a file where a folder should be is told", async () => {
     const file = join(root, "a-file");
     await writeFile(file, "");
     const line = await complaint(["--database", `sqlite:${file}/twins.db`]);
-    const cause = `${file}/twins.db cannot be made: its folder ${file} cannot be made (EEXIST)`;
+    const cause = `${file}/twins.db cannot be created: its folder ${file} cannot be created (EEXIST)`;
     assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
   });
 });

@@ -199,7 +199,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; known are id, name, .*access\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
@@ -309,7 +309,7 @@ test("the start is refused for two files with one id, naming both", async (t) =>
     "ada.md": "---\nname: Ada\n---\n",
     "bob.md": "---\nname: Bob\nid: ada\n---\n",
   });
-  await assert.rejects(open(t, folder), /"bob.md": its id "ada" is that of "ada.md" already/u);
+  await assert.rejects(open(t, folder), /"bob.md": its id "ada" is already used by "ada.md"/u);
 });
 
 test("the start is refused for a folder that is not there", async () => {
@@ -383,7 +383,7 @@ test("a new file with the id of another does not take it over", async (t) => {
   await files.reload();
   assert.equal((await files.get("alice", "ada"))?.name, "Ada");
   const entry = recorder.entries.find(({ level }) => level === "error");
-  assert.match(String(entry?.fields.problem), /"a.md": its id "ada" is that of "m.md" already/u);
+  assert.match(String(entry?.fields.problem), /"a.md": its id "ada" is already used by "m.md"/u);
 });
 
 test("a file that changes to the id of another keeps its last good version", async (t) => {

@@ -181,7 +181,7 @@ describe("a list of twins", () => {
     const refused: readonly [member: Record<string, unknown>, message: RegExp][] = [
       [
         { acess: ["alice"] },
-        /createTwinList: the twin "ada": acess is not known; known are id, name, .+access/,
+        /createTwinList: the twin "ada": acess is not known; the names are id, name, .+access/,
       ],
       [{ access: "alice" }, /the twin "ada": access must be a list of owners, or null, not "alice"\./],
       [{ tags: "coffee" }, /tags must be a list of strings/],
