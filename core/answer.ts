@@ -7,15 +7,15 @@
 
 import { type EventStream, type JoinTimer, toTextOrStream } from "./sse.ts";
 
-/** Header fields by name, of whichever case, as a web `Headers` has them. Fields sent twice are joined by `, `. */
+/** Header fields by name, in any case, as in a web `Headers`. Fields that were sent twice are joined by `, `. */
 export interface RequestHeaders {
   get(name: string): string | null;
 }
 
-/** A request's body, piece by piece. An array: it has arrived already. */
+/** A request's body in pieces. An array means that it has already arrived. */
 export type RequestBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 
-/** Tells that the client has gone. A web `AbortSignal` is one. */
+/** Tells when the client has left. A web `AbortSignal` is one. */
 export interface ClientSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -25,7 +25,7 @@ export interface ClientSignal {
 /** The parts of a request that the service reads. A web `Request` is one. */
 export interface IncomingRequest {
   readonly method: string;
-  /** Absolute, or beginning with the path. The authority is never looked at. */
+  /** Absolute, or beginning with the path. The authority is ignored. */
   readonly url: string;
   readonly headers: RequestHeaders;
   /** Read at most once, and only where a body is expected. */
@@ -33,23 +33,26 @@ export interface IncomingRequest {
   /** Whether somebody has read the body already. */
   readonly bodyUsed?: boolean;
   /**
-   * The whole body, where the runtime has it at hand. Called instead of reading `body`, if `Content-Length` tells how long
-   * it is: to be left out where that may be untrue.
+   * Reads the whole body, where the runtime can. Called instead of reading `body` if there is a `Content-Length`; leave
+   * it out where that header may be wrong.
    */
   arrayBuffer?(): Promise<ArrayBuffer>;
-  /** Aborts when the client has gone. It may abort after the answer, too. */
+  /** Aborts when the client has left. It may also abort after the answer. */
   readonly signal?: ClientSignal;
 }
 
-/** A response before it is one. */
+/** What becomes a response. */
 export interface Answer {
   readonly status: number;
-  /** The answer's own object: an adapter may add to it. */
+  /** Belongs to this answer alone: an adapter may add to it. */
   readonly headers: Record<string, string>;
   readonly body: string | EventStream | null;
 }
 
-/** A host's request, without its `arrayBuffer`: hosts that inflate a body, or make a request anew, may keep its fields. */
+/**
+ * A host's request, without its `arrayBuffer`: hosts that decompress a body or rebuild a request may keep the old
+ * header fields.
+ */
 export function toIncoming({ method, url, headers, body, bodyUsed, signal }: Request): IncomingRequest {
   return { method, url, headers, body, bodyUsed, signal };
 }
@@ -60,7 +63,7 @@ export async function toResponse(answer: Answer): Promise<Response> {
   return new Response(await toWebBody(answer), { status, headers });
 }
 
-/** The body of a web `Response`: a stream where more is to come. `afterJoin`: its timer, where streams can share one. */
+/** The body of a web `Response`: a stream if more is to come. `afterJoin`: the timer, where streams can share one. */
 export async function toWebBody(
   { body }: Answer,
   afterJoin?: JoinTimer,

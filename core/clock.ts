@@ -8,11 +8,11 @@
 export interface Clock {
   /** Milliseconds since the epoch, whole. May step back when the machine's clock is set. */
   now(): number;
-  /** Calls `callback` once, `milliseconds` from now. Returns a function that calls it off (idempotent). */
+  /** Calls `callback` once, `milliseconds` from now. Returns a function that cancels this (idempotent). */
   after(milliseconds: number, callback: () => void): () => void;
 }
 
-/** The longest time that a timer can run, some 24 days: what is longer would be over at once. */
+/** The longest time that a timer can run, about 24 days: a longer one would fire immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The runtime's own clock and timers. */
@@ -24,12 +24,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** Whether less than `milliseconds` have passed. After a step back of the clock nobody knows: no. */
+/** Whether less than `milliseconds` have passed. False if the clock was set back, as nobody knows then. */
 export function isWithin(milliseconds: number, since: number, now: number): boolean {
   return now >= since && now - since < milliseconds;
 }
 
-/** What work comes to within some milliseconds. Undefined: it takes longer. */
+/** The result of `work`, or undefined if it takes longer than `milliseconds`. */
 export async function within<Result>(
   clock: Clock,
   milliseconds: number,

@@ -1,5 +1,5 @@
 /**
- * The port to whatever writes a twin's replies, and the engine that only echoes.
+ * The port for engines, which write twins' replies, and the engine that only echoes.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Clock, sleep, systemClock } from "./clock.ts";
 import type { FinishReason, Usage } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
-/** An earlier message of a conversation, as a model gets to see it. */
+/** An earlier message of a conversation, as a model sees it. */
 export interface HistoryMessage {
   readonly role: "user" | "assistant";
   readonly content: string;
@@ -23,36 +23,36 @@ export interface Turn {
   readonly content: string;
 }
 
-/** Where an engine puts its reply while it makes it. */
+/** What an engine writes its reply to. */
 export interface ReplyOutput {
   /**
-   * Appends text: one or more tokens, split anywhere. Never waits: a follower that falls behind catches up
-   * from the reply's text. Text written after the signal aborted is ignored.
+   * Appends text: one or more tokens, split anywhere. Never blocks: a follower that falls behind catches up from the
+   * reply's text. Text written after the signal has aborted is ignored.
    */
   write(text: string): void;
   /**
-   * Tells followers of something beside the text, sent as a `progress` event: `{ stage, … }`.
+   * Tells followers something besides the text, as a `progress` event: `{ stage, … }`.
    *
-   * @throws {TypeError} for what JSON cannot hold, such as a `bigint`.
+   * @throws {TypeError} for values that JSON cannot represent, such as a `bigint`.
    */
   progress(progress: EngineProgress): void;
   /**
-   * Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Let go of everything then. It is made
-   * when it is first asked for: whoever wraps an output passes it on by name, because a spread leaves it out.
+   * Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Release everything then. It is
+   * created when first read: an engine that wraps an output must pass it on explicitly, because a spread leaves it out.
    */
   readonly signal: AbortSignal;
 }
 
-/** A `progress` event of an engine's own: a stage and whatever belongs to it, JSON only. */
+/** An engine's own `progress` event: a stage and whatever belongs to it, JSON only. */
 export interface EngineProgress {
   readonly stage: string;
   readonly [field: string]: unknown;
 }
 
-/** How an engine's reply ended well. */
+/** How an engine's reply ended, if it did not fail. */
 export interface EngineResult {
   readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter">;
-  /** Null where tokens are not counted. */
+  /** Null if tokens are not counted. */
   readonly usage: Usage | null;
 }
 
@@ -75,9 +75,9 @@ export class ModelError extends Error {
   }
 }
 
-/** How fast an engine writes whose whole text is there at once. */
+/** How fast an engine writes a text that is available as a whole. */
 export interface PacingOptions {
-  /** Pause before each word, in milliseconds. Default 0: the whole text is there at once. */
+  /** Pause before each word, in milliseconds. Default 0: the whole text is written at once. */
   readonly pauseMs?: number | undefined;
   /** The clock that pauses run on. Default: the system's. */
   readonly clock?: Clock | undefined;

@@ -1,5 +1,5 @@
 /**
- * Every error a client can get: its code, its HTTP status, its JSON body.
+ * Every error that a client can get: its code, its HTTP status, its JSON body.
  *
  * @module
  */
@@ -57,13 +57,13 @@ const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_token: refusedChallenge,
 };
 
-/** What an {@link ApiError} carries beside its code and message. */
+/** What an {@link ApiError} contains besides its code and message. */
 export interface ApiErrorOptions {
-  /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client as they are. */
+  /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client unchanged. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` also without them.
-   * Values hold Latin-1 without control characters (RFC 9110 section 5.5).
+   * Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` even without them.
+   * Values are Latin-1 without control characters (RFC 9110 section 5.5).
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What went wrong underneath. Logged, never sent. */
@@ -71,8 +71,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * An error that the client is told about. Its message says what was wrong and what is accepted, and is
- * sent as it is: it must not carry a stack, SQL, a file path, a secret or an upstream's words.
+ * An error that is sent to the client. Its message says what was wrong and what is accepted, and is sent unchanged: it
+ * must not contain a stack, SQL, a file path, a secret or an upstream's words.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -93,7 +93,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Found here, because the adapters would find it where nothing can be answered any more. */
+/** Checked here, because an adapter would find it too late for an answer. */
 function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
@@ -132,14 +132,14 @@ export function shuttingDown(details?: Readonly<Record<string, unknown>>): ApiEr
 
 /** The value of `error` in an error answer and in a stream's error event. */
 export interface ErrorObject {
-  /** `interrupted` is an end of a reply alone: no answer's status. */
+  /** `interrupted` only occurs as the end of a reply, never as the code of an answer. */
   readonly code: ErrorCode | "interrupted";
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId: string;
 }
 
-/** What the client is told of an error. `JSON.stringify` leaves absent details out. */
+/** What the client is told about an error. */
 export function errorObject(error: ApiError, requestId: string): ErrorObject {
   return {
     code: error.code,

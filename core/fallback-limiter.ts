@@ -1,5 +1,5 @@
 /**
- * What limits while the shared limiter cannot be reached.
+ * A limiter that steps in while the shared one cannot be reached.
  *
  * @module
  */
@@ -10,29 +10,29 @@ import { type Log, noLog } from "./log.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {
-  /** The limiter that several processes share. It must reject, and not wait for ever, when it is down. */
+  /** The limiter that several processes share. When it is down, it must reject instead of waiting for ever. */
   readonly shared: RateLimiter;
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Default: keeps silent. */
+  /** Default: silence. */
   readonly log?: Log | undefined;
 }
 
-/** A limiter that answers while the shared one is down, too. */
+/** A limiter that also answers while the shared one is down. */
 export interface FallbackLimiter extends RateLimiter {
-  /** Stops looking whether the shared limiter is back. */
+  /** Stops checking whether the shared limiter is back. */
   close(): void;
 }
 
-/** Pause between two looks whether the shared limiter is back, in milliseconds. */
+/** Pause between two checks whether the shared limiter is back, in milliseconds. */
 const probeMs = 1000;
 
-/** The bucket that is used to look. Taking from it shows that the shared limiter can be written, too. */
+/** The bucket that is used to check. Taking from it shows that the shared limiter can also be written. */
 const probe = { id: "fallback-probe", policy: { capacity: 3600 } } as const;
 
 /**
- * Asks the shared limiter, and while that one rejects limits with buckets of its own, which are full at
- * first: never unlimited, never an error. Each outage and each recovery is logged once.
+ * Asks the shared limiter; while that one rejects, it limits with buckets of its own, which start out full: never
+ * unlimited, never an error. Each outage and each recovery is logged once.
  *
  * @example
  * ```ts

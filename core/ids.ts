@@ -1,5 +1,5 @@
 /**
- * Identifiers that sort by the time they were made, and where their randomness comes from.
+ * Identifiers that sort by time of creation, and the source of their randomness.
  *
  * @module
  */
@@ -12,10 +12,10 @@ export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBu
 /** The runtime's own source of randomness (Web Crypto). */
 export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
 
-/** The kinds of identifiers that the service makes: of its resources, of a request, of a running service. */
+/** The kinds of identifiers that the service creates: for its resources, for a request, for a running service. */
 export type IdPrefix = "conv" | "msg" | "key" | "req" | "run";
 
-/** Makes the next identifier of a kind, such as `msg_06f1c2k8w1v3x5z7a9b2d4e6g8`. */
+/** Creates the next identifier of a kind, such as `msg_06f1c2k8w1v3x5z7a9b2d4e6g8`. */
 export type NewId = (prefix: IdPrefix) => string;
 
 // Crockford's base32 in ASCII order, so that text order is number order.
@@ -24,8 +24,8 @@ const timeDigits = 10; // 50 bits of milliseconds
 const randomDigits = 16; // 80 bits, like ULID
 
 /**
- * Makes identifiers of a prefix, 50 bits of time and 80 of randomness. Those made by one maker always
- * ascend: within one millisecond, or while the clock steps back, the random part counts up instead.
+ * Creates a generator of identifiers: a prefix, 50 bits of time and 80 of randomness. Those of one generator always
+ * ascend: within one millisecond, or after the clock was set back, the random part counts up instead.
  */
 export function createIds(clock: Clock, random: RandomBytes): NewId {
   const tail = new Uint8Array(randomDigits);

@@ -7,7 +7,7 @@
 import { exportJWK, importSPKI, type JWK } from "jose";
 import { isString } from "./json.ts";
 
-/** A public key and the values of `alg` that it verifies. */
+/** A public key, and the values of `alg` that it can verify. */
 export interface PublicKey {
   readonly jwk: JWK;
   readonly algorithms: readonly string[];
@@ -28,8 +28,8 @@ export const asymmetricAlgorithms: readonly string[] = [
 ];
 
 /**
- * A JSON Web Key as a key to verify signatures with. Undefined if it is none: a symmetric key, one for
- * encryption, an RSA key of less than 2048 bits (RFC 7518 section 3.3), or an unknown kind.
+ * A JSON Web Key as a key to verify signatures with. Undefined for any other key: a symmetric key, one for encryption,
+ * an RSA key of less than 2048 bits (RFC 7518 section 3.3), or an unknown kind.
  */
 export function toPublicKey(jwk: JWK): PublicKey | undefined {
   if (jwk.use !== undefined && jwk.use !== "sig") return undefined;
@@ -63,8 +63,8 @@ function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
 }
 
 /**
- * Reads a public key from PEM text (`-----BEGIN PUBLIC KEY-----`, line ends may be written `\n`) or from a JSON
- * Web Key. Rejects, with a message that says what is accepted, if it is neither.
+ * Reads a public key from PEM text (`-----BEGIN PUBLIC KEY-----`, line ends may be written as `\n`) or from a JSON Web
+ * Key. If it is neither, rejects with a message that says what is accepted.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * JSON Web Tokens: whose they are, if they are good, and signing one to try things out.
+ * JSON Web Tokens: verifying them, and signing one to try things out.
  *
  * @module
  */
@@ -23,23 +23,23 @@ import {
 } from "./option-rules.ts";
 import { isOwnerName } from "./owner.ts";
 
-/** The owner (`sub`) that a token speaks for. Rejects with an {@link ApiError} if the token is not accepted. */
+/** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;
 
-/** The fewest bytes of a secret: as many as HS256 puts out (RFC 7518 section 3.2). */
+/** The minimum length of a secret in bytes: that of HS256's output (RFC 7518 section 3.2). */
 export const minSecretBytes = 32;
 
-/** Options of {@link createJwtVerifier}: exactly one of `secret`, `publicKey` and `jwksUrl`, and what is common. */
+/** Options of {@link createJwtVerifier}: exactly one of `secret`, `publicKey` and `jwksUrl`, and any of the others. */
 export interface JwtVerifierOptions {
   /** A secret of at least 32 bytes, for HS256. */
   readonly secret?: string | undefined;
-  /** A public key, as `readPublicKey` reads it. */
+  /** A public key, from `readPublicKey`. */
   readonly publicKey?: PublicKey | undefined;
   /** The address of a JWKS document, `http:` or `https:`, without a user or password. */
   readonly jwksUrl?: string | undefined;
   /** The `iss` that a token must have. Default: any or none. */
   readonly issuer?: string | undefined;
-  /** The `aud` that a token must have, alone or among others. Default: any or none. */
+  /** The `aud` that a token must have, possibly among others. Default: any or none. */
   readonly audience?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly log?: Log | undefined;
@@ -75,11 +75,11 @@ interface KeySource {
 }
 
 /**
- * Makes a function that verifies a token and tells its owner.
+ * Creates a function that verifies a token and resolves with its owner.
  *
- * A token is accepted if its signature is good under the configured key and algorithms, it has not expired
- * (`exp`, required), is valid already (`nbf`, `iat`), within 30 seconds of tolerance, names an owner (`sub`, 1 to
- * 255 printable characters), and has the configured `iss` and `aud`. Keys that a token brings along (`jwk`, `jku`,
+ * A token is accepted if its signature is valid for the configured key and algorithms, it has not expired (`exp`,
+ * required) and is already valid (`nbf`, `iat`), with a tolerance of 30 seconds, it names an owner (`sub`, 1 to 255
+ * printable characters), and it has the configured `iss` and `aud`. Keys in the token's own header (`jwk`, `jku`,
  * `x5u`, `x5c`) are never used.
  *
  * The function rejects with `invalid_token`, or with `unavailable` while the JWKS address cannot be reached.
@@ -96,8 +96,8 @@ interface KeySource {
  * const owner = await verifyToken(token);
  * ```
  *
- * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, an option cannot be used, or is
- *   not known: a misspelt `audience` would let all of them in.
+ * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, or an option is invalid or
+ * unknown: a misspelt `audience` would let every token in.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   requireOptions("createJwtVerifier", options, rules);
@@ -221,7 +221,7 @@ function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): s
 export interface SignTokenOptions {
   /** At least 32 bytes. */
   readonly secret: string;
-  /** The owner that the token speaks for. */
+  /** The owner that the token is for. */
   readonly sub: string;
   readonly expiresInSeconds: number;
   readonly issuer?: string | undefined;

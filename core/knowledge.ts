@@ -54,13 +54,14 @@ const lookBack = 4;
 const contextWeight = 0.5;
 
 /**
- * An engine that answers from the twin's own Markdown: it ranks the sections for the question and quotes the
- * best passage, or says that it doesn't know. Text that says how the twin behaves is never quoted: what stands
- * before the first heading or under the title, and the sections called Instructions, Persona and Voice. The same
- * turn always gets the same answer.
+ * Creates an engine that answers from the twin's own Markdown: it ranks the sections for the question and quotes the
+ * best passage, or says that it doesn't know. Text that says how the twin behaves is never quoted: the text before the
+ * first heading or under the title, and the sections called Instructions, Persona and Voice. The same turn always gets
+ * the same answer.
  *
- * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with
- * the sections that the answer comes from, `score` from 0 to 1. It is empty for small talk and unknowns.
+ * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with the
+ * sections that the answer comes from and scores from 0 to 1. The list is empty for small talk and unanswered
+ * questions.
  *
  * @example
  * ```ts

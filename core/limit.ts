@@ -1,9 +1,9 @@
 /**
- * Hourly limits: the token bucket, and the port to whatever keeps the buckets.
+ * Hourly limits: the token bucket, and the port for whatever stores the buckets.
  *
- * A bucket holds `capacity` tokens and refills evenly over its window. It is kept as its *debt*, the time
- * until it is full again: taking a token adds one refill interval, time takes it away. All arithmetic is in
- * whole microseconds, so nothing is lost to rounding.
+ * A bucket holds `capacity` tokens and refills evenly over its window. It is stored as its *debt*, the time until it is
+ * full again: taking a token adds one refill interval, and the passing of time reduces it. All arithmetic is in whole
+ * microseconds, so nothing is lost to rounding.
  *
  * @module
  */
@@ -35,11 +35,11 @@ export interface RateDecision {
   readonly debt: number;
 }
 
-/** Keeps buckets, one for each id. A bucket that is not full is never forgotten. */
+/** Stores buckets, one for each id. A bucket that is not full is never forgotten. */
 export interface RateLimiter {
   /** Takes a token if there is one. Rejects if the limiter's store cannot be reached. */
   take(id: string, policy: RatePolicy): Promise<RateDecision>;
-  /** Looks, takes nothing. */
+  /** Looks without taking a token. */
   peek(id: string, policy: RatePolicy): Promise<RateDecision>;
 }
 
@@ -49,8 +49,8 @@ export function refillInterval(policy: RatePolicy): number {
 }
 
 /**
- * What a bucket's debt is now. A clock that stepped back neither refills nor locks out: the debt stays, and
- * counts down again from the new time.
+ * A bucket's current debt. A clock that was set back neither refills the bucket nor locks anyone out: the debt stays,
+ * and counts down again from the new time.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export function debtAt(bucket: Bucket | undefined, now: number): number {
 }
 
 /**
- * Decides on a request: the one place that knows when a token is there.
+ * Decides on a request: the one place that knows whether there is a token.
  *
  * @example
  * ```ts
@@ -107,13 +107,13 @@ export function secondsToNextToken(debt: number, policy: RatePolicy): number {
   return Math.ceil((debt % interval || interval) / 1_000_000);
 }
 
-/** Where a process that limits alone keeps its buckets past its end. */
+/** Where a process that limits alone stores its buckets, so that they survive it. */
 export interface BucketStore {
-  /** The bucket that was saved last. */
+  /** The last saved state of a bucket. */
   load(id: string): Promise<Bucket | undefined>;
   /**
-   * Keeps a bucket; resolves once it outlives this process. Calls overlap and take effect in their order. A
-   * store does best to write those of one turn of the event loop together.
+   * Saves a bucket; resolves once it would survive the end of this process. Calls overlap, and take effect in order. A
+   * store should combine the calls of one turn of the event loop into one write.
    */
   save(id: string, bucket: Bucket): Promise<void>;
 }
@@ -122,9 +122,9 @@ export interface BucketStore {
 export interface MemoryLimiterOptions {
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Keeps the buckets over a restart. Default: they end with the process. */
+  /** Keeps the buckets across restarts. Default: they end with the process. */
   readonly buckets?: BucketStore | undefined;
-  /** With `buckets`: how many are also held in memory, so that they need not be loaded. Default: 10,000. */
+  /** With `buckets`: how many are also cached in memory. Default: 10,000. */
   readonly cached?: number | undefined;
 }
 

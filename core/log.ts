@@ -1,13 +1,13 @@
 /**
- * What the service has to say to its operator.
+ * The port for logs: what the service tells its operator.
  *
  * @module
  */
 
-/** From the least to the most urgent. */
+/** From the least to the most severe. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
-/** How urgent an entry is: `debug`, `info`, `warn` or `error`. */
+/** How severe an entry is: `debug`, `info`, `warn` or `error`. */
 export type LogLevel = (typeof logLevels)[number];
 
 /**

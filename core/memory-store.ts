@@ -1,6 +1,6 @@
 /**
- * The store that keeps everything in this process's memory: for tests, for trying things out, and as the
- * plainest reading of the port.
+ * The store that keeps everything in this process's memory: for tests, for trying things out, and as the simplest
+ * implementation of the port.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { insertByAge, newestFirst, removeByAge } from "./newest-first.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Makes an empty store. What it keeps ends with the process.
+ * Creates an empty store. Its contents are lost when the process ends.
  *
  * @example
  * ```ts

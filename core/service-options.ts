@@ -1,5 +1,5 @@
 /**
- * What a service is made of, and which values its options take.
+ * The options of a service, and the values that they accept.
  *
  * @module
  */
@@ -34,8 +34,8 @@ export interface ServiceOptions {
   readonly engines: Readonly<Record<string, TwinEngine>>;
   readonly limiter: RateLimiter;
   /**
-   * The owner that a token speaks for, 1 to 255 printable characters. Rejects with an {@link ApiError}, `invalid_token`
-   * as a rule. What resolves with anything else answers 500, and the log says so.
+   * Resolves with the owner that a token is for, 1 to 255 printable characters. Rejects with an {@link ApiError},
+   * usually `invalid_token`. If it resolves with anything else, the answer is 500, and the log says so.
    */
   readonly verifyToken: (token: string) => Promise<string>;
   /** Default: the system's. */
@@ -43,37 +43,40 @@ export interface ServiceOptions {
   /** Default: Web Crypto. */
   readonly random?: RandomBytes | undefined;
   /**
-   * By which API keys are known, and equal requests told. Default: in JavaScript, on every runtime. The runtime's own is
-   * faster: `(text) => hash("sha256", text)`, with `hash` of `node:crypto` on Node, Deno and Bun.
+   * The digest that identifies API keys and repeated requests. Default: one in JavaScript, for every runtime. The
+   * runtime's own is faster: `(text) => hash("sha256", text)`, with `hash` from `node:crypto` on Node, Deno and Bun.
    */
   readonly sha256?: Sha256 | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
-  /** What all paths begin with, such as `/twins-api`: plain segments, no slash at its end. Default: nothing. */
+  /** The prefix of all paths, such as `/twins-api`: plain segments, no trailing slash. Default: none. */
   readonly basePath?: string | undefined;
   /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
+  /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
   /**
-   * Whether tokens that follow one another within 4 ms share a delta, and so a write. The first text leaves at once,
-   * unless it is all there is. It is the system's time that counts, not `clock`. Default `true`.
+   * Whether tokens that arrive within 4 ms of each other share a delta, and so a write. The first text is sent
+   * immediately, unless it is the whole reply. This uses the system's time, not `clock`. Default `true`.
    */
   readonly joinTokens?: boolean | undefined;
-  /** The longest that a reply may take, in milliseconds. Default 300,000. */
+  /** The longest time a reply may take, in milliseconds. Default 300,000. */
   readonly maxReplyMs?: number | undefined;
-  /** How long a running reply stays its process's own without a save, in milliseconds. Default 30,000. */
+  /**
+   * How long a process keeps its running reply without saving it, in milliseconds. Afterwards another process may end
+   * it. Default 30,000.
+   */
   readonly leaseMs?: number | undefined;
-  /** Whether a reply goes on when its last follower has gone. Default `continue`. */
+  /** Whether a reply continues or is cancelled when its last follower has left. Default `continue`. */
   readonly onDisconnect?: "continue" | "cancel" | undefined;
   /**
-   * Called with each reply that begins, as a promise of its stored end, which never rejects: for hosts that otherwise
-   * stop what a request began when its client has gone, such as workers. Default: nobody is told.
+   * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
+   * otherwise stop the work of a request when its client has left, such as workers. Default: not called.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** The least and the most milliseconds of each time. */
+/** The minimum and maximum of each time, in milliseconds. */
 export const timeRanges = {
   heartbeatMs: [1, 3_600_000],
   maxReplyMs: [1, 86_400_000],
@@ -84,15 +87,15 @@ export const timeRanges = {
 export const disconnectPolicies = ["continue", "cancel"] as const;
 
 /**
- * Whether a path can stand before all others: nothing, or segments, each after a slash. A path is compared as it is
- * sent, so none is escaped.
+ * Whether a path can be the prefix of all others: empty, or segments that each follow a slash. Paths are compared as
+ * they are sent, so nothing is escaped.
  */
 export function isBasePath(text: string): boolean {
   return /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(text);
 }
 
 /**
- * Whether a text is an origin as browsers send it: no path, no slash at its end, no default port. Web views of apps and
+ * Whether a text is an origin as browsers send it: no path, no trailing slash, no default port. Web views of apps and
  * extensions have schemes of their own, such as `capacitor://localhost`.
  */
 export function isOrigin(text: string): boolean {
@@ -143,7 +146,7 @@ export function requireServiceOptions(options: ServiceOptions): void {
     throw unusable("createService: sha256", sha256Form, digest);
 }
 
-/** What a function for SHA-256 is tried with. Not of ASCII alone: it is the UTF-8 that counts. */
+/** What a SHA-256 function is tested with. Not ASCII, because it must digest UTF-8. */
 const sample = "\u00e9\u4e16";
 
 function areEngines(value: unknown): boolean {

@@ -1,5 +1,5 @@
 /**
- * The service, put together of its parts. The steps that every request takes are in `dispatch.ts`.
+ * The service, assembled from its parts. The steps that every request takes are in `dispatch.ts`.
  *
  * @module
  */
@@ -21,30 +21,33 @@ import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
 import { sha256 as portableSha256 } from "./sha256.ts";
 
-/** One endpoint as a function, for hosts that route by themselves. Path parameters default to the path's own. */
+/**
+ * One endpoint as a function, for hosts with their own router. Path parameters are read from the path unless they are
+ * given.
+ */
 export type Handler = (request: Request, pathParams?: Partial<PathParams>) => Promise<Response>;
 
 /** The service. */
 export interface Service {
-  /** The whole API, below the base path. Never rejects. */
+  /** The whole API, under the base path. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Each endpoint by its operationId, walking the same steps. Never rejects. */
+  /** Each endpoint by its operationId, with the same checks. Never rejects. */
   readonly handlers: Readonly<Record<OperationId, Handler>>;
-  /** As {@link Service.fetch}, for adapters that write an answer themselves. Never rejects. */
+  /** Like {@link Service.fetch}, for adapters that write the answer themselves. Never rejects. */
   readonly answer: (request: IncomingRequest) => Promise<Answer>;
-  /** An error as an answer, for adapters that refuse a request before it is one. */
+  /** The answer for an error, for adapters that refuse something before it is a request. */
   readonly refuse: (error: ApiError) => Answer;
-  /** Resolves once the store is found in order. The first request waits for it, too. */
+  /** Resolves once the store has been found usable. The first request waits for this, too. */
   ready(): Promise<void>;
   /**
-   * Refuses new sends, gives running replies `graceMs` milliseconds (default 25,000), ends those left as
-   * interrupted, and resolves. The store stays open: it is the caller's.
+   * Refuses new sends, gives running replies `graceMs` milliseconds to finish (default 25,000), ends the rest as
+   * interrupted, and resolves. The store stays open: it belongs to the caller.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
 /**
- * Puts the service together. Nothing runs before the first request, or {@link Service.ready}.
+ * Creates the service. Nothing runs before the first request, or {@link Service.ready}.
  *
  * @example
  * ```ts
@@ -61,7 +64,7 @@ export interface Service {
  * const response = await service.fetch(request);
  * ```
  *
- * @throws {TypeError} for an option that cannot be used, with what is accepted.
+ * @throws {TypeError} for an invalid option; the message says what is accepted.
  */
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);

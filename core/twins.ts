@@ -1,5 +1,5 @@
 /**
- * Twins, and the port to wherever they come from.
+ * Twins, and the port for wherever they come from.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface Twin {
   readonly name: string;
   readonly description: string | null;
   readonly avatarUrl: string | null;
-  /** What the twin says before anything was asked. */
+  /** What the twin says before anything is asked. */
   readonly greeting: string | null;
   readonly tags: readonly string[];
   /** Milliseconds since the epoch. */
@@ -28,7 +28,7 @@ export interface Twin {
 
   /** The name of the engine that writes its replies, a key of the service's `engines`. */
   readonly engine: string;
-  /** The model that the engine asks, where it has a choice. Null: the engine's own default. */
+  /** The model that the engine asks, if it has a choice. Null: the engine's default. */
   readonly model: string | null;
   /** Sampling temperature, 0 to 2. Null: the model's default. */
   readonly temperature: number | null;
@@ -39,8 +39,8 @@ export interface Twin {
 }
 
 /**
- * Where twins come from. A twin that the owner may not use does not exist for a query. One that has changed must be
- * another object, as what was made of a twin is kept by object.
+ * Where twins come from. A twin that the owner may not use does not exist for a query. A twin that has changed must be
+ * a new object, because what is derived from a twin is cached by object.
  */
 export interface TwinSource {
   /** Twins by name, then id, in binary order. */
@@ -49,8 +49,8 @@ export interface TwinSource {
 }
 
 /**
- * A twin as {@link createTwinList} takes it. What is left out, or undefined, is null or empty; the times are those of the
- * call.
+ * A twin as {@link createTwinList} accepts it. What is left out, or undefined, is null or empty; the default of both
+ * times is the time of the call.
  */
 export type TwinInit = Pick<Twin, "id" | "name" | "engine"> & {
   readonly [Name in keyof Twin]?: Twin[Name] | undefined;
@@ -95,7 +95,7 @@ const rules: RulesFor<Twin> = {
 };
 
 /**
- * A source of twins that never change.
+ * Creates a source of twins that never change.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ const rules: RulesFor<Twin> = {
  * ]);
  * ```
  *
- * @throws {TypeError} for a member of a twin that is not known, as it may be a misspelt `access`, or not accepted.
+ * @throws {TypeError} for a member of a twin that is unknown, because it may be a misspelt `access`, or invalid.
  * @throws {Error} if two twins have the same id.
  */
 export function createTwinList(twins: readonly TwinInit[], clock: Clock = systemClock): TwinSource {
@@ -141,7 +141,7 @@ function toTwin(init: TwinInit, now: number): Twin {
   return twin;
 }
 
-/** The same of whole twins, which stay the objects that they are: what is known of a twin is kept by object. */
+/** A source of these very objects, because what is derived from a twin is cached by object. */
 export function listTwins(twins: readonly Twin[]): TwinSource {
   const sorted = twins.toSorted((one, other) => compare(one.name, other.name) || compare(one.id, other.id));
   const byId = new Map(sorted.map((twin) => [twin.id, twin]));
