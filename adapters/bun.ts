@@ -12,7 +12,7 @@ import { respond } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
 
-/** The part of Bun that is used here, so that this file can be checked without Bun's own types. */
+/** The part of Bun that is used here, so that this file type-checks without Bun's own types. */
 declare const Bun: {
   serve(options: {
     readonly hostname: string;
@@ -28,7 +28,7 @@ declare const Bun: {
 interface BunServer {
   readonly port: number;
   readonly hostname: string;
-  /** Sets how long the request's connection may be silent from now on. 0: as long as it likes. */
+  /** Sets how long the request's connection may be silent from now on. 0: for ever. */
   timeout(request: Request, seconds: number): void;
   stop(closeConnections?: boolean): Promise<void>;
 }
@@ -48,7 +48,7 @@ const idleSeconds = 65;
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = "127.0.0.1", port = 8787 } = options;
-  await lookup(host); // Bun would say of a name that is none that its port is in use
+  await lookup(host); // for an unknown host name, Bun would report that the port is in use
   let closing = false;
   const how = { isClosing: () => closing, drainsBodies: true };
   const server = Bun.serve({

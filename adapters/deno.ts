@@ -11,7 +11,7 @@ import { respond } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
 
-/** The part of Deno that is used here, so that this file can be checked without Deno's own types. */
+/** The part of Deno that is used here, so that this file type-checks without Deno's own types. */
 declare const Deno: {
   serve(
     options: { readonly hostname: string; readonly port: number; onListen(): void },

@@ -9,16 +9,16 @@ import { type Log, type LogLevel, logLevels } from "../core/log.ts";
 
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {
-  /** The least urgent level that is written. Default `info`. */
+  /** The lowest level that is written. Default `info`. */
   readonly level?: LogLevel | undefined;
-  /** Takes one line, its line end included. */
+  /** Called with one line, including its line end. */
   readonly write: (line: string) => void;
   /** Milliseconds since the epoch. Default: the system's. */
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * Makes a log that writes each entry as one line of JSON.
+ * Creates a log that writes each entry as one line of JSON.
  *
  * @example
  * ```ts
@@ -40,15 +40,15 @@ function toJson(entry: object, withoutFields: object): string {
   try {
     return JSON.stringify(entry, (_, value: unknown) => (value instanceof Error ? describe(value) : value));
   } catch (error) {
-    // A field that JSON cannot hold, such as a circular one, must not cost the entry.
+    // A field that JSON cannot represent, such as a circular one, must not lose the entry.
     return JSON.stringify({ ...withoutFields, unwritable: String(error) });
   }
 }
 
-/** How deep causes, and errors that an error gathers, are followed. */
+/** How deeply causes and aggregated errors are followed. */
 const deepestCause = 5;
 
-// Picked by name: other properties of an error may hold a request, a token, or an answer's body.
+// Selected by name: other properties of an error may contain a request, a token or a response body.
 function describe(error: Error, depth = 0): Record<string, unknown> {
   const { name, message, stack, cause } = error;
   const inner = (found: unknown) => (found instanceof Error ? describe(found, depth + 1) : String(found));

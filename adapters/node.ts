@@ -1,7 +1,7 @@
 /**
  * The service on Node's `node:http`: as a server of its own, or as a handler inside somebody else's.
  *
- * Answers are written to the socket as they are, without a web `Response` between.
+ * Answers are written to the socket directly, without a web `Response` in between.
  *
  * @module
  */
@@ -18,18 +18,18 @@ import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./r
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
 
-/** How long idle connections stay open: longer than load balancers keep theirs, in milliseconds. */
+/** How long idle connections stay open, in milliseconds: longer than load balancers keep theirs. */
 const keepAliveMs = 65_000;
 
 /**
- * A handler for `node:http`, Express and other servers with its `(request, response)` functions. Resolves, for hosts that
- * wait for their handlers, once the response has closed. Never rejects.
+ * A handler for `node:http`, Express and other servers that use its `(request, response)` functions. For hosts that
+ * wait for their handlers, it resolves once the response has closed. Never rejects.
  */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**
- * The service as a handler of a server that already exists. Mount it before anything that reads bodies. The
- * path is taken whole, so the service's `basePath` must name where it is mounted.
+ * The service as a handler for an existing server. Mount it before anything that reads bodies. It sees the full path,
+ * so the service's `basePath` must be the path that it is mounted at.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ function respond(service: Service, exchange: Exchange, isClosing = () => false):
       });
       return;
     }
-    response.setHeader("Connection", "close"); // whoever frames one request badly may frame the next so, too
+    response.setHeader("Connection", "close"); // a client that frames one request badly may do so with the next
     writeAnswer(service.refuse(refusal), request, response);
   });
 }
@@ -140,8 +140,8 @@ function addressOf(server: Server): AddressInfo {
 }
 
 /**
- * Refuses new connections. `http.Server.close()` would drop idle ones at once (Node ≥ 19), whose clients may
- * be about to ask whether the server is still ready.
+ * Refuses new connections. `http.Server.close()` would also close idle ones (Node ≥ 19), whose clients may be about to
+ * check whether the server is still ready.
  */
 function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => {

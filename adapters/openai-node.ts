@@ -1,6 +1,6 @@
 /**
- * Requests to a model over `node:http` and `node:https`: half of the memory that a connection of Node's `fetch`
- * takes, and connections that are kept for the next reply.
+ * Requests to a model over `node:http` and `node:https`: they take half the memory of Node's `fetch`, and connections
+ * are kept for the next reply.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How requests reach a model: the port, and its version over `fetch`.
+ * How requests reach a model: the port, and its implementation over `fetch`.
  *
  * @module
  */
@@ -11,33 +11,29 @@ export interface ModelRequest {
   readonly body: string;
 }
 
-/** The header fields of a model's answer, by name in any case. */
+/** The header fields of a model's response, by name in any case. */
 export interface ModelHeaders {
   get(name: string): string | null;
 }
 
-/**
- * Is told of a model's answer while it arrives. It takes all at once, so nothing needs to be held back, and
- * never throws.
- */
+/** Receives a model's response as it arrives. It accepts data at any speed, and never throws. */
 export interface ModelListener {
-  /** The answer's header has arrived. Called once at most, before anything of the body. */
+  /** The response headers have arrived. Called at most once, before any of the body. */
   begin(status: number, headers: ModelHeaders): void;
   /** A piece of the body has arrived. */
   read(bytes: Uint8Array): void;
   /** The body has ended. */
   end(): void;
-  /** No answer's header arrives, or the connection broke before the body's end. */
+  /** No response headers will arrive, or the connection broke before the end of the body. */
   fail(error: unknown): void;
 }
 
 /**
- * Sends a request to a model, and tells `listener` of the answer, not before it has returned. Redirects are
- * answers like others, and never followed: they would carry the conversation and the key to another place.
+ * Sends a request to a model and passes the response to `listener`, but not before returning. Redirects are responses
+ * like any other and never followed: they would send the conversation and the key elsewhere.
  *
- * Returns what closes the connection at once, whatever state it is in. That is the one way in which the engine
- * lets go of an exchange, and always happens at its end; after the body's end it must do nothing. What the
- * listener is told behind it is ignored.
+ * Returns a function that closes the connection immediately, whatever its state. The engine always calls it at the end
+ * of an exchange; after the end of the body it must do nothing. Whatever the listener receives afterwards is ignored.
  */
 export type ModelTransport = (url: string, request: ModelRequest, listener: ModelListener) => () => void;
 

@@ -22,39 +22,39 @@ export interface OpenAIOptions {
   readonly baseUrl: string;
   /** Sent as a bearer token. Default: none is sent. */
   readonly apiKey?: string | undefined;
-  /** The model of twins that name none. Default: none is named, and the server decides. */
+  /** The model for twins that do not name one. Default: none is named, and the server decides. */
   readonly model?: string | undefined;
   /** How requests reach the model. Default: `fetch`. */
   readonly transport?: ModelTransport | undefined;
-  /** Longest wait for an answer's header, connecting included, in milliseconds. Default: 30,000. */
+  /** Longest wait for the response headers, including the time to connect, in milliseconds. Default: 30,000. */
   readonly headersMs?: number | undefined;
-  /** Longest silence within an answer, in milliseconds. Default: 60,000. */
+  /** Longest silence during a response, in milliseconds. Default: 60,000. */
   readonly idleMs?: number | undefined;
   /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
   readonly totalMs?: number | undefined;
-  /** How often a request that failed before its answer began is sent again. Default: 2. */
+  /** How often a request is repeated that failed before its response began. Default: 2. */
   readonly retries?: number | undefined;
-  /** The longest line or event of an answer, in UTF-16 code units. Default: 1,048,576. */
+  /** The longest line or event of a response, in UTF-16 code units. Default: 1,048,576. */
   readonly maxEventLength?: number | undefined;
   /** The longest reply, in UTF-16 code units. Default: 4,194,304. */
   readonly maxReplyLength?: number | undefined;
-  /** The clock that waits and pauses run on. Default: the system's. */
+  /** The clock for waits and pauses. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Spreads pauses between retries: a number from 0 up to 1. Default: `Math.random`. */
+  /** Spreads the pauses between retries: returns a number from 0 up to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** A first pause of half to all of this, doubled each time: three attempts take less than a second. */
+/** The first pause is half to all of this, and doubles each time: three attempts take less than a second. */
 const retryPauseMs = 250;
-/** A `Retry-After` up to this long is waited for. With a longer one, the reply fails at once. */
+/** The longest `Retry-After` that is waited for. With a longer one, the reply fails immediately. */
 const maxRetryAfterMs = 5_000;
 
 /**
- * An engine that streams chat completions (`POST {baseUrl}/chat/completions`).
+ * Creates an engine that streams chat completions (`POST {baseUrl}/chat/completions`).
  *
- * The model gets the twin's instructions as the system message, the history, and the question. Replies reject
- * with a `ModelError`, or with the reason of the output's signal once that has aborted. No error message
- * carries the key, the address, or more of an answer's body than the codes of an error.
+ * The model gets the twin's instructions as the system message, the history, and the question. Replies reject with a
+ * `ModelError`, or with the reason of the output's signal once that has aborted. No error message contains the key, the
+ * address, or more of a response body than error codes.
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 }
 
-/** Sends a turn's request once, each time it is called; twice to a server that does not count tokens. */
+/** Sends a turn's request once each time it is called, or twice if the server refuses to count tokens. */
 function createAttempts(options: OpenAIOptions) {
   const { transport = fetchTransport, clock = systemClock, headersMs = 30_000, idleMs = 60_000 } = options;
   const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
@@ -128,7 +128,7 @@ interface Asking {
   readonly counted: boolean;
 }
 
-/** What is posted. Tokens are counted only if asked for, which some servers (Mistral's is one) take for an error. */
+/** The request's body. Tokens are counted only on request, which some servers, such as Mistral's, treat as an error. */
 function completionRequest({ turn: { twin, history, content }, model, counted }: Asking) {
   const instructions =
     twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
@@ -145,7 +145,7 @@ function completionRequest({ turn: { twin, history, content }, model, counted }:
   };
 }
 
-/** Without the exchanges whose reply was stopped before its first word: there are models that take no empty message. */
+/** Leaves out exchanges whose reply was stopped before its first word, because some models accept no empty message. */
 function withWords(history: Turn["history"]): Turn["history"] {
   return history.filter((message, index) => {
     const reply = message.role === "assistant" ? message : history[index + 1];
@@ -169,7 +169,7 @@ function requestHeaders(apiKey: string | undefined): Readonly<Record<string, str
   const headers = {
     "content-type": "application/json",
     accept: "text/event-stream",
-    // What is compressed arrives in larger pieces, later.
+    // Compressed data arrives later, in larger pieces.
     "accept-encoding": "identity",
   };
   if (apiKey === undefined || apiKey === "") return headers;

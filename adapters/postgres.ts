@@ -17,30 +17,30 @@ import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts"
 
 /** What {@link openPostgres} opens. */
 export interface Postgres {
-  /** Its signals reach all processes on this database. */
+  /** Its signals reach all processes that use this database. */
   readonly store: Store;
   /** One budget for all processes on this database, on the database's clock. */
   readonly limiter: RateLimiter;
-  /** Waits for what was begun, then closes the connections. */
+  /** Waits for running operations, then closes the connections. */
   close(): Promise<void>;
 }
 
 /** Options of {@link openPostgres}. */
 export interface PostgresOptions {
   /**
-   * The most connections that this process holds for the store. Default 10. Beside them it has one that it
-   * listens on, and two for limits.
+   * The maximum number of connections for the store. Default 10. In addition, there is one for listening to signals,
+   * and two for limits.
    */
   readonly maxConnections?: number | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
-  /** Calls the opening off, also while it waits for another process: it then rejects, and leaves nothing open. */
+  /** Cancels the opening, even while it waits for another process: it then rejects and leaves nothing open. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Connects to a database and brings its tables up to date. Two processes may do so at once. Rejects with an
- * error of one line if the database cannot be reached or was made by a newer version.
+ * Connects to a database and brings its tables up to date. Several processes may do so at the same time. Rejects with a
+ * one-line error if the database cannot be reached or was created by a newer version.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Limits in Redis, on a connection that comes back by itself and never makes a request wait.
+ * Limits in Redis, on a connection that reconnects by itself and never makes a request wait.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } 
 
 /** What {@link openRedis} opens. */
 export interface Redis {
-  /** One budget for all processes; while Redis is away, one for this process. Never rejects. */
+  /** One budget for all processes; while Redis is down, one for this process. Never rejects. */
   readonly limiter: RateLimiter;
   close(): void;
 }
@@ -26,8 +26,8 @@ export interface RedisOptions extends RedisLimiterOptions {
 }
 
 /**
- * Connects to Redis. One that is down at the start is connected to when it comes up, and until then this
- * process limits alone. Rejects if the package `redis` is not installed or the address is none.
+ * Connects to Redis. If it is down at the start, this process limits alone until it comes up. Rejects if the package
+ * `redis` is not installed or the address is invalid.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ import {
   windowSeconds,
 } from "../core/limit.ts";
 
-/** What the limiter needs of a client of the `redis` package (version 5 or newer), single or cluster. */
+/** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {
   eval(script: string, options: ScriptArguments): Promise<unknown>;
   evalSha(sha: string, options: ScriptArguments): Promise<unknown>;
@@ -29,9 +29,9 @@ interface ScriptArguments {
 
 /** Options of {@link createRedisLimiter}. */
 export interface RedisLimiterOptions {
-  /** What the keys in Redis begin with. Default `twins:limit:`. */
+  /** The prefix of the keys in Redis. Default `twins:limit:`. */
   readonly prefix?: string | undefined;
-  /** How long Redis may take to decide, in milliseconds. Default 100. */
+  /** How long Redis may take to answer, in milliseconds. Default 100. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -60,9 +60,8 @@ return { tokens, debt }
 const scriptSha = createHash("sha1").update(script).digest("hex");
 
 /**
- * Keeps buckets in Redis. Requests of this process that ask for the same bucket while it is being asked for are
- * decided together by the next call. Rejects when Redis does not answer in time: put `createFallbackLimiter`
- * around it.
+ * Creates a limiter that stores its buckets in Redis. Requests for a bucket that arrive while it is being asked about
+ * are decided together by the next call. Rejects if Redis does not answer in time: wrap it in `createFallbackLimiter`.
  *
  * @example
  * ```ts

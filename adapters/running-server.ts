@@ -1,5 +1,5 @@
 /**
- * What the servers of all runtimes have in common for whoever starts and stops them.
+ * What the servers of all runtimes have in common.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 export interface ServeOptions {
   /** Default `127.0.0.1`. */
   readonly host?: string | undefined;
-  /** Default 8787; 0 picks a free one. */
+  /** Default 8787; 0 picks a free port. */
   readonly port?: number | undefined;
 }
 
@@ -17,13 +17,13 @@ export interface RunningServer {
   /** Where it listens, such as `http://127.0.0.1:8787`. */
   readonly url: string;
   /**
-   * Takes no new connections, closes the service with `graceMs` milliseconds for running replies (default
-   * 25,000), then ends the connections.
+   * Refuses new connections, closes the service with `graceMs` milliseconds for running replies (default 25,000), then
+   * closes the connections.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
-/** How long the last answers have to reach their readers once the service is closed, in milliseconds. */
+/** How long the last answers may take to reach their readers once the service is closed, in milliseconds. */
 export const lastAnswersMs = 5_000;
 
 /** The address of a server, such as `http://127.0.0.1:8787`. */

@@ -18,11 +18,11 @@ import { openWriteAheadLog } from "./sqlite-log.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {
-  /** Durable when its promises resolve, over a power failure too. Closing it does not close the buckets. */
+  /** Durable when its promises resolve, even against a power failure. Closing it does not close the buckets. */
   readonly store: Store;
-  /** What `createMemoryLimiter` keeps its buckets in. They survive `kill -9`. */
+  /** The bucket store for `createMemoryLimiter`. Buckets survive `kill -9`. */
   readonly buckets: BucketStore;
-  /** Waits for what was begun, then closes both. */
+  /** Waits for running operations, then closes both. */
   close(): Promise<void>;
 }
 
@@ -36,11 +36,11 @@ export interface SqliteOptions {
 const applicationId = 0x7477696e;
 
 /**
- * Opens a SQLite file, or makes one, that from now on no other process can open. The buckets are in a second
- * file next to it, named with `-limits` at the end.
+ * Opens or creates a SQLite file that no other process can open from then on. The buckets are in a second file next to
+ * it, whose name ends in `-limits`.
  *
- * Throws an error of one line if the file is in use, is not a database of this program, is damaged, was made
- * by a newer version, or cannot be written.
+ * Rejects with a one-line error if the file is in use, is not a database of this program, is damaged, was created by a
+ * newer version, or cannot be written.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Twins from a folder of Markdown files, read again when they change.
+ * Twins from a folder of Markdown files, reloaded when they change.
  *
  * @module
  */
@@ -20,23 +20,23 @@ export interface TwinFilesOptions {
   /** The engine of files that name none, such as `knowledge`. */
   readonly defaultEngine: string;
   /**
-   * The service's engines, by the names that files may give, beside `knowledge`, `openai` and `echo`. Twins that name
-   * one of those three that is not among them are logged with a warning. Default: these three, and nobody is warned.
+   * The service's engines. Files may name these, and always `knowledge`, `openai` and `echo`; a twin whose engine is
+   * not among them is logged with a warning. Default: those three names, without warnings.
    */
   readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
-  /** Is told of changes, and of files that cannot be used. Default: nobody is. */
+  /** Receives changes, and files that cannot be used. Default: silence. */
   readonly log?: Log | undefined;
-  /** How often to look for changes that the system does not announce, in milliseconds. Default 2,000. */
+  /** How often to check for changes that the system does not report, in milliseconds. Default 2,000. */
   readonly pollMs?: number | undefined;
-  /** The clock that looking for changes runs on. Default: the system's, with timers that keep no process alive. */
+  /** The clock for these checks. Default: the system's, with timers that do not keep the process alive. */
   readonly clock?: Clock | undefined;
 }
 
 /** Twins that follow the files of a folder. */
 export interface TwinFiles extends TwinSource {
-  /** Reads all files now. Never rejects: what cannot be used is logged, its last good version stays. */
+  /** Reads all files now. Never rejects: files that cannot be used are logged, and their last good version stays. */
   reload(): Promise<void>;
-  /** Stops looking for changes. */
+  /** Stops watching for changes. */
   close(): Promise<void>;
 }
 
@@ -52,11 +52,11 @@ const backgroundClock: Clock = {
 };
 
 /**
- * Opens a folder of twin files. Every regular file whose name ends in `.md` is a twin, links to such files
- * too; names that begin with a dot and subfolders are left alone.
+ * Opens a folder of twin files. Every regular file whose name ends in `.md` is a twin, including links to such files;
+ * names that begin with a dot and subfolders are ignored.
  *
- * Later changes take effect at once and all together: a new file adds a twin, a deleted one removes it. A file
- * that cannot be used any more keeps its last good version, with a warning in the log.
+ * Later changes take effect immediately and all together: a new file adds a twin, a deleted one removes it. For a file
+ * that can no longer be used, the last good version stays, with a warning in the log.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What a route is: the one record that routing, credentials, limits, validation and the OpenAPI document of
- * an endpoint come from.
+ * What a route is: the single record that routing, credentials, limits, validation and the OpenAPI document of an
+ * endpoint are derived from.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import type { EventStream } from "./sse.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 import type { TwinSource } from "./twins.ts";
 
-/** The segments of a path that its pattern leaves open, decoded. Those that a pattern names are there. */
+/** The path parameters, decoded. Those that the route's pattern does not name are empty. */
 export interface PathParams {
   readonly id: string;
   readonly messageId: string;
@@ -36,7 +36,7 @@ export interface HandlerContext {
   readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;
-  /** The address of the API's version, without authority: base path and `/api/v1`. */
+  /** The path of this version of the API: base path and `/api/v1`. */
   readonly root: string;
   readonly heartbeatMs: number;
   readonly joinTokens: boolean;
@@ -53,7 +53,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
-  /** Whose objects the call may see. Empty where no credential is asked for. */
+  /** Whose objects the call may see. Empty if the route needs no credential. */
   readonly owner: string;
   /** The caller's key, on endpoints that take one. */
   readonly key: ApiKeyRecord | undefined;
@@ -65,7 +65,7 @@ export interface Call<Query = unknown, Body = unknown> {
 export interface Result {
   /** The payload; sent as `{ "data": … }`. */
   readonly data?: unknown;
-  /** The payload as JSON, where that is at hand. */
+  /** The payload as JSON, if that is available already. */
   readonly json?: string;
   readonly pagination?: Pagination;
   /** An event stream instead of a payload. */
@@ -78,13 +78,13 @@ export interface Result {
 /** What an endpoint asks for: an API key, a JWT, or nothing. */
 export type Credential = "api_key" | "token" | "none";
 
-/** How an endpoint answers when all is well. */
+/** How an endpoint answers when it succeeds. */
 export interface Success {
   readonly status: 200 | 201 | 204;
   readonly description: string;
   /** The schema of `data`. */
   readonly schema?: Schema;
-  /** Whether `data` is a list of such, beside `pagination`. */
+  /** Whether `data` is a list of these, with `pagination`. */
   readonly list?: true;
   /** Whether the `Location` header says where the new object is. */
   readonly location?: true;
@@ -104,7 +104,7 @@ export interface Route {
   readonly scope?: Scope;
   /** Whether a request costs none of its key's tokens. */
   readonly free?: true;
-  /** A limit on an owner's requests to this endpoint, where they come with a JWT. */
+  /** A limit on an owner's requests to this endpoint, if it takes a JWT. */
   readonly ownerPolicy?: RatePolicy;
   readonly query?: Schema;
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
@@ -113,7 +113,7 @@ export interface Route {
   /** What `Idempotency-Key` does here. Absent: it is ignored. */
   readonly idempotency?: "supported" | "refused";
   readonly success: Success;
-  /** The errors of the endpoint itself, beside those that its other fields bring. */
+  /** The endpoint's own errors, besides those that follow from its other fields. */
   readonly errors?: readonly ErrorCode[];
   handle(call: Call, context: HandlerContext): Promise<Result>;
 }

@@ -120,5 +120,5 @@ export const routes = [
 /** The name of an endpoint, as in the OpenAPI document. */
 export type OperationId = (typeof routes)[number]["operationId"];
 
-// The table is data: nothing but a route's own declaration may depend on which route it is.
+// Nothing but a route's own declaration may depend on which route it is.
 routes satisfies readonly Route[];

@@ -1,6 +1,6 @@
 /**
- * The JSON Schemas (2020-12) of everything that goes in and out. Each is the one source of its TypeScript
- * type, of its validation and of its component in the OpenAPI document.
+ * The JSON Schemas (2020-12) of all requests and answers. Each is the single source of its TypeScript type, its
+ * validation and its component in the OpenAPI document.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { EngineProgress } from "./engine.ts";
 import type { ErrorObject } from "./errors.ts";
 
-/** The subset of JSON Schema that the service speaks. */
+/** The subset of JSON Schema that the service uses. */
 export interface Schema {
   readonly type: JsonType | readonly JsonType[];
   readonly description?: string;
@@ -63,7 +63,7 @@ export type FromSchema<S> = S extends { readonly enum: readonly (infer Value)[] 
                   >
                 : never;
 
-/** Required members are always there, and so are those with a default, which is filled in when it is read. */
+/** Required members are always present, and so are those with a default, which is filled in on reading. */
 type FromProperties<Properties, Required> = {
   -readonly [Name in keyof Properties as IsPresent<Properties, Name, Required> extends true
     ? Name
@@ -86,7 +86,7 @@ const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
 const stringOrNull = { type: ["string", "null"] } as const;
 const scope = { type: "string", enum: ["read_only", "full_access"] } as const;
 
-/** An object all of whose properties are always there. */
+/** An object whose properties are all required. */
 function record<const Properties extends Record<string, Schema>>(properties: Properties) {
   return {
     type: "object",

@@ -4,38 +4,38 @@
  * @module
  */
 
-/** What ends silence on a stream, so that nothing between server and client takes it for dead. */
+/** Sent during silence, so that nothing between server and client takes the connection for dead. */
 export const keepAliveComment = ": keep-alive\n\n";
 
 /**
- * How long text that follows a write waits for more, in milliseconds: of a stream of 250 tokens a second and more,
- * some go together. A reader notices nothing, and most of what a token costs is its write.
+ * How long text that follows a write waits for more, in milliseconds: at 250 tokens a second or more, some share a
+ * write, which is most of what a token costs. A reader does not notice.
  */
 export const joinMs = 4;
 
-/** A reader that takes nothing for this long is cut, in milliseconds. */
+/** A reader that takes nothing for this long is disconnected, in milliseconds. */
 export const stallMs = 60_000;
 
 /**
- * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue.
- * A sender reads until there is nothing, then waits for `ready`.
+ * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue. A sender
+ * reads until nothing is left, then waits for `ready`.
  */
 export interface EventStream {
-  /** The event text that is ready now, in handy pieces. Empty: nothing is. */
+  /** The next piece of event text that is ready. Empty if there is none. */
   read(): string;
-  /** Whether the last event was read. End the body then. */
+  /** Whether the last event has been read. Then end the body. */
   readonly ended: boolean;
   /**
-   * Whether what is there should leave at once: the first text does, unless the end is about to come, and the end. For
-   * all else see {@link joinMs}.
+   * Whether to send what is ready immediately: the first text, unless the end is about to follow, and the end. Anything
+   * else may wait for {@link joinMs}.
    */
   readonly urgent: boolean;
   /**
-   * Begins to call back. `ready`: reading pays again; once more if it has become urgent meanwhile. `cut`: the reader
-   * took nothing for too long; drop it.
+   * Starts calling back. `ready`: there is something to read, called again if it has become urgent. `cut`: the reader
+   * took nothing for too long; disconnect it.
    */
   attach(ready: () => void, cut: () => void): void;
-  /** The reader has gone, or the body has ended. Idempotent. */
+  /** The reader has left, or the body has ended. Idempotent. */
   detach(): void;
 }
 
@@ -46,7 +46,7 @@ export function encodeEvent(id: number, json: string): string {
 
 const lineBreaks = /[\u0085\u2028\u2029]/g;
 
-/** JSON without the characters that some clients take for line ends, though SSE does not. */
+/** JSON without the characters that some clients treat as line ends, although SSE does not. */
 export function encodeJson(value: unknown): string {
   const json = JSON.stringify(value);
   // Three searches for one character each are many times as fast as one for a class, which is why they come first.
@@ -60,12 +60,12 @@ export function encodeJson(value: unknown): string {
 /** Calls back after {@link joinMs}. */
 export type JoinTimer = (callback: () => void) => void;
 
-/** A stream's own: in a worker a timer ends with the request that it was set in, so streams cannot share one. */
+/** A timer for each stream: in a worker, a timer ends with its request, so streams cannot share one. */
 const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
 
 /**
- * An event stream for hosts that take a web `Response`: its whole text, where all is there by the time that the first of it
- * leaves, because a runtime sends a text sooner than a stream; otherwise a web stream of its UTF-8.
+ * An event stream as the body of a web `Response`: its whole text if it is complete when the first part is due, because
+ * a runtime sends text faster than a stream; otherwise a web stream of its UTF-8.
  */
 export async function toTextOrStream(
   events: EventStream,
@@ -82,7 +82,7 @@ export async function toTextOrStream(
     });
   }
 
-  /** Has what can be read wait for more, if it may. */
+  /** Waits for more to read, unless it is urgent. */
   async function join(): Promise<void> {
     if (left || events.urgent || performance.now() - writtenAt >= joinMs) return;
     const waking = woken();

@@ -1,7 +1,7 @@
 /**
- * What the service keeps, and the port to whatever keeps it.
+ * The records of the service, and the port for whatever stores them.
  *
- * Records hold times as whole milliseconds since the epoch; `resources.ts` turns them into ISO 8601 for clients.
+ * Times in records are whole milliseconds since the epoch; `resources.ts` turns them into ISO 8601 for clients.
  * Everything belongs to an owner: another owner's object does not exist for a query.
  *
  * @module
@@ -10,18 +10,18 @@
 /** What a key may do. `full_access` includes all that `read_only` may. */
 export type Scope = "read_only" | "full_access";
 
-/** An API key as it is kept: never the secret itself, only its SHA-256. */
+/** An API key as it is stored: never the secret itself, only its SHA-256. */
 export interface ApiKeyRecord {
   readonly id: string;
   readonly owner: string;
   readonly name: string;
   readonly scope: Scope;
-  /** The first 12 characters of the secret, to recognize a key by. */
+  /** The first 12 characters of the secret, for recognizing the key. */
   readonly prefix: string;
   /** SHA-256 of the secret, in lower-case hexadecimal. Unique. */
   readonly hash: string;
   readonly createdAt: number;
-  /** From this moment on the key is refused. Null: never. */
+  /** When the key expires. Null: never. */
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
@@ -41,7 +41,7 @@ export interface ConversationRecord {
   readonly updatedAt: number;
 }
 
-/** How a message stands. `in_progress` moves once, to one of the others, which are final. */
+/** The state of a message. `in_progress` changes once, to one of the others, which are final. */
 export type MessageStatus = "in_progress" | "completed" | "cancelled" | "failed";
 
 /** Why a reply ended. */
@@ -83,13 +83,13 @@ export interface Slice {
   readonly limit: number;
 }
 
-/** A slice's items, and how many the whole list has. */
+/** The items of a slice, and the length of the whole list. */
 export interface Listing<Item> {
   readonly items: readonly Item[];
   readonly total: number;
 }
 
-/** A request for at most one effect of several equal requests (the `Idempotency-Key` header). */
+/** A claim that several equal requests have at most one effect (the `Idempotency-Key` header). */
 export interface IdempotencyClaim {
   readonly owner: string;
   /** What the key is for, such as `/conversations`. */
@@ -98,14 +98,14 @@ export interface IdempotencyClaim {
   /** A digest of the request's fields: equal fields, equal fingerprint. */
   readonly fingerprint: string;
   readonly createdAt: number;
-  /** From this moment on the claim no longer stands in the way of a new one. */
+  /** When the claim expires: then a new one can be made. */
   readonly expiresAt: number;
 }
 
-/** A claim that a request made before: its fields, and what came of it. */
+/** A claim that an earlier request made: its fields, and what it created. */
 export interface MadeClaim {
   readonly fingerprint: string;
-  /** The conversation, or the reply, that the first request made. It may be deleted since. */
+  /** The conversation or reply that the first request created. It may have been deleted since. */
   readonly resourceId: string;
 }
 
@@ -119,8 +119,8 @@ export interface BeginReply {
   readonly lease: Lease;
   readonly claim?: IdempotencyClaim;
   /**
-   * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks
-   * itself, as it does for a conversation of which nothing is known. Default 0.
+   * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
+   * as it does if the caller knows nothing. Default 0.
    */
   readonly position?: number;
 }
@@ -133,11 +133,11 @@ export interface Lease {
   readonly until: number;
 }
 
-/** What came of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
+/** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginOutcome =
   | {
       readonly outcome: "begun";
-      /** Messages that the conversation had before. */
+      /** The number of messages that the conversation had before. */
       readonly position: number;
     }
   | { readonly outcome: "busy"; readonly replyId: string }
@@ -166,9 +166,9 @@ export interface EndReply {
   readonly usage: Usage | null;
   readonly error: ReplyFailure | null;
   readonly completedAt: number;
-  /** The whole text. Absent: the text saved last stays. */
+  /** The whole text. Absent: the last saved text stays. */
   readonly content?: string;
-  /** End it only if its lease ran out before this moment; absent: whoever holds it. */
+  /** End it only if its lease ran out before this moment. Absent: whatever its lease. */
   readonly leaseExpiredBefore?: number;
 }
 
@@ -179,42 +179,42 @@ export interface AbandonedReply {
   readonly id: string;
 }
 
-/** Where to look for messages: from the start (`asc`) or the end (`desc`), behind a message or not. */
+/** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
 export interface MessageSlice extends Slice {
   readonly order: "asc" | "desc";
-  /** Start behind this message, in the order asked for. `total` then counts what lies behind it. */
+  /** Start after this message, in the given order. `total` then counts the messages after it. */
   readonly after?: string;
 }
 
 /**
- * Keeps keys, conversations, messages and idempotency claims.
+ * Stores keys, conversations, messages and idempotency claims.
  *
- * Every method is one transaction, and durable when its promise resolves. A method rejects only if the
- * store cannot do its work (lost connection, full disk): with a {@link StoreUnavailable} where trying
- * again later makes sense. Whether a write that was rejected so was done nevertheless is not known.
+ * Every method is one transaction, and durable when its promise resolves. A method rejects only if the store cannot do
+ * its work (lost connection, full disk): with a {@link StoreUnavailable} if trying again later makes sense. A write
+ * that was rejected may have taken effect nevertheless.
  *
- * Ids of messages are unique among all owners. Those of conversations and keys need not be: an owner's record is found by
- * owner and id, and another owner's is one that does not exist.
+ * Ids of messages are unique among all owners. Those of conversations and keys need not be: an owner's record is found
+ * by owner and id, and another owner's is one that does not exist.
  */
 export interface Store {
   /**
-   * Whether this store belongs to this process alone. Then a reply in progress that the process does not
-   * run at its start is an orphan, and is ended at once instead of when its lease runs out.
+   * Whether only this process uses the store. If so, a reply that is in progress when the process starts is an orphan,
+   * and is ended immediately instead of when its lease runs out.
    */
   readonly exclusive: boolean;
 
   /** Stores a key unless its owner has `maxLive` that are neither revoked nor expired at `key.createdAt`. */
   createKey(key: ApiKeyRecord, maxLive: number): Promise<"created" | "limit_reached">;
-  /** The owner's keys, revoked and expired ones too, newest first. */
+  /** The owner's keys, including revoked and expired ones, newest first. */
   listKeys(owner: string, slice: Slice): Promise<Listing<ApiKeyRecord>>;
   /** Revokes a key (a second time changes nothing) and returns it, or undefined if there is none. */
   revokeKey(owner: string, id: string, at: number): Promise<ApiKeyRecord | undefined>;
   /** The key with this hash, whoever owns it, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
-  /** Notes when a key was last used, unless it was used later. */
+  /** Records when a key was last used, unless it has been used later. */
   touchKey(owner: string, id: string, at: number): Promise<void>;
 
-  /** Stores a conversation, unless the claim was made before: then returns that claim. */
+  /** Stores a conversation, unless the claim was made before; in that case, returns that claim. */
   createConversation(
     conversation: ConversationRecord,
     claim?: IdempotencyClaim,
@@ -237,19 +237,19 @@ export interface Store {
 
   getMessage(owner: string, conversationId: string, id: string): Promise<MessageRecord | undefined>;
   /**
-   * As {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of its content,
-   * none if there are no more: for one who follows a reply and has those already.
+   * Like {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of the content, for a
+   * follower that already has them.
    */
   readOn(owner: string, conversationId: string, id: string, skip: number): Promise<MessageRecord | undefined>;
-  /** A conversation's messages. Undefined if the conversation, or the message to start behind, is missing. */
+  /** A conversation's messages. Undefined if the conversation, or the message to start after, does not exist. */
   listMessages(
     owner: string,
     conversationId: string,
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model
-   * gets to see. Failed exchanges and the one in progress are left out. Nothing but role and content is read.
+   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model sees. Failed
+   * exchanges and the one in progress are left out. Only role and content are read.
    */
   readHistory(
     owner: string,
@@ -266,11 +266,11 @@ export interface Store {
   /** Saves a running reply's text and renews its lease, if the holder still has it. */
   saveReply(save: SaveReply): Promise<SaveOutcome>;
   /**
-   * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if it
-   * was not in progress (any more).
+   * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if
+   * it was not in progress, or no longer.
    */
   endReply(end: EndReply): Promise<boolean>;
-  /** Asks whoever holds a reply in progress to cancel it. Changes nothing about other messages. */
+  /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(owner: string, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, whoever holds it. */
   findAbandonedReplies(expiredBefore: number): Promise<readonly AbandonedReply[]>;
@@ -278,17 +278,17 @@ export interface Store {
   /** A claim that was made and has not expired at `at`. */
   findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;
   /**
-   * Forgets claims that expired at or before `at`. Where they are many, it may forget them in several transactions, and
-   * leave some to the next call: nothing else waits for it long.
+   * Deletes claims that expired at or before `at`. If there are many, it may do so in several transactions and leave
+   * some for the next call, so that nothing else has to wait for long.
    */
   sweepClaims(at: number): Promise<void>;
 
-  /** Wakes other processes on the same store. Absent: they look now and then. */
+  /** Wakes other processes on the same store. Absent: they poll. */
   readonly signals?: StoreSignals;
 
   /** Resolves if the store can do its work now. */
   ping(): Promise<void>;
-  /** Waits for what was begun, then lets go of files and connections. */
+  /** Waits for running operations, then releases files and connections. */
   close(): Promise<void>;
 }
 
@@ -299,17 +299,17 @@ export interface Store {
 export type SignalTopic = "follow" | "text" | "stop" | "revoked";
 
 /**
- * Signals to all processes on a store, the sender included. They save waiting, nothing depends on them: a
- * signal may get lost, and whoever waits for one also looks at the store now and then.
+ * Signals to all processes on a store, including the sender. They only save time: a signal may get lost, and whoever
+ * waits for one also polls the store.
  */
 export interface StoreSignals {
-  /** Sends a signal about a reply's id, or a key's hash. Does not wait, never throws. */
+  /** Sends a signal about a reply's id or a key's hash. Does not wait, never throws. */
   notify(topic: SignalTopic, subject: string): void;
-  /** Calls back with the subject of each signal on a topic. Returns a function that stops it. */
+  /** Calls back with the subject of each signal on a topic. Returns a function that stops this. */
   listen(topic: SignalTopic, heard: (subject: string) => void): () => void;
 }
 
-/** The store cannot be reached now; trying again later makes sense. Answered 503 `unavailable`. */
+/** The store cannot be reached right now; trying again later makes sense. Answered with 503 `unavailable`. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
 }
