@@ -1,5 +1,5 @@
 /**
- * Who may go on, and what it costs: the credential that a route asks for, then the rate limit, then the scope.
+ * Who may use a route, and what it costs: first the credential, then the rate limit, then the scope.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { RateLimiter, RatePolicy } from "./limit.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
 
-/** What requests are admitted by. */
+/** What admission needs. */
 export interface AdmissionOptions {
   readonly keyring: Keyring;
   readonly limiter: RateLimiter;
@@ -30,7 +30,7 @@ export interface PendingRequest {
   keyId?: string;
 }
 
-/** Whom a request comes from. */
+/** Who a request comes from. */
 export type Admitted = Pick<Call, "owner" | "key" | "rate">;
 
 /** Admits a request to a route, or rejects with the error that refuses it. */
@@ -67,7 +67,7 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
   };
 }
 
-/** A host's mistake must not make all whose token it could not read one owner, who share their keys. */
+/** A host's mistake must not make one owner of all users whose token it could not read: they would share their keys. */
 function requireOwnerName(value: unknown): string {
   if (isOwnerName(value)) return value;
   throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");

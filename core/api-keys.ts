@@ -1,5 +1,5 @@
 /**
- * API keys: making them, telling one from any other text, and a live one from a dead one.
+ * API keys: creating them, checking their form, and whether they are live.
  *
  * @module
  */
@@ -14,34 +14,34 @@ const secretLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
 const prefixLength = 12;
 
-/** How long every API key is, in characters. */
+/** The length of every API key, in characters. */
 export const apiKeyLength: number = marker.length + secretLength + checksumLength;
 
 const pattern = new RegExp(`^${marker}[0-9A-Za-z]{${secretLength + checksumLength}}$`);
 
-/** A new API key: the secret, told once, and what is kept of it. */
+/** A new API key: the secret, which is shown once, and what is stored of it. */
 export interface NewApiKey {
   /** The secret: `twin_`, 43 random base62 characters, 6 of checksum. */
   readonly key: string;
-  /** Its first 12 characters, to recognize it by. */
+  /** Its first 12 characters, for recognizing it. */
   readonly prefix: string;
-  /** Its SHA-256, in lower-case hexadecimal: what it is stored and looked up by. */
+  /** Its SHA-256, in lower-case hexadecimal, which it is stored and looked up by. */
   readonly hash: string;
 }
 
-/** Makes an API key of 256 bits of randomness. */
+/** Creates an API key of 256 random bits. */
 export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
   const body = marker + randomText(random, secretLength);
   const key = body + checksum(body);
   return { key, prefix: key.slice(0, prefixLength), hash: sha256(key) };
 }
 
-/** Whether a text can be an API key at all: its length, characters and checksum. */
+/** Whether a text has the form of an API key: its length, characters and checksum. */
 export function isWellFormedApiKey(text: string): boolean {
   return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
 }
 
-/** Whether a key can be used at a moment: it is neither revoked nor expired. */
+/** Whether a key can be used at a moment, being neither revoked nor expired. */
 export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > at);
 }
@@ -51,7 +51,7 @@ function randomText(random: RandomBytes, length: number): string {
   let text = "";
   while (text.length < length) {
     for (const byte of random(bytes)) {
-      // 248 is the largest multiple of 62 in a byte: above it, some characters would come up more often.
+      // 248 is the largest multiple of 62 in a byte: with larger bytes, some characters would be more frequent.
       if (byte < 248 && text.length < length) text += alphabet.charAt(byte % alphabet.length);
     }
   }
@@ -68,7 +68,7 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** The CRC-32 of IEEE 802.3 of an ASCII text, as an unsigned number. */
+/** The CRC-32 (IEEE 802.3) of an ASCII text, as an unsigned number. */
 function crc32(text: string): number {
   let crc = -1;
   for (let index = 0; index < text.length; index++) {

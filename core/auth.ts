@@ -1,5 +1,5 @@
 /**
- * Who a request comes from: its credentials, the key they name, and the errors that ask for better ones.
+ * Who a request comes from: its credentials, the key that they name, and the errors for missing or invalid ones.
  *
  * @module
  */
@@ -15,11 +15,11 @@ import type { Sha256 } from "./sha256.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 
 /**
- * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Whether it is a good one
- * is not looked at.
+ * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Does not check whether it is
+ * valid.
  *
- * @throws {ApiError} `missing_credentials` if there is none, `invalid_request` if a header was sent twice or the
- * two name different keys.
+ * @throws {ApiError} `missing_credentials` if there is none, `invalid_request` if a header was sent twice or the two
+ * name different keys.
  */
 export function readApiKey(headers: RequestHeaders): string {
   const { bearer, apiKey } = readCredentials(headers);
@@ -29,7 +29,7 @@ export function readApiKey(headers: RequestHeaders): string {
 }
 
 /**
- * The JWT of a request, from `Authorization: Bearer <token>`. Whether it is a good one is not looked at.
+ * The JWT of a request, from `Authorization: Bearer <token>`. Does not check whether it is valid.
  *
  * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is an API key instead,
  * `invalid_request` if a header was sent twice or an API key contradicts the token.
@@ -57,7 +57,7 @@ function readCredentials(headers: RequestHeaders): { bearer?: string; apiKey?: s
 function readSingle(headers: RequestHeaders, name: string): string | undefined {
   const value = headers.get(name);
   if (value === null) return undefined;
-  // No credential accepted here holds a comma, so one means that several values were joined.
+  // No credential that is accepted here contains a comma, so one means that several values were joined.
   if (value.includes(",")) {
     throw new ApiError("invalid_request", `Send one credential in one ${name} header.`);
   }
@@ -65,8 +65,8 @@ function readSingle(headers: RequestHeaders, name: string): string | undefined {
 }
 
 /**
- * The token of `Bearer <token>`. Another scheme is no credential for this service, as RFC 6750 section 3.1 has
- * it: undefined, like an absent token.
+ * The token of `Bearer <token>`. Undefined for another scheme, which is no credential for this service (RFC 6750
+ * section 3.1).
  */
 function readBearer(authorization: string): string | undefined {
   const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1];
@@ -78,7 +78,7 @@ function missingCredentials(message: string): ApiError {
   return new ApiError("missing_credentials", message);
 }
 
-/** 401: the key is malformed, unknown, expired or revoked. Which of these is not told. */
+/** 401: the key is malformed, unknown, expired or revoked. The client does not learn which. */
 function invalidApiKey(): ApiError {
   return new ApiError(
     "invalid_api_key",
@@ -116,39 +116,39 @@ export interface Keyring {
   /**
    * The record of the key that a request carries.
    *
-   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown,
-   * expired or revoked. What the store throws is passed on.
+   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
+   * revoked. Errors of the store are passed on.
    */
   authenticate(headers: RequestHeaders): Promise<ApiKeyRecord>;
-  /** Makes the next use of a key ask the store. To be called once the store knows of its revocation. */
+  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
   forget(hash: string): void;
 }
 
-/** How long a look-up is good for: the time within which other processes notice a revocation. */
+/** How long a look-up is cached: within this time, other processes notice a revocation. */
 const maxAgeMs = 5_000;
-/** How often, at most, the store is told that a key was used. */
+/** The shortest time between two notes in the store that a key was used. */
 const touchIntervalMs = 60_000;
 /** How many keys are remembered between requests. */
 const maxKeys = 10_000;
 
 interface Lookup {
   readonly record: ApiKeyRecord;
-  /** When the look-up began: what it found may have changed since. */
+  /** When the look-up began: its result may have changed since. */
   readonly at: number;
 }
 
 /**
- * Looks keys up and remembers them for 5 seconds. Unknown keys are not remembered: the checksum already keeps
- * typing errors from the store, and whoever makes keys up can make up ever new ones.
+ * Looks keys up and caches them for 5 seconds. Unknown keys are not cached: the checksum already keeps typing errors
+ * from the store, and an attacker can invent ever new ones.
  */
 export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Keyring {
-  // Bounded by size, not by `max`: that would set memory aside for all keys at once.
+  // Bounded by size, not by `max`, which would allocate memory for all keys at once.
   const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
   const lookups = new LRUCache<string, Lookup>(bound);
   const touches = new LRUCache<string, number>(bound);
   const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
 
-  /** The record of a key, at once where it was looked up a moment ago. Undefined: nobody has such a key. */
+  /** The record of a key, synchronously if it is cached. Undefined: nobody has such a key. */
   function find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
     if (key.length !== apiKeyLength) return undefined; // not worth a digest
     const hash = sha256(key);
@@ -164,7 +164,7 @@ export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Ke
     const flight = store
       .findKey(hash)
       .then((record) => {
-        // A flight that was forgotten on its way may have seen the key as it was before its revocation.
+        // A look-up that was forgotten while it ran may have seen the key as it was before its revocation.
         if (record && flights.get(hash) === flight) lookups.set(hash, { record, at });
         return record;
       })
@@ -176,7 +176,7 @@ export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Ke
   }
 
   function touch(record: ApiKeyRecord, now: number): void {
-    // The record's own time is what other processes noted; ours also covers a store that failed to note it.
+    // The record has what other processes noted; our own time also covers a store that failed to note it.
     if (isWithin(touchIntervalMs, record.lastUsedAt ?? -Infinity, now)) return;
     if (isWithin(touchIntervalMs, touches.get(record.hash) ?? -Infinity, now)) return;
     touches.set(record.hash, now);

@@ -1,5 +1,5 @@
 /**
- * The beginning of a reply: the two messages of a send, and their way into the store.
+ * The beginning of a reply: the two messages of a send, and storing them.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   StoreUnavailable,
 } from "./store.ts";
 
-/** How long a send that may have been stored waits for the store to tell, in milliseconds. */
+/** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;
 
 /** A question and its reply in progress. */
@@ -57,8 +57,8 @@ export interface BeginningContext {
 }
 
 /**
- * Stores a beginning. Where the store cannot say whether it did, as when its answer to COMMIT got lost, looks: a reply
- * that is stored but not produced would keep its conversation busy until its lease ends.
+ * Stores a beginning. If the store cannot say whether it did, for example because its answer to COMMIT was lost, looks
+ * it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
  */
 export async function beginStored(
   { store, clock, log }: BeginningContext,

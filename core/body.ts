@@ -8,17 +8,17 @@ import type { IncomingRequest } from "./answer.ts";
 import { type Clock, within } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 
-/** The longest body, in bytes. */
+/** The maximum size of a body, in bytes. */
 export const maxBodyBytes = 256 * 1024;
 
-/** How long a body may take to arrive, in milliseconds. Not every runtime has a time limit of its own. */
+/** How long a body may take to arrive, in milliseconds. Not every runtime has its own limit. */
 const bodyTimeoutMs = 30_000;
 
 /**
  * A request's body.
  *
  * @throws {ApiError} `payload_too_large`; `invalid_request` if it breaks off, or takes longer than 30 seconds.
- * @throws {TypeError} if the host has read it already: no fault of the client's.
+ * @throws {TypeError} if the host has already read it, which is not the client's fault.
  */
 export async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
@@ -28,7 +28,7 @@ export async function readBytes(request: IncomingRequest, clock: Clock): Promise
       "The request's body was read before it came here: mount the service before what parses bodies.",
     );
   }
-  // Runtimes read a body at once several times as fast as piece by piece; of a known length, that is no risk.
+  // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
   if (length !== null && request.arrayBuffer) {
     return readAtOnce(request.arrayBuffer(), clock);
   }

@@ -1,5 +1,5 @@
 /**
- * A key's hourly budget: how large it is, and how the client is told of it.
+ * A key's hourly budget: its size, and how the client learns about it.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * What a process remembers of the conversations that it was asked about last: which twin they are with, and what a
- * model gets to see of them. Neither can become wrong behind its back: a conversation's twin never changes, and a
- * history is that of so many messages, all of which have ended.
+ * A cache of the conversations that a process used last: which twin they are with, and the history that a model sees.
+ * Neither can become outdated: a conversation's twin never changes, and a history is stored with the number of its
+ * messages, all of which have ended.
  *
  * @module
  */
@@ -10,37 +10,37 @@ import { LRUCache } from "lru-cache";
 import type { HistoryMessage } from "./engine.ts";
 import type { Store } from "./store.ts";
 
-/** How many exchanges before a question a model gets to see. */
+/** How many earlier exchanges a model sees. */
 const historyExchanges = 25;
 
-/** How much is remembered, in UTF-16 code units of text. */
+/** The size of the cache, in UTF-16 code units of text. */
 const maxRemembered = 32_000_000;
 
-/** What a conversation counts for beside its history's text. */
+/** The size of a conversation besides its history's text. */
 const entrySize = 500;
 
 /** What is remembered of a conversation. */
 interface Entry {
-  /** As the store has it. As it was asked for, it may be a part of the request's whole address, and would keep that. */
+  /** The store's own string. The one from the request may be a slice of its whole URL, and would keep that in memory. */
   readonly id: string;
   readonly owner: string;
   readonly twinId: string;
-  /** How many messages it had at last sight. */
+  /** How many messages it had when last seen. */
   readonly position: number;
-  /** What a model gets to see of these, oldest first. Undefined: nobody has asked. */
+  /** What a model sees of these, oldest first. Undefined: not read yet. */
   readonly history: readonly HistoryMessage[] | undefined;
 }
 
-/** Answers from memory what it can, and asks the store for the rest. What the store throws is passed on. */
+/** Answers from memory if it can, or else asks the store. Errors of the store are passed on. */
 export interface ConversationMemory {
   /**
    * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: the
    * owner has no such conversation.
    */
   find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
-  /** What a model gets to see of a conversation's first `position` messages, oldest first. */
+  /** What a model sees of a conversation's first `position` messages, oldest first. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
-  /** Adds the exchange behind the first `position` messages, once it has ended. Empty: no model sees it. */
+  /** Adds the exchange after the first `position` messages, once it has ended. Empty: no model sees it. */
   add(id: string, position: number, exchange: readonly HistoryMessage[]): void;
   /** The conversation was deleted, or somebody else has ended its reply. */
   forget(id: string): void;

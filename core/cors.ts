@@ -20,7 +20,7 @@ const exposed = [
 
 const allowed = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key";
 
-/** What every answer tells a browser. Nothing, if no origin is listed. */
+/** The CORS header fields of every answer. None if no origin is listed. */
 export function corsHeaders(request: RequestHeaders, origins: readonly string[]): Record<string, string> {
   if (origins.length === 0) return {};
   const origin = request.get("origin");
@@ -28,7 +28,7 @@ export function corsHeaders(request: RequestHeaders, origins: readonly string[])
   return { Vary: "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed };
 }
 
-/** What the answer to a preflight request tells beside that. `methods`: those of the path. */
+/** Further header fields of the answer to a preflight request. `methods`: those of the path. */
 export function preflightHeaders(
   request: RequestHeaders,
   methods: string,

@@ -1,15 +1,15 @@
 /**
- * The ways in which a reply ends other than by being completed.
+ * How replies end other than by completion.
  *
  * @module
  */
 
 import type { EndReply, ReplyFailure } from "./store.ts";
 
-/** How a reply ends, before it is stored. `lost`: it is no longer ours to end. */
+/** How a reply ends, before that is stored. `lost`: it is no longer this process's to end. */
 export type Ending = "lost" | Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
 
-/** The reply was stopped on somebody's wish; its text so far is kept. */
+/** The reply was cancelled; its text so far is kept. */
 export const cancelled: Exclude<Ending, "lost"> = {
   status: "cancelled",
   finishReason: "cancelled",

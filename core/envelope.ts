@@ -1,5 +1,5 @@
 /**
- * What answers look like: the envelope of payloads, the one shape of errors, the header fields of all.
+ * The form of answers: the envelope of payloads, the shape of errors, and the header fields of all.
  *
  * @module
  */
@@ -48,14 +48,14 @@ export function refusal(error: ApiError, requestId: string): Answer {
   };
 }
 
-/** Whatever was thrown, as what the client is told of it. */
+/** Whatever was thrown, as the error that the client gets. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable) return unavailable(error);
   return new ApiError("internal_error", "Something went wrong on the server.");
 }
 
-/** 503, whatever the store said. What already is told as something else stays so. */
+/** 503 for an error of the store. An error that is already meant for the client stays as it is. */
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   return new ApiError("unavailable", "The service's store cannot be reached right now.", {
@@ -64,7 +64,7 @@ export function unavailable(cause: unknown): ApiError {
   });
 }
 
-/** What `Allow` says at a path. */
+/** The value of `Allow` for a path. */
 export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
   const methods = [...routes.keys()];
   const get = routes.get("GET");

@@ -1,5 +1,5 @@
 /**
- * A follower: one client's way through a reply, from an offset to its end.
+ * A follower: one client reading a reply from an offset to its end.
  *
  * @module
  */
@@ -22,13 +22,13 @@ export interface ReplyFeed {
   readonly length: number;
   /** Text between two offsets. Ends at `length` are never inside a surrogate pair. */
   slice(from: number, to: number): string;
-  /** What the engine told beside the text, each as JSON, in order. Only grows. */
+  /** The engine's progress events, each as JSON, in order. Only grows. */
   readonly progress: readonly string[];
-  /** Whether its text is whole and only its end is still to be stored. */
+  /** Whether the text is complete and only its end is still to be stored. */
   readonly ending: boolean;
-  /** The reply as stored at its end. Once this is set, nothing changes any more. */
+  /** The reply as stored at its end. Once this is set, nothing changes. */
   readonly ended: MessageRecord | undefined;
-  /** Nobody learns here how it ends: the process stops, and another one produces it. */
+  /** Whether this process stops following: it is shutting down, and another process produces the reply. */
   readonly released?: boolean;
   /** Calls back after each change. Unsubscribing twice is harmless. */
   subscribe(changed: () => void): void;
@@ -36,8 +36,8 @@ export interface ReplyFeed {
 }
 
 /**
- * Resolves with the reply as stored at its end. Rejects as soon as the signal aborts, which tells that the
- * client has gone: whoever waited for it no longer counts as a follower then.
+ * Resolves with the reply as stored at its end. Rejects as soon as the signal aborts because the client has left, which
+ * then no longer counts as a follower.
  */
 export function endOf(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRecord> {
   return new Promise((resolve, reject) => {
@@ -62,25 +62,25 @@ export function endOf(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRe
   });
 }
 
-/** How a follower follows. */
+/** Options of {@link followReply}. */
 export interface FollowOptions {
   readonly clock: Clock;
   /** Offset to start from, in UTF-16 code units of the reply. */
   readonly from: number;
   /** Silence after which a keep-alive comment is sent, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Whether text may wait for more to go along. */
+  /** Whether text may wait for more. */
   readonly joinTokens: boolean;
   /** For the error event of a reply that failed. */
   readonly requestId: string;
 }
 
-/** The longest piece of text in one delta, in code units: what a reader that stops may cost. */
+/** The maximum length of a delta, in code units: what a stalled reader may cost. */
 const deltaLength = 16_384;
 
 /**
- * Follows a reply as an event stream. All it remembers of what it sent is an offset and a count, and a text whose last
- * event is to come at once.
+ * Follows a reply as an event stream. It remembers only an offset and a count of what it sent, and the text of a reply
+ * that is about to end.
  */
 export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream {
   return new ReplyFollower(feed, options);
@@ -91,14 +91,14 @@ class ReplyFollower implements EventStream {
   readonly #options: FollowOptions;
   #offset: number;
   #progressSent = 0;
-  /** The reply's text, where one delta told all of it: for the last event, which is to come at once. */
+  /** The reply's text, if one delta contained all of it and the last event is about to follow. */
   #told: WrittenText | undefined;
   #accepted = false;
   #ended = false;
-  /** Silence lasted, and the keep-alive comment is not read yet. */
+  /** There was silence for long enough, and the keep-alive comment has not been read yet. */
   #keepAliveDue = false;
   #readAt: number;
-  /** Since when the reader has been offered something that it did not take. */
+  /** Since when there is something that the reader has not taken. */
   #offeredAt: number | undefined;
   #ready: () => void = () => {};
   #cut: () => void = () => {};
@@ -162,7 +162,7 @@ class ReplyFollower implements EventStream {
     return text;
   }
 
-  /** A reply that was interrupted may have lost text that this reader has: its error is all there is to tell. */
+  /** An interrupted reply may have lost text that this reader has: then only its error is left to send. */
   #endsBeforeOffset(): boolean {
     return this.#feed.ended !== undefined && this.#offset > this.#feed.length;
   }
@@ -179,7 +179,7 @@ class ReplyFollower implements EventStream {
     const { length } = this.#feed;
     let end = Math.min(length, this.#offset + deltaLength);
     if (end < length && splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
-    // A reader that named its offset before the text was there may have named one inside a pair.
+    // A reader that chose its offset before the text was there may have chosen one inside a surrogate pair.
     const content = this.#feed.slice(this.#offset, end).toWellFormed();
     const json = encodeJson(content);
     if (this.#offset === 0 && (this.#feed.ending || this.#feed.ended)) this.#told = { content, json };
@@ -204,14 +204,14 @@ class ReplyFollower implements EventStream {
     return this.#keepAliveDue ? keepAliveComment : "";
   }
 
-  /** Tells the reader once that there is something, until it reads, and again at the reply's end. */
+  /** Notifies the reader once until it reads, and again at the reply's end. */
   readonly #offer = (): void => {
     if (this.#offeredAt !== undefined && !this.#feed.ended) return;
     this.#offeredAt ??= this.#options.clock.now();
     this.#ready();
   };
 
-  /** One timer serves both silences: ours, ended by a keep-alive, and the reader's, ended by a cut. */
+  /** One timer serves both kinds of silence: ours, which a keep-alive ends, and the reader's, which ends with a cut. */
   readonly #tick = (): void => {
     const { clock, heartbeatMs } = this.#options;
     const now = clock.now();
@@ -239,7 +239,7 @@ interface WrittenText {
   readonly json: string;
 }
 
-/** The last event's data. A text that was just written as JSON, which is most of the work, is not written again. */
+/** The last event's data. If the text was just encoded as JSON, which is most of the work, that is used again. */
 function completion(message: MessageRecord, told: WrittenText | undefined): string {
   if (told?.content !== message.content)
     return encodeJson({ type: "complete", message: messageResource(message) });

@@ -1,14 +1,14 @@
 /**
- * Doing together what is asked for while the like of it is being done.
+ * Batching: items that arrive while a batch is running form the next batch.
  *
  * @module
  */
 
-/** Where items wait for each other. */
+/** Collects items into batches. */
 export interface Grouping<Item, Result> {
-  /** Resolves with what came of the item; rejects with what its group failed of. */
+  /** Resolves with the item's result; rejects with the error of its batch. */
   add(item: Item): Promise<Result>;
-  /** Whether nothing is being done, and nothing waits. */
+  /** Whether nothing is running or waiting. */
   readonly idle: boolean;
 }
 
@@ -19,8 +19,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Calls `run` with the items that are there, and again, once that is done, with all that came in between. An
- * item that comes alone does not wait. `run` resolves with a result for each item, in their order.
+ * Calls `run` with the first item, and, once that is done, with all items that arrived in the meantime, and so on.
+ * `run` resolves with a result for each item, in order.
  */
 export function groupItems<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,

@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key`: a request that is sent again has no second effect.
+ * `Idempotency-Key`: a request that is repeated has no second effect.
  *
  * @module
  */
@@ -10,15 +10,18 @@ import type { Call, Route } from "./route.ts";
 import type { Sha256 } from "./sha256.ts";
 import type { IdempotencyClaim, MadeClaim } from "./store.ts";
 
-/** How long a key stands for its first request, in milliseconds. */
+/** How long a key is remembered, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;
 
 const header = "idempotency-key";
 
-// A header that was sent twice is one value, joined with a comma and a space: so no key may hold these two.
+// A header that was sent twice becomes one value, joined by a comma and a space, so no key may contain these.
 export const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
-/** Refuses a key where none is taken, and one that is none. Before the body: it does not depend on that. */
+/**
+ * Refuses a key where none is supported, and an invalid one. Called before the body is read, as it does not depend on
+ * it.
+ */
 export function requireIdempotencyKey(
   { idempotency }: Pick<Route, "idempotency">,
   headers: RequestHeaders,
@@ -41,7 +44,7 @@ export function requireIdempotencyKey(
   }
 }
 
-/** The request's claim on its key, or undefined if it has none. A key counts for one owner and path. */
+/** The request's claim on its key, or undefined if it has none. A key applies to one owner and path. */
 export function claimOf(call: Call, path: string, now: number, sha256: Sha256): IdempotencyClaim | undefined {
   const key = call.request.headers.get(header);
   if (key === null) return undefined;
@@ -56,7 +59,7 @@ export function claimOf(call: Call, path: string, now: number, sha256: Sha256): 
   };
 }
 
-/** Refuses a request whose key came with other fields before. */
+/** Refuses a request whose key was used with other fields before. */
 export function requireSameFields(claim: IdempotencyClaim | undefined, made: MadeClaim): void {
   if (claim?.fingerprint === made.fingerprint) return;
   throw new ApiError(

@@ -1,5 +1,5 @@
 /**
- * Reads what a request brings: its query and its JSON body, checked against their schemas.
+ * Reads a request's query and JSON body, and checks them against their schemas.
  *
  * @module
  */
@@ -59,7 +59,7 @@ const notUtf8 = Symbol("not UTF-8");
 /** A parameter's value, decoded. */
 type ParameterText = string | typeof notUtf8;
 
-/** What a parameter says. Undefined: it is refused. */
+/** A parameter's value. Undefined: it is refused. */
 function readParameter(values: readonly ParameterText[], property: Schema): string | number | undefined {
   const [value] = values;
   if (values.length > 1 || typeof value !== "string") return undefined;
@@ -73,7 +73,7 @@ function explainRefusal(values: readonly ParameterText[], property: Schema): str
   return `must be ${accepted(property)}`;
 }
 
-/** The values of each name. As `URLSearchParams` reads it, which however takes replacement characters for errors. */
+/** The values of each name. Like `URLSearchParams`, which would replace invalid UTF-8 instead of reporting it. */
 function parseSearch(search: string): Map<ParameterText, ParameterText[]> {
   const given = new Map<ParameterText, ParameterText[]>();
   for (const pair of search.split("&")) {
@@ -110,7 +110,7 @@ export async function readBody(
   return pick(value as Record<string, unknown>, schema);
 }
 
-/** The one media type, with whatever parameters. Two fields that were joined have a comma, which else is quoted. */
+/** The one media type, with any parameters. An unquoted comma means that two header fields were joined. */
 const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
 function requireJson(contentType: string | null, contentEncoding: string | null): void {
@@ -122,7 +122,7 @@ function requireJson(contentType: string | null, contentEncoding: string | null)
   }
 }
 
-// A byte order mark is kept, and refused by the parser as any other stray character.
+// A byte order mark is kept, so that the parser refuses it like any other stray character.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 async function readText(request: IncomingRequest, clock: Clock): Promise<string> {
@@ -165,7 +165,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Where the quotation mark is that ends a string; the text's end, if none does. */
+/** The position of the quotation mark that ends a string, or the text's end if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

@@ -1,6 +1,6 @@
 /**
- * The objects that a path or body names, or the 404 that names their kind. Another owner's object is
- * answered as one that does not exist.
+ * Finds the objects that a path or body names, or throws a 404 of their kind. Another owner's object gets the same
+ * answer as one that does not exist.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export function messageNotFound(): never {
   throw new ApiError("message_not_found", "There is no such message in this conversation.");
 }
 
-/** A reply, as user's messages cannot be streamed or cancelled. */
+/** Like {@link requireMessage}, but only for a reply: a user's message cannot be streamed or cancelled. */
 export async function requireReply(
   store: Store,
   owner: string,

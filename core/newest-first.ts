@@ -1,6 +1,6 @@
 /**
- * Lists that are kept oldest first and read newest first: a new entry goes to the end of the array, and a page
- * is a slice of it, however long the list.
+ * Lists that are stored oldest first and read newest first: a new entry is appended to the array, and a page is a slice
+ * of it, however long the list is.
  *
  * @module
  */
@@ -12,13 +12,13 @@ export interface Aged {
   readonly record: { readonly id: string; readonly createdAt: number };
 }
 
-/** Whether `a` is listed behind `b`: created earlier, or at the same moment with a smaller id. */
+/** Whether `a` is listed after `b`: created earlier, or at the same time with a smaller id. */
 function isOlder(a: Aged, b: Aged): boolean {
   if (a.record.createdAt !== b.record.createdAt) return a.record.createdAt < b.record.createdAt;
   return a.record.id < b.record.id;
 }
 
-/** Where `entry` is, or belongs, in a list kept oldest first. New entries belong to its end: tried first. */
+/** Where `entry` is, or belongs, in a list kept oldest first. Tries the end first, where new entries belong. */
 function placeByAge<Entry extends Aged>(list: readonly Entry[], entry: Entry): number {
   let [low, high] = [0, list.length];
   let middle = high - 1;

@@ -1,5 +1,5 @@
 /**
- * What the values must be that a program hands over: told at once, where it is made, instead of when somebody needs it.
+ * Rules for options, so that a program's mistakes are reported when it passes them, not when they are first used.
  *
  * @module
  */
@@ -16,12 +16,12 @@ export interface Rule {
 /** A rule for each member that options have. */
 export type RulesFor<Options> = { readonly [Name in keyof Options]-?: Rule };
 
-/** The same value, or nothing. */
+/** The same, or undefined. */
 export function optional({ expected, accepts }: Rule): Rule {
   return { expected, accepts: (value) => value === undefined || accepts(value) };
 }
 
-/** The same value, or null. */
+/** The same, or null. */
 export function orNull({ expected, accepts }: Rule): Rule {
   return { expected: `${expected}, or null`, accepts: (value) => value === null || accepts(value) };
 }
@@ -47,10 +47,10 @@ export function hasMethods(value: unknown, methods: readonly string[]): boolean 
 }
 
 /**
- * Holds options against their rules. `whose` begins the message.
+ * Checks options against their rules. `whose` begins the message.
  *
- * @throws {TypeError} for a member that no rule knows, as it may be misspelt, and for the first that its rule does not
- * accept.
+ * @throws {TypeError} for a member without a rule, because it may be misspelt, and for the first member that its rule
+ * does not accept.
  */
 export function requireOptions<Options extends object>(
   whose: string,

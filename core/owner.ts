@@ -1,10 +1,10 @@
 /**
- * Whose keys and conversations they are.
+ * The names of owners.
  *
  * @module
  */
 
-/** Whether a value can name an owner: 1 to 255 characters, all printable, not all of them blank. */
+/** Whether a value can name an owner: 1 to 255 characters, all printable, not only white space. */
 export function isOwnerName(value: unknown): value is string {
   return (
     typeof value === "string" &&

@@ -20,7 +20,7 @@ export function sliceOf({ page, limit }: PageQuery): Slice {
   return { offset: (page - 1) * limit, limit };
 }
 
-/** A page as it is answered: items as clients see them, and where the page stands in its list. */
+/** A page as an answer: items as clients see them, and the page's position in its list. */
 export function pageOf<Item>(
   query: PageQuery,
   list: Listing<Item>,
@@ -29,17 +29,17 @@ export function pageOf<Item>(
   return { data: list.items.map(resource), pagination: placeOf(query, list.total) };
 }
 
-/** A page that was written, and of what. */
+/** A page as JSON, and what it was made from. */
 interface WrittenPage {
   readonly texts: readonly string[];
   readonly total: number;
   readonly document: string;
 }
 
-// Lists of what changes seldom are read again and again, each time from their start.
+// Lists that rarely change are read again and again, usually from the start.
 const writtenPages = new LRUCache<string, WrittenPage>({ max: 20 });
 
-/** As {@link pageOf}, of items that are at hand as JSON. A page that was written lately is not put together again. */
+/** Like {@link pageOf}, for items that are available as JSON. A recent page with the same items is reused. */
 export function pageOfJson<Item>(
   query: PageQuery,
   { items, total }: Listing<Item>,

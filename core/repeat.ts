@@ -1,20 +1,20 @@
 /**
- * Doing something again and again, and at once when it is urgent.
+ * Repeating an action, with a pause in between.
  *
  * @module
  */
 
 import type { Clock } from "./clock.ts";
 
-/** Something that is done again and again, never twice at a time. */
+/** An action that is repeated, never twice at the same time. */
 export interface Repetition {
-  /** Does it at once; if it is being done, once more behind that. */
+  /** Acts immediately or, if the action is running, again right after it. */
   hurry(): void;
-  /** Does it no more. */
+  /** Stops the repetition. */
   stop(): void;
 }
 
-/** Waits for `pause()` milliseconds, acts, and so on. `act` must not reject. */
+/** Waits for `pause()` milliseconds, acts, and starts over. `act` must not reject. */
 export function repeat(clock: Clock, pause: () => number, act: () => Promise<void>): Repetition {
   let cancelTimer = () => {};
   let acting = false;
