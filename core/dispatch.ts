@@ -106,7 +106,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { request, requestId } = current;
     current.route = route;
     const { owner, key, rate } = await admit(current, route);
-    if (route.credential !== "none") await ready(); // not before: what comes without credentials costs no work
+    if (route.credential !== "none") await ready(); // not before, so that requests without credentials cost no work
     requireIdempotencyKey(route, request.headers);
     const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route, search, request.headers);
@@ -130,13 +130,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return refusal(error, requestId);
   }
 
-  /** The header fields of every answer, and its line in the log. */
+  /** Adds the header fields of every answer, and logs the request. */
   function finish(current: RequestState, answer: Answer): Answer {
     const { request, requestId, startedAt, route, owner, keyId } = current;
     const { status } = answer;
     const headers = Object.assign(current.headers, corsHeaders(request.headers, corsOrigins), answer.headers);
     const durationMs = clock.now() - startedAt;
-    // The path itself may hold what somebody put there by mistake; its pattern cannot.
+    // The pattern, because the path itself may contain what somebody put there by mistake.
     log("info", "request", {
       requestId,
       method: request.method,
@@ -171,12 +171,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Whether an error is no news: it was made to answer what is in the log already, such as a reply that failed. */
+/** Whether an error is already in the log, such as that of a failed reply. */
 function isToldAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
 }
 
-/** Whether a body did not arrive whole, which a server that stops may be the cause of. */
+/** Whether a body did not arrive completely, which may be because the server is stopping. */
 function isBrokenBody(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause !== undefined;
 }

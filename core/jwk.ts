@@ -41,7 +41,7 @@ export function toPublicKey(jwk: JWK): PublicKey | undefined {
   return algorithms.length > 0 ? { jwk: publicPart(jwk), algorithms } : undefined;
 }
 
-// The algorithms follow from the key, never from the token: a token cannot have its RSA key taken for a secret.
+// The algorithms follow from the key, never from the token, so that no token can make an RSA key be used as a secret.
 function possibleAlgorithms({ kty, crv, n, e, x, y }: JWK): readonly string[] {
   if (kty === "RSA" && isString(n) && isString(e)) return modulusBits(n) >= 2048 ? rsaAlgorithms : [];
   if (kty === "EC" && isString(crv) && isString(x) && isString(y) && crv.startsWith("P-")) {
@@ -51,7 +51,7 @@ function possibleAlgorithms({ kty, crv, n, e, x, y }: JWK): readonly string[] {
   return [];
 }
 
-/** A base64url number's size, to the byte. */
+/** The size of a base64url number in bits, rounded down to whole bytes. */
 function modulusBits(modulus: string): number {
   return Math.floor((modulus.replace(/^A+/, "").length * 6) / 8) * 8;
 }
@@ -97,7 +97,7 @@ async function readPem(pem: string): Promise<JWK> {
   if (!pem.startsWith("-----BEGIN PUBLIC KEY-----")) {
     throw new Error("neither a PEM public key (-----BEGIN PUBLIC KEY-----) nor a JSON Web Key was given");
   }
-  // PEM does not name a signature algorithm, but the import wants one: the first that fits the key will do.
+  // PEM does not name a signature algorithm, but the import needs one: the first that fits the key will do.
   const attempts = ["RS256", "ES256", "ES384", "ES512", "EdDSA"].map((algorithm) =>
     importSPKI(pem, algorithm, { extractable: true }),
   );

@@ -11,7 +11,7 @@ import { isJsonObject } from "./json.ts";
 import { type PublicKey, toPublicKey } from "./jwk.ts";
 import type { Log } from "./log.ts";
 
-/** What a token's header says of its key. */
+/** What a token's header says about its key. */
 export interface KeyHint {
   readonly alg: string;
   readonly kid: string | undefined;
@@ -21,7 +21,7 @@ export interface KeyHint {
 export interface PublicKeySource {
   /** The keys at hand that may have signed the token. */
   find(hint: KeyHint): Promise<readonly PublicKey[]>;
-  /** The keys that may have signed it once the source was asked again. To be tried when those at hand did not fit. */
+  /** The keys that may have signed the token, after asking the source again. To be tried if those at hand did not fit. */
   findNewer(hint: KeyHint): Promise<readonly PublicKey[]>;
 }
 
@@ -33,18 +33,18 @@ export interface JwksOptions {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** Keys are asked for again after this time, so that a withdrawn one is noticed. */
+/** Keys are fetched again after this time, so that a withdrawn one is noticed. */
 const refreshAfterMs = 600_000;
 /** Keys stay usable for this time while the address is down. */
 const usableForMs = 3_600_000;
-/** The least time between two fetches that unknown keys or failures ask for. */
+/** The shortest time between two fetches because of unknown keys or failures. */
 const pauseMs = 30_000;
 const timeoutMs = 3_000;
 const maxBytes = 512 * 1024;
 
 /**
- * Whether a text is an address that keys can be fetched from. One with a user or password is none: not every runtime
- * fetches it, and some tell it in their errors.
+ * Whether a text is an address that keys can be fetched from. It must have no user or password: not every runtime
+ * fetches such addresses, and some put them into their errors.
  */
 export function isJwksUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -89,7 +89,7 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
   /** Milliseconds until the address may be asked again. */
   function pauseLeft(): number {
     const elapsed = attempt ? clock.now() - attempt.at : pauseMs;
-    // A clock that stepped back must not lengthen the pause: nobody knows how much of it has passed.
+    // A clock that was set back must not lengthen the pause: nobody knows how much of it has passed.
     return elapsed < 0 ? 0 : Math.max(0, pauseMs - elapsed);
   }
 
@@ -114,14 +114,14 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
     async findNewer(hint) {
       if (hint.kid !== undefined && current?.keys.some((key) => key.jwk.kid === hint.kid)) return [];
       await refreshIfDue();
-      // The missing key may be one that the address would tell of, were it up.
+      // The address might have the missing key, if it could be reached.
       if (!current || attempt?.failed) throw unavailable();
       return matching(current.keys, hint);
     },
   };
 }
 
-/** Keys of the token's `kid`; keys without one, and all keys where the token has none, may be it too. */
+/** Keys with the token's `kid`, or else keys without one; all keys if the token has none. */
 function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): PublicKey[] {
   const fitting = keys.filter((key) => key.algorithms.includes(alg));
   if (kid === undefined) return fitting;
@@ -143,7 +143,7 @@ async function fetchKeys(options: JwksOptions): Promise<PublicKey[]> {
 async function download({ url, fetch, log }: JwksOptions, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, {
     headers: { Accept: "application/jwk-set+json, application/json" },
-    redirect: "manual", // where keys come from is the operator's word alone
+    redirect: "manual", // only the operator decides where keys come from
     signal,
   });
   if (response.status !== 200 || !response.body) {
@@ -158,7 +158,7 @@ async function readCapped(
   signal: AbortSignal,
   log: Log,
 ): Promise<string> {
-  // Aborting the fetch does not always reach a body that is being read (Node 20).
+  // On Node 20, aborting the fetch does not always reach a body that is being read.
   const onAbort = () => {
     reader.cancel(signal.reason).catch((error: unknown) => {
       log("debug", "the JWKS answer had ended before it was cut off", { error });

@@ -68,7 +68,7 @@ const maxTime = 253_402_300_799; // the last second of the year 9999
 type Key = Uint8Array | JWK;
 
 interface KeySource {
-  /** The values of `alg` that can be right. */
+  /** The accepted values of `alg`. */
   readonly algorithms: readonly string[];
   find(hint: KeyHint): Promise<readonly Key[]>;
   findNewer(hint: KeyHint): Promise<readonly Key[]>;
@@ -123,7 +123,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
         if (error instanceof errors.JOSEError) throw refusal(error);
-        // One broken key of a JWKS document must not stand in the way of the others.
+        // One broken key of a JWKS document must not block the others.
         log("warn", "a key for tokens cannot be used", { error });
       }
     }
@@ -156,7 +156,7 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
     throw new TypeError("jwksUrl must be an http: or https: address without a user or password");
   }
 
-  // Looked up at each call, so that a fetch put in place later counts too.
+  // Looked up at each call, so that a `fetch` that is replaced later is used, too.
   const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   const jwks = createJwksSource({ url, clock, log, fetch });
   return {
@@ -180,12 +180,12 @@ function secretBytes(secret: string): Uint8Array {
 
 const notSignedForUs = "The token is not valid: it must be a JWT signed with a key that is accepted here.";
 
-/** What a token's header says, if the token has its form and an algorithm that can be right. */
+/** What a token's header says, if the token is well-formed and its algorithm is accepted. */
 function readHint(token: string, algorithms: readonly string[]): KeyHint {
   if (token.length > maxTokenBytes) throw invalidToken(`The token is longer than ${maxTokenBytes} bytes.`);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken("The token is not a signed JWT.");
   const { alg, kid, crit } = readHeader(token);
-  // Extensions that must be understood: none is.
+  // Extensions that must be understood, and none is.
   if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
   if (typeof alg !== "string" || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
   return { alg, kid: typeof kid === "string" ? kid : undefined };
@@ -199,7 +199,7 @@ function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
   }
 }
 
-// The signature is checked before the claims, so only the bearer of a genuine token learns what is wrong with it.
+// The signature is checked before the claims, so only the holder of a genuine token learns what is wrong with it.
 function refusal(cause: errors.JOSEError): ApiError {
   if (cause instanceof errors.JWTExpired) return invalidToken("The token has expired.", { cause });
   if (cause instanceof errors.JWTClaimValidationFailed) {
@@ -217,7 +217,7 @@ function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): s
   return sub;
 }
 
-/** What {@link signToken} puts into a token. */
+/** Options of {@link signToken}. */
 export interface SignTokenOptions {
   /** At least 32 bytes. */
   readonly secret: string;

@@ -21,7 +21,7 @@ export function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | 
   };
 }
 
-/** The equal claim that was made before this one and stands. */
+/** The equal claim that was made before this one and has not expired. */
 export function madeBefore(
   records: MemoryRecords,
   claim: IdempotencyClaim | undefined,

@@ -43,7 +43,7 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
   };
 }
 
-/** A page by arithmetic on `seq`: nothing in front of it is walked. `after` is a place in `messages`. */
+/** A page by arithmetic on `seq`, without walking the messages before it. `after` is an index of `messages`. */
 function listMessages(
   messages: readonly MessageEntry[],
   { offset, limit, order }: MessageSlice,

@@ -1,5 +1,5 @@
 /**
- * What the memory store keeps, and how it is found.
+ * The memory store's records, and how they are found.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface ConversationEntry {
 export interface MessageEntry {
   record: MessageRecord;
   readonly conversation: ConversationEntry;
-  /** Its place in the conversation's messages. */
+  /** Its index in the conversation's messages. */
   readonly seq: number;
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
@@ -39,13 +39,13 @@ export interface OwnerRecords {
   readonly keys: Map<string, KeyEntry>;
   readonly conversations: Map<string, ConversationEntry>;
   readonly messages: Map<string, MessageEntry>;
-  /** The same entries in the order that lists have them, oldest first, so that a page is an array's slice. */
+  /** The same entries, oldest first, so that a page is a slice of an array. */
   readonly keysByAge: KeyEntry[];
   readonly conversationsByAge: ConversationEntry[];
   readonly conversationsByTwin: Map<string, ConversationEntry[]>;
 }
 
-/** All that a memory store keeps. */
+/** Everything in a memory store. */
 export interface MemoryRecords {
   readonly owners: Map<string, OwnerRecords>;
   readonly keysByHash: Map<string, KeyEntry>;
@@ -55,7 +55,7 @@ export interface MemoryRecords {
   readonly claims: Map<string, ClaimEntry>;
 }
 
-/** Nothing is kept yet. */
+/** An empty store's records. */
 export function newRecords(): MemoryRecords {
   return { owners: new Map(), keysByHash: new Map(), running: new Map(), claims: new Map() };
 }
@@ -76,7 +76,7 @@ export function findConversation(
   return owners.get(owner)?.conversations.get(id);
 }
 
-/** An owner's message, of whichever conversation. */
+/** An owner's message, in any conversation. */
 export function findMessage({ owners }: MemoryRecords, owner: string, id: string): MessageEntry | undefined {
   return owners.get(owner)?.messages.get(id);
 }

@@ -57,13 +57,13 @@ export function successHeaders({ credential, idempotency, success }: Route): Rec
   return headersOf(names);
 }
 
-/** Errors before the key is known tell nothing of its budget. */
+/** Errors before the key is known do not include its budget. */
 const statusesBeforeKey: readonly number[] = [401, 414, 431];
 
-/** Errors that pass by themselves. */
+/** Errors that go away by themselves. */
 const passing: readonly ErrorCode[] = ["conversation_busy", "rate_limited", "unavailable"];
 
-/** Errors that a reply ended with, and that an equal request is answered with again. */
+/** Errors that a reply ended with, and that an equal request gets again. */
 const replayed: readonly ErrorCode[] = ["model_error", "model_timeout", "shutting_down"];
 
 /** The header fields of a status' errors, as references. */

@@ -76,7 +76,7 @@ const errorSchema = {
   required: ["error"],
 };
 
-/** What the data of a stream's events is, by its type. */
+/** The data of a stream's events, by type. */
 const streamEventSchema = {
   description: "The JSON in an event's `data` line; its `id` line has the length of the reply so far.",
   oneOf: [
@@ -155,7 +155,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
   };
 }
 
-/** A body's schema for makers of typed clients, which take a member that has a default for one that is always there. */
+/** A body's schema for generators of typed clients, which treat a member with a default as one that is always present. */
 function withDefaultsInWords(schema: Schema): Schema {
   const members = propertiesOf(schema).map(
     ([name, { default: value, ...rest }]): Property => [
@@ -220,7 +220,7 @@ function success(route: Route): unknown {
   const { description, status, schema, list, events } = route.success;
   const headers = successHeaders(route);
   if (status === 204) return { description, headers };
-  // The schema of one event: OpenAPI 3.1 has no word for a sequence, and generators of clients take it so.
+  // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
   if (events) {
     const schema = { $ref: "#/components/schemas/StreamEvent" };
     return { description, headers, content: { "text/event-stream": { schema } } };

@@ -1,6 +1,6 @@
 /**
- * Producing one reply: runs the engine, holds the text, and ends it exactly once. No client is involved; whoever
- * wants the text follows it (`follower.ts`). What the store gets of it is the keeper's matter (`reply-keeper.ts`).
+ * Produces one reply: runs the engine, holds the text, and ends it exactly once. No client is involved; whoever wants
+ * the text follows it (`follower.ts`). The keeper stores it (`reply-keeper.ts`).
  *
  * @module
  */
@@ -25,7 +25,7 @@ import type { Twin } from "./twins.ts";
 /** What the producers of one service share. */
 export interface ProducerContext extends KeeperContext {
   readonly maxReplyMs: number;
-  /** Whether a reply is cancelled when its last follower has gone. */
+  /** Whether a reply is cancelled when its last follower has left. */
   readonly cancelOnDisconnect: boolean;
 }
 
@@ -49,15 +49,15 @@ export class Producer implements ReplyFeed, KeptProducer {
   readonly #text = new ReplyText();
   readonly #keeper: ReplyKeeper;
   readonly #followers = new Set<() => void>();
-  /** Made for engines that look at it: many never do. */
+  /** Created when an engine reads its signal: many never do. */
   #abort: AbortController | undefined;
-  /** The store has done its part: what goes wrong from now on is the model's. */
+  /** The engine was called: failures from now on are the model's. */
   #asked = false;
-  /** The ending is decided: what the engine still writes is ignored. */
+  /** The ending is decided: whatever the engine still writes is ignored. */
   #over = false;
-  /** Followers know of something that none of them has read yet. */
+  /** Followers were notified of something that none of them has read yet. */
   #told = false;
-  /** The last follower here has gone, which ends the reply unless there are others elsewhere. */
+  /** The last follower on this process has left, which ends the reply unless there are others elsewhere. */
   #leftHere = false;
   #resolveEnding: (ending: Ending) => void = () => {};
   readonly #ending = new Promise<Ending>((resolve) => {
@@ -97,12 +97,12 @@ export class Producer implements ReplyFeed, KeptProducer {
     this.stopIfDeserted();
   }
 
-  /** Cancels the reply if whoever followed it has gone, here and elsewhere. */
+  /** Cancels the reply if all its followers have left, here and elsewhere. */
   stopIfDeserted(): void {
     if (this.#leftHere && !this.#keeper.isFollowedElsewhere) this.stop(cancelled);
   }
 
-  /** Ends the reply this way, unless it has an ending already. The engine is told to let go at once. */
+  /** Ends the reply in this way, unless its ending is already decided. The engine's signal aborts immediately. */
   stop(ending: Ending): void {
     this.#over = true;
     this.#resolveEnding(ending);
@@ -115,7 +115,7 @@ export class Producer implements ReplyFeed, KeptProducer {
     this.#keeper.followedElsewhere();
   }
 
-  /** Asks the store at once whether the reply was cancelled or deleted. */
+  /** Asks the store immediately whether the reply was cancelled or deleted. */
   checkStopped(): void {
     this.#keeper.checkStopped();
   }
@@ -164,7 +164,7 @@ export class Producer implements ReplyFeed, KeptProducer {
     }
   }
 
-  /** A store that is away for a moment, or a connection that broke, is no reason to fail an accepted reply. */
+  /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
   async #readHistory(): Promise<readonly HistoryMessage[]> {
     const { owner, question, reply, position } = this.#production;
     const { memory, clock, log } = this.#context;
@@ -189,7 +189,7 @@ export class Producer implements ReplyFeed, KeptProducer {
       },
       progress: (progress) => {
         if (this.#over) return;
-        this.progress.push(encodeJson(progress)); // here, where it is the engine that is told what JSON cannot hold
+        this.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
         this.#changed();
       },
       signal: () => this.#signal(),
@@ -204,7 +204,7 @@ export class Producer implements ReplyFeed, KeptProducer {
     return this.#abort.signal;
   }
 
-  /** Tells the followers, unless they know already that there is something to read. */
+  /** Notifies the followers, unless they already know that there is something to read. */
   #changed(): void {
     if (this.#told) return;
     this.#told = true;
@@ -215,7 +215,7 @@ export class Producer implements ReplyFeed, KeptProducer {
     for (const changed of this.#followers) changed();
   }
 
-  /** How the reply ends for an error, which is logged. */
+  /** Logs an error, and returns the ending that it means. */
   #fail(error: unknown): Ending {
     const { twin, reply, requestId } = this.#production;
     const { id: messageId } = reply;
@@ -236,8 +236,8 @@ export class Producer implements ReplyFeed, KeptProducer {
 }
 
 /**
- * What an engine writes to. A class, because V8 keeps a getter of an object's own where only a full garbage collection
- * comes, and with it the whole reply.
+ * What an engine writes to. A class, because V8 puts object literals with a getter into the old generation, and they
+ * would keep the whole reply until a full garbage collection.
  */
 class EngineOutput implements ReplyOutput {
   readonly write: ReplyOutput["write"];

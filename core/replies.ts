@@ -1,6 +1,6 @@
 /**
- * A reply's life: begun in one store transaction, produced detached from any connection, followed by
- * whoever asks, ended once. The store is the only truth that processes share.
+ * The life of a reply: begun in one store transaction, produced independently of any connection, followed by anyone who
+ * asks, ended once. The store is the only state that processes share.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import type { Twin } from "./twins.ts";
 import { Underway } from "./underway.ts";
 import { createWatching } from "./watching.ts";
 
-/** What replies are made with. */
+/** What replies need. */
 export interface RepliesOptions {
   readonly store: Store;
   readonly memory: ConversationMemory;
@@ -41,9 +41,9 @@ export interface RepliesOptions {
 export interface Send {
   readonly owner: string;
   readonly conversationId: string;
-  /** How many messages the conversation has, as far as is known. */
+  /** How many messages the conversation has, as far as this process knows. */
   readonly position: number;
-  /** The twin that it is with. */
+  /** The conversation's twin. */
   readonly twin: Twin;
   readonly content: string;
   readonly claim: IdempotencyClaim | undefined;
@@ -51,12 +51,15 @@ export interface Send {
   readonly requestId: string;
 }
 
-/** What came of a send: the reply to follow, or an equal request that was made before. */
+/** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
 export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Begins, follows and ends replies. */
 export interface Replies {
-  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
+  /**
+   * Ends orphans of an earlier process, then looks for abandoned replies every two seconds. If it rejects, call it
+   * again.
+   */
   start(): Promise<void>;
   /** Begins a reply, which then runs to its end whatever happens to the client. */
   send(send: Send): Promise<Sent>;
@@ -75,14 +78,14 @@ export interface Replies {
 }
 
 /**
- * A reply that runs here, emptied at its end: the tables that a Map has grown out of may outlive it, and would keep the
- * whole reply (see {@link Underway}).
+ * A reply that runs on this process. Emptied at its end, because tables that the Map has outgrown may outlive it and
+ * would keep the whole reply (see {@link Underway}).
  */
 interface Running {
   producer: Producer | undefined;
 }
 
-/** A reply on its way to the store, where others may see it first. What they do is noted for its producer. */
+/** A reply on its way to the store. Others may see it there first, and what they do is noted for its producer. */
 interface Beginning {
   stoppedBy: Ending | undefined;
   followedElsewhere: boolean;
@@ -110,7 +113,7 @@ export function createReplies(options: RepliesOptions): Replies {
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
-  /** Beginnings on their way to the store, productions, and what is waited for: what a shutdown waits for. */
+  /** What a shutdown waits for: beginnings on their way to the store, productions, and waits for replies' ends. */
   const underway = new Underway();
   const watching = createWatching({ store, clock, log, underway });
   let closing = false;
@@ -189,7 +192,7 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
-  /** Ends a reply of this process, also before it runs. False: there is none. */
+  /** Ends a reply of this process, even before it runs. False: there is none. */
   function stopHere(replyId: string, ending: Ending): boolean {
     const producer = producerOf(replyId);
     const early = beginning.get(replyId);

@@ -1,6 +1,6 @@
 /**
- * Keeping one running reply in the store: saves its text while it grows, renews its lease, and stores its end.
- * That is all that other processes see of it.
+ * Stores one running reply: saves its text while it grows, renews its lease, and stores its end. That is all that other
+ * processes see of it.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface KeeperContext {
   /** This service instance, as leases name it. */
   readonly holder: string;
   readonly leaseMs: number;
-  /** Whether somebody here, who came before the reply had begun, follows what is saved of it. */
+  /** Whether somebody on this process follows the saved text, having come before the reply had begun. */
   isWatched(replyId: string): boolean;
 }
 
@@ -38,22 +38,22 @@ export interface Exchange {
 
 /** Whoever produces the reply. */
 export interface KeptProducer {
-  /** Called when the store says that the reply is to end, or that it is not ours any more. */
+  /** Called when the store says that the reply is to end, or that it no longer belongs to this process. */
   stop(ending: Ending): void;
-  /** Called before each save: a reply that nobody waits for need not be saved. */
+  /** Called before each save, because a reply that nobody waits for may be cancelled. */
   stopIfDeserted(): void;
 }
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;
 
-/** How long it is taken to be there since it said so, in milliseconds. */
+/** How long it is assumed to be there after that, in milliseconds. */
 const followedMs = 5000;
 
-/** The same since the store was found to be away: then nobody can say so. Longer than a call of theirs may hang. */
+/** The same after the store was found to be down, when nobody can say so. Longer than a follower's call may hang. */
 const unheardMs = 10_000;
 
-/** Pause between two saves of a running reply, in milliseconds; less where the lease is short. */
+/** Pause between two saves of a running reply, in milliseconds; shorter if the lease is short. */
 const saveMs = 1000;
 
 /** That pause while somebody on another process follows, in milliseconds. */
@@ -107,32 +107,35 @@ export class ReplyKeeper {
     );
   }
 
-  /** Saves no more: the reply has an ending, which is still to be stored. */
+  /** Stops saving: the reply has an ending, which is still to be stored. */
   stop(): void {
     this.#stopped = true;
     this.#saving?.stop();
   }
 
-  /** Whether somebody follows what is saved of it: on another process, or here since before it had begun. */
+  /** Whether somebody follows the saved text: on another process, or on this one since before the reply had begun. */
   get isFollowedElsewhere(): boolean {
     const { clock, isWatched } = this.#context;
     return clock.now() < this.#followedElsewhereUntil || isWatched(this.#exchange.reply.id);
   }
 
-  /** Somebody follows on another process, where only saved text can be seen: for a while it is saved often. */
+  /** Somebody follows on another process, which sees only saved text: it is saved more often for a while. */
   followedElsewhere(): void {
     const known = this.isFollowedElsewhere;
     this.#followedElsewhereUntil = this.#context.clock.now() + followedMs;
     if (!known) this.#saving?.hurry();
   }
 
-  /** After a step back of the clock, whoever follows elsewhere has its time anew, and not until the clock is there again. */
+  /**
+   * After the clock was set back, followers elsewhere count for their usual time from now, instead of until the old
+   * time.
+   */
   #limitFollowing(): void {
     const latest = this.#context.clock.now() + unheardMs;
     this.#followedElsewhereUntil = Math.min(this.#followedElsewhereUntil, latest);
   }
 
-  /** Wakes those who follow on other processes. */
+  /** Wakes followers on other processes. */
   tellElsewhere(): void {
     if (this.isFollowedElsewhere) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
   }
@@ -146,7 +149,7 @@ export class ReplyKeeper {
   #isDue(): boolean {
     if (this.#mustSave || this.#text.length !== this.#savedLength) return true;
     const { store, clock, leaseMs } = this.#context;
-    // Nobody else can cancel it there, or take it over: all that is left to do is to renew the lease in time.
+    // Nobody else can cancel it or take it over: only the lease needs to be renewed in time.
     const quietMs = store.exclusive ? leaseMs / 3 : this.#pauseMs;
     return !isWithin(quietMs, this.#savedAt, clock.now());
   }
@@ -169,13 +172,13 @@ export class ReplyKeeper {
       if (outcome === "cancel_requested") this.#producer.stop(cancelled);
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
-      const level = this.#failing ? "debug" : "warn"; // an outage would have every reply say the same again and again
+      const level = this.#failing ? "debug" : "warn"; // in an outage, every reply would log this again and again
       log(level, "a running reply could not be saved; it will be tried again", { messageId: id, error });
       this.#failing = true;
     }
   }
 
-  /** Stores the ending, however long the store takes to come back, and returns the reply as it is then. */
+  /** Stores the ending, however long the store is down, and returns the reply as it is then. */
   async end(ending: Ending): Promise<MessageRecord> {
     const { clock, log } = this.#context;
     const { id: messageId } = this.#exchange.reply;
@@ -225,7 +228,7 @@ export class ReplyKeeper {
     return { ...this.#exchange.reply, ...ending, content: this.#text.toString(), completedAt };
   }
 
-  /** The next question of the conversation need not read what came of this one. */
+  /** So that the conversation's next question need not read this exchange. */
   #remember({ status, content }: MessageRecord): void {
     const { question, position } = this.#exchange;
     const asked: HistoryMessage = { role: "user", content: question.content };

@@ -1,5 +1,5 @@
 /**
- * The text of a reply while it grows: cheap to append to, cheap to read from any offset.
+ * The text of a growing reply: cheap to append to, and cheap to read from any offset.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const blockLength = 4096;
 
 /** Text in UTF-16 code units. What is read is always well-formed: no half surrogate pair, no NUL. */
 export class ReplyText {
-  /** What was appended since somebody read: a token costs no more than this, however many come at once. */
+  /** What was appended since the last read: a token costs only this, however many arrive at once. */
   #fresh = "";
   readonly #blocks: string[] = [];
   /** Where each block starts in the whole text. */
@@ -56,7 +56,7 @@ export class ReplyText {
     return this.#blocks.join("") + this.#tail;
   }
 
-  /** Makes what was appended storable, and readable. A high surrogate at its end waits for its other half. */
+  /** Makes what was appended readable, as stores can keep it. A high surrogate at its end waits for its other half. */
   #settle(): void {
     if (this.#fresh === "") return;
     const last = this.#fresh.length - 1;
@@ -100,7 +100,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-// No database keeps lone surrogates, and PostgreSQL refuses NUL.
+// No database stores lone surrogates, and PostgreSQL refuses NUL.
 function storable(text: string): string {
   const wellFormed = text.toWellFormed();
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;

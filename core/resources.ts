@@ -9,7 +9,7 @@ import type { ApiKeyResource, ConversationResource, MessageResource, TwinResourc
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
-// Twins are read often and change seldom; a changed twin is another object.
+// Twins are read often and rarely change; a changed twin is a new object.
 const twinTexts = new WeakMap<Twin, string>();
 
 /** A twin as JSON. */

@@ -1,26 +1,26 @@
 /**
- * From a path to its endpoints.
+ * Finds the endpoints of a path.
  *
  * @module
  */
 
 import type { PathParams, Route } from "./route.ts";
 
-/** What stands at a path: its routes by method, and what the path's open segments are. */
+/** A path's routes by method, and its parameters. */
 export interface PathMatch {
   readonly routes: ReadonlyMap<string, Route>;
   readonly params: PathParams;
 }
 
-/** One segment's place in the tree of all paths. */
+/** A node in the tree of all paths. */
 interface Place {
   readonly literals: Map<string, Place>;
-  /** Where any segment leads that is no literal here, and the parameter's name. */
+  /** The child for any segment that is not a literal here, and the parameter's name. */
   open?: { readonly name: string; readonly place: Place };
   readonly routes: Map<string, Route>;
 }
 
-/** Finds what stands at a path (below the base path, not decoded). Undefined: nothing. A literal segment wins. */
+/** Creates a function that finds a path's routes (below the base path, not decoded). A literal segment wins. */
 export function createRouter(routes: readonly Route[]): (path: string) => PathMatch | undefined {
   const root = newPlace();
   for (const route of routes) placeOf(root, route.path).routes.set(route.method, route);
@@ -48,14 +48,14 @@ export function createRouter(routes: readonly Route[]): (path: string) => PathMa
   };
 }
 
-/** What a host's own router found, or the path's last segments, held against a route's pattern. */
+/** A route's parameters, from a host's own router or else from the path's last segments. */
 export function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): PathParams {
   const pattern = route.path.split("/");
   const segments = path.split("/");
   const params: Record<string, string> = {};
   for (const [index, part] of pattern.entries()) {
     const name = paramName(part);
-    const segment = segments.at(index - pattern.length) ?? ""; // counted from the end: hosts mount it anywhere
+    const segment = segments.at(index - pattern.length) ?? ""; // counted from the end, because hosts mount it anywhere
     if (!name) continue;
     const { [name as keyof PathParams]: text } = given;
     params[name] = (text === undefined ? decodeSegment(segment) : possibleId(text)) ?? "";
@@ -73,7 +73,7 @@ function placeOf(root: Place, path: string): Place {
   return path.slice(1).split("/").reduce(following, root);
 }
 
-/** The place of a pattern's segment behind another, made if it is the first to come there. */
+/** The child of a node for a pattern's segment, created if it is missing. */
 function following(place: Place, segment: string): Place {
   const name = paramName(segment);
   if (name) {
@@ -89,7 +89,7 @@ function paramName(segment: string): string | undefined {
   return /^\{(.+)\}$/.exec(segment)?.[1];
 }
 
-/** A segment's text, or undefined where no id can be meant. */
+/** A segment's text, or undefined if it cannot be an id. */
 function decodeSegment(segment: string): string | undefined {
   if (!segment.includes("%")) return possibleId(segment);
   try {

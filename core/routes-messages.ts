@@ -28,7 +28,7 @@ import {
 } from "./schema.ts";
 import type { MessageRecord, ReplyFailure } from "./store.ts";
 
-/** How a reconnecting EventSource says how much of the reply it has. */
+/** The header in which a reconnecting EventSource says how much of the reply it has. */
 const lastEventId = "Last-Event-ID";
 
 const sendErrors = [
@@ -85,7 +85,7 @@ export const messageRoutes = [
     summary: "Send a message and stream the reply while it is made",
     credential: "api_key",
     scope: "full_access",
-    // Clients that reconnect by themselves send a POST again, too, with what they have of its reply.
+    // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
     query: streamQuerySchema,
     queryHeaders: { after: lastEventId },
     body: sendMessageSchema,
@@ -152,7 +152,7 @@ interface Sending {
   readonly repeated?: MessageRecord;
 }
 
-/** What both kinds of sending do: begins the reply, or finds the one that an equal request began. */
+/** The common part of both kinds of sending: begins the reply, or finds the one that an equal request began. */
 async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
@@ -167,7 +167,7 @@ async function send(
   if (!made) {
     const twin = await twins.get(owner, twinId);
     if (!twin) {
-      await requireConversation(store, owner, conversationId); // it may be deleted since it was remembered
+      await requireConversation(store, owner, conversationId); // it may have been deleted since it was cached
       return twinNotFound();
     }
     const { content } = body;
@@ -175,13 +175,13 @@ async function send(
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
-  // First, as the conversation may be deleted since it was remembered, which is 404 whatever the fields are.
+  // First, because the conversation may have been deleted since it was cached, which is 404 whatever the fields are.
   const reply = await requireReply(store, owner, conversationId, made.resourceId);
   requireSameFields(claim, made);
   return { feed: replies.feedOf(owner, reply), headers: replayedHeaders, repeated: reply };
 }
 
-/** Follows a reply that was begun before, from where the request asks for. */
+/** Follows a reply that was begun before, from the offset in the request. */
 function resume(
   feed: ReplyFeed,
   reply: MessageRecord,
@@ -206,8 +206,8 @@ function follow(
 }
 
 /**
- * Refuses an offset that the reply does not have. Where only saved text can be seen, more may yet arrive;
- * and an interrupted reply may have lost its last second, which is told by its error event.
+ * Refuses an offset that the reply does not have. If only saved text can be seen, more may still arrive; and an
+ * interrupted reply, which may have lost its last second, sends its error event.
  */
 function requireReachable(
   feed: ReplyFeed,
@@ -233,7 +233,7 @@ const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
   interrupted: "shutting_down",
 };
 
-/** The answer to a normal send whose reply failed: the same for a send that is replayed. */
+/** The answer to a normal send whose reply failed, or to a repetition of it. */
 function replyError(
   reply: MessageRecord,
   error: ReplyFailure,

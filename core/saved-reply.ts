@@ -1,6 +1,6 @@
 /**
- * Following a reply that this process does not produce: it has ended, or another process runs it.
- * All there is to see is what the store has.
+ * Follows a reply that this process does not produce: it has ended, or another process runs it. Only what the store has
+ * can be seen.
  *
  * @module
  */
@@ -18,22 +18,22 @@ import type { Underway } from "./underway.ts";
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;
 
-/** That pause where signals tell of changes, behind the first look: only lost signals wait for it. */
+/** That pause after the first look, if signals announce changes: only lost signals wait for it. */
 const idlePollMs = 1000;
 
-/** What a watched reply is looked up with. */
+/** What a followed reply needs. */
 export interface WatchContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when the first follower of one has come, and when the last has gone. */
+  /** Called when a reply's first follower has come, and when its last one has left. */
   followed(saved: SavedReply): void;
   left(saved: SavedReply): void;
-  /** Counts those whose end somebody waits for. */
+  /** Counts the replies whose end somebody waits for. */
   readonly underway: Underway;
 }
 
-/** A stored reply as a feed. While it is in progress, the store is asked again as long as somebody follows. */
+/** A stored reply as a feed. While it is in progress and somebody follows, the store is polled. */
 export class SavedReply implements ReplyFeed {
   readonly id: string;
   readonly questionId: string;
@@ -42,13 +42,13 @@ export class SavedReply implements ReplyFeed {
   readonly #context: WatchContext;
   readonly #owner: string;
   readonly #followers = new Set<() => void>();
-  /** As it was read first. */
+  /** The reply as it was first read. */
   readonly #message: MessageRecord;
   readonly #text = new ReplyText();
-  /** The text's length as stores count it, as long as there may be more. */
+  /** The text's length in characters, as stores count it, while there may be more. */
   #characters = 0;
   #ended: MessageRecord | undefined;
-  /** Set while somebody follows and there is something to wait for. */
+  /** Set while somebody follows and the reply is in progress. */
   #looking: Repetition | undefined;
   #stopListening: () => void = () => {};
   #settled: () => void = () => {};
@@ -78,7 +78,7 @@ export class SavedReply implements ReplyFeed {
     return this.#released;
   }
 
-  /** Lets everybody go who waits for the end of what another process runs: this one stops. */
+  /** Releases everybody who waits for the end of the reply, because this process is shutting down. */
   release(): void {
     this.#released = true;
     for (const changed of [...this.#followers]) changed();
@@ -114,7 +114,7 @@ export class SavedReply implements ReplyFeed {
       async () => {
         await this.#look();
         if (this.ended) this.#stop();
-        else if (this.#looking) this.#announce(); // behind the look, or it takes the one connection that may be left
+        else if (this.#looking) this.#announce(); // after the look, or it would take the only connection that may be left
         for (const changed of this.#followers) changed();
       },
     );
@@ -133,7 +133,7 @@ export class SavedReply implements ReplyFeed {
     this.#settled();
   }
 
-  /** Tells the producer, now and then, that it is followed from afar. */
+  /** Tells the producer, now and then, that it is followed on another process. */
   #announce(): void {
     const { clock, store } = this.#context;
     const now = clock.now();
@@ -142,14 +142,14 @@ export class SavedReply implements ReplyFeed {
     store.signals?.notify("follow", this.id);
   }
 
-  /** Takes in what the store has: text behind the text that is known. */
+  /** Adds what the store has: the text after the known text. */
   #see(message: MessageRecord): void {
     this.#text.append(message.content);
     if (message.status !== "in_progress") this.#ended = { ...message, content: this.#text.toString() };
     else for (const _ of message.content) this.#characters++;
   }
 
-  /** Reads what is new. Text that was saved does not change any more, it only grows. */
+  /** Reads what is new. Saved text only grows. */
   async #look(): Promise<void> {
     const { store, clock, log } = this.#context;
     const { id, conversationId } = this.#message;

@@ -1,5 +1,5 @@
 /**
- * Looking for what processes that died have left: replies in progress, and claims that have expired.
+ * Cleans up: ends replies in progress that dead processes have left, and deletes expired claims.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Log } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
 import type { Store } from "./store.ts";
 
-/** What a sweeper works with. */
+/** What a sweeper needs. */
 export interface SweeperOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface SweeperOptions {
 export interface Sweeper {
   /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
   start(): Promise<void>;
-  /** Looks no more. */
+  /** Stops looking. */
   stop(): void;
 }
 
@@ -31,14 +31,15 @@ export interface Sweeper {
 const sweepMs = 2000;
 
 /**
- * How many looks must go well before one ends anything, once the store was away. Leases ran out whose holders live: a
- * call of theirs may hang for 7 seconds (PostgreSQL's driver), and a second later comes the next, which renews them.
+ * How many looks must succeed before one ends anything, after the store was down. Leases have run out whose holders are
+ * alive: a holder's call may hang for 7 seconds (PostgreSQL's driver), and its next one, a second later, renews the
+ * lease.
  */
 const looksAfterOutage = 5;
 
 /**
- * The same at a start. It may come after an outage that nobody here saw, so holders who live get the time of two looks.
- * No more, because as a rule the replies are those of a process that died, and are to be ended within 5 seconds.
+ * The same at a start, which may follow an outage that this process did not see, so live holders get the time of two
+ * looks. No more, because usually the replies are those of a dead process, and must be ended within 5 seconds.
  */
 const looksAtStart = 1;
 
@@ -50,9 +51,9 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
   let sweeping: readonly Repetition[] = [];
 
   /**
-   * Ends the replies whose producers have died. Another process that does the same does no harm. Our own
-   * name on a lease does not say that we run the reply: its beginning may have reached the store, and the
-   * answer not us.
+   * Ends the replies whose producers have died. Another process may do the same without harm. A lease with this
+   * process's name does not mean that it runs the reply: the beginning may have been stored, and the store's answer
+   * lost.
    */
   async function endAbandoned(expiredBefore: number): Promise<void> {
     for (const reply of await store.findAbandonedReplies(expiredBefore)) {
@@ -89,7 +90,7 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
 
   return {
     async start() {
-      // A lease of another process on a store that only this one uses is an earlier life's.
+      // On a store that only this process uses, another process's lease is that of an earlier run.
       try {
         if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
         else await store.ping();
@@ -98,7 +99,7 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
         throw error;
       }
       if (stopped) return;
-      // Apart, so that claims that are many, or cannot be swept, keep no reply from being ended.
+      // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
       sweeping = [sweepReplies, sweepClaims].map((sweep) => repeat(clock, () => sweepMs, sweep));
     },
     stop() {

@@ -1,5 +1,5 @@
 /**
- * What a request is aimed at: its path and query. Its authority is checked for form, and never used.
+ * A request's path and query. Its authority is checked for form, and never used.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { ApiError } from "./errors.ts";
 /** The longest path and query, in characters. */
 const maxTargetLength = 8192;
 
-/** A path below the base path (undefined if it lies elsewhere), and the query without its question mark. */
+/** The path below the base path (undefined if it is elsewhere), and the query without its question mark. */
 export interface Target {
   readonly path: string | undefined;
   readonly search: string;
 }
 
-/** Splits an absolute or origin-form target. Not by `new URL`: a hostile Host can bend or break that. */
+/** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
 export function readTarget(url: string, basePath: string): Target {
   const target = withoutAuthority(url);
   if (target.length > maxTargetLength) {
@@ -37,7 +37,7 @@ function withoutAuthority(url: string): string {
 
 const hostPattern = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
-/** Refuses a Host that is no host: some runtimes would read a path out of it. */
+/** Refuses a malformed Host: some runtimes would read a path out of it. */
 export function requireHost(host: string | null): void {
   if (host === null || hostPattern.test(host)) return;
   throw new ApiError(

@@ -1,24 +1,24 @@
 /**
- * Work that has begun and not ended, so that a shutdown can wait for it.
+ * Work in progress, so that a shutdown can wait for it.
  *
  * @module
  */
 
 /**
- * Counts work, and knows none of it. (A Set that is added to and deleted from all the time grows out of one table after
- * another. In V8 each of these holds the next until a full garbage collection, and with it what was in it.)
+ * Counts work without holding references to it. (A Set with constant additions and deletions outgrows one table after
+ * another. In V8, each of these keeps the next one and its contents alive until a full garbage collection.)
  */
 export class Underway {
   #count = 0;
   #idle: (() => void)[] = [];
 
-  /** Counts work until it settles. Whoever asked for it is told of a failure. */
+  /** Counts work until it settles. A failure is left to whoever asked for the work. */
   track(work: Promise<unknown>): void {
     this.#count++;
     work.then(this.#settled, this.#settled);
   }
 
-  /** Resolves once nothing is under way. What begins meanwhile is waited for, too. */
+  /** Resolves once nothing is under way. Also waits for work that begins in the meantime. */
   async idle(): Promise<void> {
     while (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }

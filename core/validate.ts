@@ -1,6 +1,6 @@
 /**
- * Checks input against its schema, by walking the schema: nothing is compiled, so this also works where code
- * may not be generated at run time.
+ * Validates input by walking its schema. Nothing is compiled, so this also works where code must not be generated at
+ * run time.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { FieldError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
 import { type JsonType, type Property, propertiesOf, type Schema } from "./schema.ts";
 
-/** What a value of an object schema gets wrong, a field each; empty if it is fine. */
+/** The invalid fields of an object; empty if it is valid. */
 export function validate(schema: Schema, value: unknown): FieldError[] {
   if (!isJsonObject(value)) return [{ path: "body", message: "must be a JSON object" }];
   return wrongProperties(schema, value).map(([path, property]) => {
@@ -66,7 +66,7 @@ function codePoints(text: string): number {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
-/** Text that every store keeps as it is, and that says something. */
+/** Text that every store keeps unchanged, and that is not blank. */
 function isText(text: string): boolean {
   return /[^\p{White_Space}\uFEFF]/u.test(text) && !text.includes("\0") && text.isWellFormed();
 }
@@ -74,7 +74,7 @@ function isText(text: string): boolean {
 /** What a schema accepts, in words. */
 export function accepted(schema: Schema): string {
   const types = typesOf(schema).filter((type) => type !== "null");
-  const orNull = types.length < typesOf(schema).length ? "null or " : ""; // first: behind a text's rules it would seem one
+  const orNull = types.length < typesOf(schema).length ? "null or " : ""; // first: after a text's rules it would look like one of them
   return orNull + types.map((type) => acceptedType(type, schema)).join(" or ");
 }
 

@@ -1,5 +1,5 @@
 /**
- * The replies that are followed here and produced elsewhere, or have ended.
+ * The replies that are followed on this process, but produced elsewhere or ended.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { SavedReply, type WatchContext } from "./saved-reply.ts";
 import type { MessageRecord } from "./store.ts";
 
-/** Those that are followed now. */
+/** The followed replies. */
 export interface Watching {
-  /** A reply to follow. Whoever comes later shares the text, and the looks at it, of who came before. */
+  /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
   feedOf(owner: string, reply: MessageRecord): SavedReply;
   /** Whether a reply is followed now. */
   follows(replyId: string): boolean;
-  /** Lets everybody go, whoever comes later too: this process stops. */
+  /** Releases all followers, also those that come later, because this process is shutting down. */
   release(): void;
 }
 
