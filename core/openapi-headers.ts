@@ -9,7 +9,10 @@ import type { Route } from "./route.ts";
 
 /** Each header field's description, once. */
 export const responseHeaders = {
-  "X-Request-Id": { description: "Names this answer in the service's log.", schema: { type: "string" } },
+  "X-Request-Id": {
+    description: "Identifies this response in the service's log.",
+    schema: { type: "string" },
+  },
   RateLimit: {
     description: "Tokens left (`r`), and seconds until the next one is added (`t`).",
     schema: { type: "string" },
@@ -25,12 +28,12 @@ export const responseHeaders = {
     schema: { type: "integer" },
   },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
-  "WWW-Authenticate": { description: "The credential that is asked for.", schema: { type: "string" } },
+  "WWW-Authenticate": { description: "The required credential.", schema: { type: "string" } },
   "Idempotency-Replayed": {
-    description: "There if an earlier request with this Idempotency-Key brought this about.",
+    description: "Present if an earlier request with this Idempotency-Key had this effect.",
     schema: { const: "true" },
   },
-  Location: { description: "Where the new object is.", schema: { type: "string" } },
+  Location: { description: "The path of the new object.", schema: { type: "string" } },
 };
 
 type HeaderName = keyof typeof responseHeaders;

@@ -202,7 +202,9 @@ function headerParameters(route: Route): unknown[] {
   }
   for (const [parameter, name] of Object.entries(route.queryHeaders ?? {})) {
     const { description, ...schema } = route.query?.properties?.[parameter] ?? {};
-    headers.push(header(name, `Says the same as the parameter ${parameter}, and wins over it.`, schema));
+    headers.push(
+      header(name, `The same as the parameter ${parameter}, over which it takes precedence.`, schema),
+    );
   }
   return headers;
 }

@@ -22,7 +22,7 @@ export const apiKeyRoutes = [
     operationId: "createApiKey",
     method: "POST",
     path: "/api/v1/auth/api-keys",
-    summary: "Create an API key; its secret is shown this once",
+    summary: "Create an API key; its secret is shown only once",
     credential: "token",
     ownerPolicy: { capacity: 30 },
     body: createApiKeySchema,
@@ -81,7 +81,7 @@ export const apiKeyRoutes = [
     path: "/api/v1/auth/api-keys/{id}",
     summary: "Revoke an API key, at once and for good",
     credential: "token",
-    success: { status: 204, description: "It is revoked." },
+    success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
     async handle({ owner, params }, { store, keyring, clock }) {
       const key = await store.revokeKey(owner, params.id, clock.now());

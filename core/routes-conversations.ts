@@ -99,7 +99,7 @@ export const conversationRoutes = [
     summary: "Delete a conversation with its messages; a running reply is cancelled",
     credential: "api_key",
     scope: "full_access",
-    success: { status: 204, description: "It is deleted." },
+    success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
     async handle({ owner, params }, { store, memory, replies }) {
       const conversation = (await store.deleteConversation(owner, params.id)) ?? conversationNotFound();

@@ -68,7 +68,7 @@ export const messageRoutes = [
     scope: "full_access",
     body: sendMessageSchema,
     idempotency: "supported",
-    success: { status: 200, description: "The twin's reply at its end.", schema: messageSchema },
+    success: { status: 200, description: "The twin's reply, once it has ended.", schema: messageSchema },
     errors: [...sendErrors, "model_error", "model_timeout"],
     async handle(call, context) {
       const { feed, headers } = await send(call, context);
@@ -82,7 +82,7 @@ export const messageRoutes = [
     operationId: "streamMessage",
     method: "POST",
     path: "/api/v1/conversations/{id}/messages/stream",
-    summary: "Send a message and stream the reply while it is made",
+    summary: "Send a message and stream the reply as it is produced",
     credential: "api_key",
     scope: "full_access",
     // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
@@ -116,7 +116,7 @@ export const messageRoutes = [
     operationId: "resumeMessageStream",
     method: "GET",
     path: "/api/v1/conversations/{id}/messages/{messageId}/stream",
-    summary: "Stream a reply from any point of its text, while it is made or at any time later",
+    summary: "Stream a reply from any point of its text, while it is produced or any time later",
     credential: "api_key",
     scope: "read_only",
     query: streamQuerySchema,
@@ -136,7 +136,7 @@ export const messageRoutes = [
     summary: "Stop a reply and keep its text so far; a reply that has ended stays as it is",
     credential: "api_key",
     scope: "full_access",
-    success: { status: 200, description: "The reply at its end.", schema: messageSchema },
+    success: { status: 200, description: "The reply, once it has ended.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found", "shutting_down"],
     async handle({ owner, params }, { store, replies }) {
       const reply = await requireReply(store, owner, params.id, params.messageId);

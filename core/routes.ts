@@ -21,7 +21,7 @@ const twinRoutes = [
     operationId: "listTwins",
     method: "GET",
     path: "/api/v1/twins",
-    summary: "List the twins that you may use, by name",
+    summary: "List the twins you may use, by name",
     credential: "api_key",
     scope: "read_only",
     query: pageQuerySchema,
@@ -85,9 +85,9 @@ const serviceRoutes = [
     operationId: "getHealth",
     method: "GET",
     path: "/healthz",
-    summary: "Tell that the process lives",
+    summary: "Check that the process is alive",
     credential: "none",
-    success: { status: 200, description: "It lives.", schema: healthSchema },
+    success: { status: 200, description: "It is alive.", schema: healthSchema },
     async handle() {
       return { data: { status: "ok" } };
     },
@@ -97,9 +97,9 @@ const serviceRoutes = [
     operationId: "getReadiness",
     method: "GET",
     path: "/readyz",
-    summary: "Tell whether the service can do its work now",
+    summary: "Check that the service is ready to work",
     credential: "none",
-    success: { status: 200, description: "It can.", schema: healthSchema },
+    success: { status: 200, description: "It is ready.", schema: healthSchema },
     errors: ["unavailable", "shutting_down"],
     async handle(_, context) {
       await context.requireReady();

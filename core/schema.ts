@@ -129,7 +129,7 @@ export const messageSchema = record({
   status: {
     type: "string",
     enum: ["in_progress", "completed", "cancelled", "failed"],
-    description: "Moves once from in_progress to one of the others.",
+    description: "Changes once, from in_progress to one of the others.",
   },
   finishReason: {
     type: ["string", "null"],
@@ -170,7 +170,7 @@ export const apiKeySchema = record({
 
 export const createdApiKeySchema = record({
   ...apiKeySchema.properties,
-  key: { type: "string", description: "The secret. It is shown this once and cannot be read again." },
+  key: { type: "string", description: "The secret. It is shown only once and cannot be read again." },
 });
 
 export const usageSchema = record({
@@ -256,7 +256,7 @@ export const messagesQuerySchema = {
       type: "string",
       format: "text",
       minLength: 1,
-      description: "Start behind the message with this id, in the order asked for.",
+      description: "Start after the message with this id, in the given order.",
     },
   },
 } as const satisfies Schema;
@@ -269,7 +269,7 @@ export const streamQuerySchema = {
       minimum: 0,
       maximum: 999_999_999,
       description:
-        "Resume behind this many UTF-16 code units of the reply: the id of the last event received.",
+        "Resume after this many UTF-16 code units of the reply: the id of the last event received.",
     },
   },
 } as const satisfies Schema;
