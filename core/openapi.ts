@@ -146,7 +146,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
       schemas: {
         ...components,
         CreateApiKey: withDefaultsInWords(createApiKeySchema),
-        Error: errorSchema,
+        ErrorResponse: errorSchema,
         StreamEvent: streamEventSchema,
       },
       headers: responseHeaders,
@@ -250,7 +250,7 @@ function errorResponses(route: Route): Record<string, unknown> {
     byStatus[status] = {
       description: codes.join(", "),
       headers: errorHeaders(route, status, codes),
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+      content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } },
     };
   }
   return byStatus;

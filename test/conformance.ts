@@ -147,7 +147,7 @@ function assertHeaders(
 
 /** Fails unless a body is an error in the one shape of all errors. */
 export function assertError(body: unknown, headers: Headers): void {
-  assertMatches({ $ref: "api#/components/schemas/Error" }, body, "error");
+  assertMatches({ $ref: "api#/components/schemas/ErrorResponse" }, body, "error");
   const { error } = body as { error: { message: string; requestId: string } };
   assert.equal(error.requestId, headers.get("x-request-id"));
   assert.doesNotMatch(error.message, /\bat \S+:\d+|node:|\/core\/|\/adapters\/|select |insert /i);

@@ -83,6 +83,11 @@ for (const transport of transports) {
       }
     });
 
+    test("no schema takes the name of something that every program in JavaScript has", async () => {
+      const { components } = await read();
+      for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
+    });
+
     test("each operation has a name of its own, its path's parameters, and the errors it can end with", async () => {
       const document = await read();
       const names = new Set<string>();
