@@ -23,7 +23,8 @@ const closingBracket = 93;
 const openingBrace = 123;
 const closingBrace = 125;
 
-const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
+/** A whole number in a query parameter or header field. */
+export const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
 
 /**
  * The parameters that a route's query names, or the header fields that win over them, defaults filled in. Others

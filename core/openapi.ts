@@ -6,6 +6,7 @@
 
 import { type ErrorCode, errorCodes, errorStatus } from "./errors.ts";
 import { keyPattern } from "./idempotency.ts";
+import { wholeNumber } from "./input.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 import type { Route } from "./route.ts";
 import {
@@ -201,10 +202,9 @@ function headerParameters(route: Route): unknown[] {
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
   for (const [parameter, name] of Object.entries(route.queryHeaders ?? {})) {
-    const { description, ...schema } = route.query?.properties?.[parameter] ?? {};
-    headers.push(
-      header(name, `The same as the parameter ${parameter}, over which it takes precedence.`, schema),
-    );
+    const description = `The same as the parameter ${parameter}, over which it takes precedence.`;
+    // A string, because that is what clients have of an event's id.
+    headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
   }
   return headers;
 }

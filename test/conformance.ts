@@ -22,7 +22,7 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
   readonly requestBody?: unknown;
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }

@@ -125,9 +125,18 @@ for (const transport of transports) {
     test("a key for idempotency is described as it is accepted", async () => {
       const { paths } = await read();
       const [parameter] = paths["/api/v1/conversations"]?.post?.parameters ?? [];
-      const fits = new Ajv2020().compile((parameter as { schema?: object } | undefined)?.schema ?? {});
+      const fits = new Ajv2020().compile(parameter?.schema ?? {});
       for (const key of ["a", "a".repeat(255), "a,b"]) assert.ok(fits(key), key);
       for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
+    });
+
+    test("an event's id may be sent as it came: as text", async () => {
+      const { paths } = await read();
+      const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
+      const { schema } = stream?.parameters.find(({ name }) => name === "Last-Event-ID") ?? {};
+      const fits = new Ajv2020().compile(schema ?? {});
+      for (const id of ["0", "1042"]) assert.ok(fits(id), id);
+      for (const id of ["", "-1", "1.5", "007", 1042]) assert.ok(!fits(id), String(id));
     });
 
     test("what costs nothing is not refused for a limit", async () => {
