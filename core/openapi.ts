@@ -145,8 +145,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     paths,
     components: {
       schemas: {
-        ...components,
-        CreateApiKey: withDefaultsInWords(createApiKeySchema),
+        ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
         ErrorResponse: errorSchema,
         StreamEvent: streamEventSchema,
       },
@@ -156,12 +155,19 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
   };
 }
 
-/** A body's schema for generators of typed clients, which treat a member with a default as one that is always present. */
-function withDefaultsInWords(schema: Schema): Schema {
+/**
+ * A schema for generators of typed clients, which treat a member with a default as one that is always present and reject
+ * unknown formats, such as our own `text`.
+ */
+function forClients(schema: Schema): Schema {
   const members = propertiesOf(schema).map(
-    ([name, { default: value, ...rest }]): Property => [
+    ([name, { default: value, format, ...rest }]): Property => [
       name,
-      value === undefined ? rest : { ...rest, description: `Default: ${value}.` },
+      {
+        ...rest,
+        ...(format !== "text" && { format }),
+        ...(value !== undefined && { description: `Default: ${value}.` }),
+      },
     ],
   );
   return { ...schema, properties: Object.fromEntries(members) };
@@ -187,7 +193,7 @@ function pathParameters(route: Route): unknown[] {
 }
 
 function queryParameters(route: Route): unknown[] {
-  return Object.entries(route.query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+  return Object.entries(route.query?.properties ?? {}).map(([name, { description, format, ...schema }]) => ({
     name,
     in: "query",
     ...(description && { description }),

@@ -13,7 +13,7 @@ export interface Schema {
   readonly type: JsonType | readonly JsonType[];
   readonly description?: string;
   readonly enum?: readonly (string | null)[];
-  readonly format?: "text" | "date-time" | "uri";
+  readonly format?: "text" | "date-time";
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;

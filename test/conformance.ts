@@ -36,7 +36,7 @@ interface DocumentedResponse {
 export const requestIdPattern = /^req_[0-9a-z]{26}$/;
 
 const openApi = createOpenApi(routes, "") as unknown as OpenApiDocument;
-const ajv = new Ajv2020({ strict: false, formats: { "date-time": isTime, text: true, uri: true } });
+const ajv = new Ajv2020({ strict: false, formats: { "date-time": isTime } });
 ajv.addSchema({ $id: "api", components: { schemas: closed(openApi.components.schemas) } });
 
 const validators = new Map<string, ValidateFunction>();
