@@ -15,6 +15,7 @@ import {
   createApiKeySchema,
   createConversationSchema,
   createdApiKeySchema,
+  failureSchema,
   messageSchema,
   type Property,
   paginationSchema,
@@ -96,7 +97,7 @@ const streamEventSchema = {
         ...errorSchema.properties.error,
         properties: {
           ...errorSchema.properties.error.properties,
-          code: messageSchema.properties.error.properties.code,
+          code: failureSchema.properties.code,
         },
       },
     }),

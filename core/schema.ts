@@ -10,9 +10,10 @@ import type { ErrorObject } from "./errors.ts";
 
 /** The subset of JSON Schema that the service uses. */
 export interface Schema {
-  readonly type: JsonType | readonly JsonType[];
+  readonly type?: JsonType | readonly JsonType[];
+  readonly anyOf?: readonly Schema[];
   readonly description?: string;
-  readonly enum?: readonly (string | null)[];
+  readonly enum?: readonly string[];
   readonly format?: "text" | "date-time";
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -42,26 +43,28 @@ export function propertiesOf(schema: Schema): readonly Property[] {
 export type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
 
 /** The TypeScript type of the values that a schema describes. */
-export type FromSchema<S> = S extends { readonly enum: readonly (infer Value)[] }
-  ? Value
-  : S extends { readonly type: readonly (infer Type)[] }
-    ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
-    : S extends { readonly type: "string" }
-      ? string
-      : S extends { readonly type: "integer" }
-        ? number
-        : S extends { readonly type: "boolean" }
-          ? boolean
-          : S extends { readonly type: "null" }
-            ? null
-            : S extends { readonly type: "array"; readonly items: infer Item }
-              ? FromSchema<Item>[]
-              : S extends { readonly type: "object"; readonly properties: infer Properties }
-                ? FromProperties<
-                    Properties,
-                    S extends { readonly required: readonly (infer Name)[] } ? Name : never
-                  >
-                : never;
+export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] }
+  ? FromSchema<Each>
+  : S extends { readonly enum: readonly (infer Value)[] }
+    ? Value
+    : S extends { readonly type: readonly (infer Type)[] }
+      ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
+      : S extends { readonly type: "string" }
+        ? string
+        : S extends { readonly type: "integer" }
+          ? number
+          : S extends { readonly type: "boolean" }
+            ? boolean
+            : S extends { readonly type: "null" }
+              ? null
+              : S extends { readonly type: "array"; readonly items: infer Item }
+                ? FromSchema<Item>[]
+                : S extends { readonly type: "object"; readonly properties: infer Properties }
+                  ? FromProperties<
+                      Properties,
+                      S extends { readonly required: readonly (infer Name)[] } ? Name : never
+                    >
+                  : never;
 
 /** Required members are always present, and so are those with a default, which is filled in on reading. */
 type FromProperties<Properties, Required> = {
@@ -85,6 +88,11 @@ const time = { type: "string", format: "date-time", description: "UTC with milli
 const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
 const stringOrNull = { type: ["string", "null"] } as const;
 const scope = { type: "string", enum: ["read_only", "full_access"] } as const;
+
+/** A value or null. Generators of typed clients miss a null among the types of an object or the values of an enum. */
+function orNull<const Value extends Schema>(value: Value) {
+  return { anyOf: [value, { type: "null" }] } as const;
+}
 
 /** An object whose properties are all required. */
 function record<const Properties extends Record<string, Schema>>(properties: Properties) {
@@ -121,6 +129,12 @@ export const conversationSchema = record({
   updatedAt: time,
 });
 
+/** Why a reply failed. */
+export const failureSchema = record({
+  code: { type: "string", enum: ["model_error", "model_timeout", "interrupted"] },
+  message: { type: "string" },
+});
+
 export const messageSchema = record({
   id,
   conversationId: id,
@@ -131,28 +145,19 @@ export const messageSchema = record({
     enum: ["in_progress", "completed", "cancelled", "failed"],
     description: "Changes once, from in_progress to one of the others.",
   },
-  finishReason: {
-    type: ["string", "null"],
-    enum: ["stop", "length", "content_filter", "cancelled", "error", null],
-  },
+  finishReason: orNull({
+    type: "string",
+    enum: ["stop", "length", "content_filter", "cancelled", "error"],
+  }),
   inReplyTo: { type: ["string", "null"], description: "The id of the user's message that a reply answers." },
-  usage: {
-    type: ["object", "null"],
-    properties: {
+  usage: orNull(
+    record({
       inputTokens: { type: "integer", minimum: 0 },
       outputTokens: { type: "integer", minimum: 0 },
       totalTokens: { type: "integer", minimum: 0 },
-    },
-    required: ["inputTokens", "outputTokens", "totalTokens"],
-  },
-  error: {
-    type: ["object", "null"],
-    properties: {
-      code: { type: "string", enum: ["model_error", "model_timeout", "interrupted"] },
-      message: { type: "string" },
-    },
-    required: ["code", "message"],
-  },
+    }),
+  ),
+  error: orNull(failureSchema),
   createdAt: time,
   completedAt: timeOrNull,
 });

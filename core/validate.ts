@@ -33,7 +33,7 @@ function fits(schema: Schema, value: unknown): boolean {
   return !isJsonObject(value) || wrongProperties(schema, value).length === 0;
 }
 
-function typesOf({ type }: Schema): readonly JsonType[] {
+function typesOf({ type = [] }: Schema): readonly JsonType[] {
   return typeof type === "string" ? [type] : type;
 }
 

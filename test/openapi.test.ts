@@ -159,6 +159,21 @@ for (const transport of transports) {
       });
     });
 
+    test("an enum or an object that may be null is one of two, as makers of typed clients read it", async () => {
+      const { components } = await read();
+      const { properties } = components.schemas.Message as {
+        properties: Record<string, { anyOf?: { type: string }[] }>;
+      };
+      const types = ["finishReason", "usage", "error"].map((name) =>
+        properties[name]?.anyOf?.map(({ type }) => type),
+      );
+      assert.deepEqual(types, [
+        ["string", "null"],
+        ["object", "null"],
+        ["object", "null"],
+      ]);
+    });
+
     test("a stream is described by its events, whose types generated clients give to what they read", async () => {
       const { paths } = await read();
       const stream = "/api/v1/conversations/{id}/messages/{messageId}/stream";
