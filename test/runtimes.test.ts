@@ -88,6 +88,21 @@ describe(`a request's header section, on ${runtime}`, () => {
     }
   });
 
+  test("a body that comes with an offer to upgrade, as Java sends it, is read unless the runtime refuses it", async () => {
+    const create = "POST /api/v1/conversations HTTP/1.1";
+    const body = '{"twinId":"echo"}';
+    const fieldLines = [
+      `X-API-Key: ${await fixture.key()}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "Upgrade: h2c",
+      "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA",
+    ];
+    const request = head(create, ...fieldLines).replace("close", "Upgrade, HTTP2-Settings");
+    const status = runtime === "deno" ? 400 : 201; // Deno's own: the service does not see it
+    assert.match(await answerTo(request + body), new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
   test("a path of 9 KiB is 414 uri_too_long", async () => {
     const text = await exchange(fixture.url, head(`GET /${"x".repeat(9 * 1024)} HTTP/1.1`));
     assertRefused(text, 414, "uri_too_long");
