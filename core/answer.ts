@@ -51,10 +51,13 @@ export interface Answer {
 
 /**
  * A host's request, without its `arrayBuffer`: hosts that decompress a body or rebuild a request may keep the old
- * header fields.
+ * header fields. `withSignal`: only where disconnecting matters, because some hosts abort the signal once they have read
+ * the body.
  */
-export function toIncoming({ method, url, headers, body, bodyUsed, signal }: Request): IncomingRequest {
-  return { method, url, headers, body, bodyUsed, signal };
+export function toIncoming(request: Request, withSignal: boolean): IncomingRequest {
+  const { method, url, headers, body, bodyUsed } = request;
+  const incoming = { method, url, headers, body, bodyUsed };
+  return withSignal ? { ...incoming, signal: request.signal } : incoming;
 }
 
 /** The answer as a web `Response`. */

@@ -72,6 +72,7 @@ export function createService(options: ServiceOptions): Service {
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
   const { joinTokens = true, waitUntil } = options;
+  const leavingCancels = onDisconnect === "cancel";
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log, sha256 });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
@@ -143,13 +144,13 @@ export function createService(options: ServiceOptions): Service {
   return {
     answer: byPath,
     async fetch(request) {
-      return toResponse(await byPath(toIncoming(request)));
+      return toResponse(await byPath(toIncoming(request, leavingCancels)));
     },
     handlers: Object.fromEntries(
       routes.map((route) => {
         const answer = byRoute(route);
         const handler: Handler = async (request, given) =>
-          toResponse(await answer(toIncoming(request), given));
+          toResponse(await answer(toIncoming(request, leavingCancels), given));
         return [route.operationId, handler];
       }),
     ) as Record<OperationId, Handler>,

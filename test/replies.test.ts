@@ -246,6 +246,22 @@ test("deleting a conversation cancels its running reply", async () => {
   assert.equal((await chat.get("/messages")).status, 404);
 });
 
+test("a host that aborts its request's signal once it has read the body gets the reply all the same", async () => {
+  await using chat = await openChat(inProcess);
+  const host = new AbortController();
+  const sending = chat.fixture.send(`/api/v1/conversations/${chat.conversationId}/messages`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${chat.key}`, "Content-Type": "application/json" },
+    body: '{"content":"Hi"}',
+    signal: host.signal,
+  });
+  const run = await chat.engine.next();
+  host.abort();
+  run.write("Hello");
+  run.finish();
+  assert.equal((await dataOf<{ content: string }>(await sending)).content, "Hello");
+});
+
 test("a service is made without randomness, which a worker has not before its first request", async () => {
   const random = () => assert.fail("It is too early for that.");
   const options = { store: createMemoryStore(), limiter: createMemoryLimiter(), engines: {}, random };
