@@ -17,7 +17,8 @@ const requireForPackages = `import { createRequire as createRequireOfBundle } fr
 const require = createRequireOfBundle(import.meta.url);`;
 
 rmSync("dist", { recursive: true, force: true });
-execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
+const compiler = "node_modules/typescript/bin/tsc"; // what lies in .bin is no program on Windows
+execFileSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], { stdio: "inherit" });
 await bundleServer("dist/server.js");
 cpSync("twins", "dist/twins", { recursive: true }); // what the server serves if it is given no others
 
