@@ -60,10 +60,15 @@ export function exitOnStrayErrors(log: Log): void {
   process.on("unhandledRejection", leave("a rejection was not handled"));
 }
 
-/** Logs what the runtime and packages warn of: Node would print it as plain text, of any number of lines. */
+/**
+ * Logs what the runtime and packages warn of: Node would print it as plain text, of any number of lines. Not what is
+ * experimental, as SQLite is for Node 22: that was chosen here, and whoever reads the log can do nothing about it.
+ */
 export function logWarnings(log: Log): void {
   process.removeAllListeners("warning");
-  process.on("warning", (error) => log("warn", "the runtime or a package warns", { error }));
+  process.on("warning", (error) => {
+    if (error.name !== "ExperimentalWarning") log("warn", "the runtime or a package warns", { error });
+  });
 }
 
 /** How close together one signal may arrive twice: whoever signals the whole group has npm pass it on as well. */

@@ -239,6 +239,18 @@ describe("the server", () => {
     assert.deepEqual(more, [""]);
   });
 
+  test("what is experimental on this runtime, as SQLite on Node 22, is no line of the log", {
+    skip: runtime !== "node" && "needs Node's way to run something before the server",
+  }, async () => {
+    const warn = "process.emitWarning('new', 'ExperimentalWarning')";
+    const early = encodeURIComponent(`process.on("newListener", (event) => {
+      if (event === "SIGINT") ${warn}; // the server listens to warnings already
+    })`);
+    const variables = { NODE_OPTIONS: `--import=data:text/javascript,${early}` };
+    const nowhere = ["--twins", (await scratch()).folder, "--database", "postgres://nobody@127.0.0.1:1/none"];
+    assertRefusal(await runServer(nowhere, variables), /ECONNREFUSED/);
+  });
+
   test("help and the version are printed to stdout", async () => {
     const help = await runServer(["--help"], { PORT: "nonsense" });
     assert.equal(help.code, 0);
