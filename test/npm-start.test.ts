@@ -8,10 +8,9 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
-import { surroundings } from "./server-process.ts";
+import { surroundings, withoutSignals } from "./server-process.ts";
 
-const skip =
-  (runtime !== "node" && "npm starts Node") || (process.platform === "win32" && "Windows has no signals");
+const skip = (runtime !== "node" && "npm starts Node") || withoutSignals;
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 
 test("npm ci leaves nothing out that npm start needs, also where NODE_ENV is production", { skip }, () => {

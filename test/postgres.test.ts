@@ -12,7 +12,7 @@ import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
 import { until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { launchServer, runServer, startServer } from "./server-process.ts";
+import { launchServer, runServer, startServer, withoutSignals } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
 
 const skip = await skipWithoutPostgres();
@@ -128,7 +128,9 @@ describe("PostgreSQL", { skip }, () => {
     await fresh.drop();
   });
 
-  test("a signal ends a server's start that waits for another process's migration", async () => {
+  test("a signal ends a server's start that waits for another process's migration", {
+    skip: withoutSignals,
+  }, async () => {
     const fresh = await createDatabase();
     const admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");

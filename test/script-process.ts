@@ -6,14 +6,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
-import { type Ended, surroundings, type Variables } from "./server-process.ts";
+import { type Ended, surroundings, type Variables, withoutSignals } from "./server-process.ts";
 
 /** Why what runs on Node alone cannot be tested here, or false. */
 export const skipOffNode: string | false = runtime !== "node" && "it runs on Node";
 
 /** The same, for what is told to stop. */
-export const skipWithoutSignals: string | false =
-  skipOffNode || (process.platform === "win32" && "Windows has no signals");
+export const skipWithoutSignals: string | false = skipOffNode || withoutSignals;
 
 /** A script that runs. */
 export interface Script {

@@ -17,6 +17,9 @@ const prefixes = {
   bun: [],
 };
 
+/** Why what a signal stops in peace cannot be tested here, or false: on Windows each of them ends a process at once. */
+export const withoutSignals: string | false = process.platform === "win32" && "Windows has no signals";
+
 /** What a process left behind. */
 export interface Ended {
   readonly code: number | null;

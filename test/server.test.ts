@@ -25,6 +25,7 @@ import {
   startServerInTerminal,
   startServerLoggingTo,
   surroundings,
+  withoutSignals,
 } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
@@ -86,7 +87,9 @@ async function mint(flags: readonly string[], variables: Record<string, string> 
 }
 
 describe("the server", () => {
-  test("it says where it listens, answers, and ends with 0 on SIGTERM and SIGINT", async () => {
+  test("it says where it listens, answers, and ends with 0 on SIGTERM and SIGINT", {
+    skip: withoutSignals,
+  }, async () => {
     const { flags } = await scratch();
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const server = await startServer(flags);
@@ -99,7 +102,9 @@ describe("the server", () => {
     }
   });
 
-  test("it ends with 0 where its database's file was moved meanwhile: the log keeps what it holds", async () => {
+  test("it ends with 0 where its database's file was moved meanwhile: the log keeps what it holds", {
+    skip: withoutSignals,
+  }, async () => {
     const { flags, folder } = await scratch();
     const server = await startServer(flags);
     const messages = await converse(server, await createKey(server, await mint(flags)), "echo");
@@ -331,7 +336,7 @@ describe("the server", () => {
   }
 
   test("it runs where code may not be generated at run time", {
-    skip: runtime === "bun" && "Bun has no such switch",
+    skip: (runtime === "bun" && "Bun has no such switch") || withoutSignals,
   }, async () => {
     const { flags } = await scratch();
     const forbidden = "--disallow-code-generation-from-strings";
@@ -354,7 +359,9 @@ describe("the server", () => {
 });
 
 describe("what the server logs", () => {
-  test("each request is one line of JSON, without secrets or text of messages", async () => {
+  test("each request is one line of JSON, without secrets or text of messages", {
+    skip: withoutSignals,
+  }, async () => {
     const { flags } = await scratch();
     const token = await mint(flags);
     const server = await startServer([...flags, "--log-level", "debug"]);
@@ -399,7 +406,9 @@ describe("what the server logs", () => {
     assert.ok(!stderr.includes("secret-key"));
   });
 
-  test("a reader of its standard output that goes away does not take the server with it", async () => {
+  test("a reader of its standard output that goes away does not take the server with it", {
+    skip: withoutSignals,
+  }, async () => {
     const { flags } = await scratch();
     const server = launchServer(flags);
     server.hangUp("stdout");
@@ -409,7 +418,9 @@ describe("what the server logs", () => {
     assert.match(stderr, /"message":"stopped"/);
   });
 
-  test("a reader of its log that goes away does not take the server with it either", async () => {
+  test("a reader of its log that goes away does not take the server with it either", {
+    skip: withoutSignals,
+  }, async () => {
     const { flags } = await scratch();
     const server = await startServer(flags);
     await server.logged("started");
@@ -421,7 +432,7 @@ describe("what the server logs", () => {
   });
 
   test("an error that nobody caught is in the log, and ends the process with 1", {
-    skip: runtime !== "node" && "needs Node's way to run something before the server",
+    skip: (runtime !== "node" && "needs Node's way to run something before the server") || withoutSignals,
   }, async () => {
     const { flags } = await scratch();
     for (const [mistake, message] of [
@@ -536,7 +547,9 @@ describe("a server that is told to stop while a reply runs", () => {
     return { server, model, readUntil };
   }
 
-  test("the reply left after the grace ends with the error interrupted, the stream properly, the process with 0", async () => {
+  test("the reply left after the grace ends with the error interrupted, the stream properly, the process with 0", {
+    skip: withoutSignals,
+  }, async () => {
     const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
     const ended = server.stop();
     const text = await readUntil("no such text: to its end");
@@ -545,7 +558,7 @@ describe("a server that is told to stop while a reply runs", () => {
     await model.close();
   });
 
-  test("a second signal ends the process at once, and not with 0", async () => {
+  test("a second signal ends the process at once, and not with 0", { skip: withoutSignals }, async () => {
     const { server, model } = await streaming({ SHUTDOWN_GRACE_MS: "60000" });
     const ended = server.stop();
     await server.logged("stopping");
@@ -556,7 +569,9 @@ describe("a server that is told to stop while a reply runs", () => {
     assert.equal(code, 1);
   });
 
-  test("a signal that arrives twice, as through npm to a whole group, is one", async () => {
+  test("a signal that arrives twice, as through npm to a whole group, is one", {
+    skip: withoutSignals,
+  }, async () => {
     const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
     server.signal("SIGTERM");
     const { code } = await server.stop("SIGINT"); // two of one kind could become one on their way

@@ -13,6 +13,9 @@ before(async () => {
 });
 after(() => folder.remove());
 
+const isWindows = process.platform === "win32";
+const immovable = isWindows && "Windows moves no file that is open";
+
 describe("a SQLite connection", () => {
   test("parameters are bound by their numbers: twice, out of order, or as null where there is none", async () => {
     const connection = await connect(folder.newPath());
@@ -32,7 +35,7 @@ describe("a SQLite file", () => {
     assert.ok(names.includes("twins.db") && names.includes("twins.db-limits"));
     for (const name of names) {
       const { mode } = await stat(join(folder.path, "some", "new folder", name));
-      assert.equal((mode & 0o777).toString(8), "600", name);
+      if (!isWindows) assert.equal((mode & 0o777).toString(8), "600", name); // where such bits say who may read it
     }
     await sqlite.close();
   });
@@ -45,7 +48,9 @@ describe("a SQLite file", () => {
     assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
   });
 
-  test("where its log cannot be folded in at the close, both stay as they are, and nothing is lost", async () => {
+  test("where its log cannot be folded in at the close, both stay as they are, and nothing is lost", {
+    skip: immovable,
+  }, async () => {
     const path = folder.newPath();
     const said = runProcess(
       path,
@@ -63,7 +68,9 @@ describe("a SQLite file", () => {
     await close();
   });
 
-  test("one that was removed, or replaced, while it is open is told when the store is asked whether it works", async () => {
+  test("one that was removed, or replaced, while it is open is told when the store is asked whether it works", {
+    skip: immovable,
+  }, async () => {
     const [path, elsewhere] = [folder.newPath(), folder.newPath()];
     const { store, close } = await openSqlite(path);
     const unavailable = { name: "StoreUnavailable", message: /file was moved, removed or replaced/ };
@@ -77,7 +84,9 @@ describe("a SQLite file", () => {
     await close();
   });
 
-  test("a link to it is opened as the file itself", async () => {
+  test("a link to it is opened as the file itself", {
+    skip: isWindows && "Windows asks for a right to make links",
+  }, async () => {
     const [path, link] = [folder.newPath(), folder.newPath()];
     await symlink(path, link);
     for (const id of ["conv_1", "conv_2"]) {
