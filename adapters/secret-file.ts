@@ -61,18 +61,20 @@ async function createFile(path: string, text: string): Promise<void> {
     await makeFolder(dirname(path));
     const file = await open(draft, "wx", 0o600);
     await file.writeFile(`${text}\n`).finally(() => file.close());
-    await link(draft, path);
+    await linkUnlessThere(draft, path);
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") {
-      const instead = "let this process write there, or set JWT_SECRET";
-      throw new Error(
-        `The secret's file ${path} cannot be created (${codeOf(error) ?? error}): ${instead}.`,
-        {
-          cause: error,
-        },
-      );
-    }
+    const instead = "let this process write there, or set JWT_SECRET";
+    const problem = `cannot be created (${codeOf(error) ?? error}): ${instead}`;
+    throw new Error(`The secret's file ${path} ${problem}.`, { cause: error });
   } finally {
     await rm(draft, { force: true });
+  }
+}
+
+async function linkUnlessThere(existing: string, path: string): Promise<void> {
+  try {
+    await link(existing, path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
