@@ -143,6 +143,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
       description: "Twins, conversations, streamed replies.",
     },
     servers: [{ url: basePath || "/" }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
     paths,
     components: {
       schemas: {
@@ -177,6 +178,7 @@ function forClients(schema: Schema): Schema {
 function operation(route: Route): Record<string, unknown> {
   return {
     operationId: route.operationId,
+    tags: [tagOf(route)],
     summary: route.summary,
     ...(route.scope && { description: `Needs a key with the scope ${route.scope}.` }),
     security: securityOf[route.credential],
@@ -186,6 +188,11 @@ function operation(route: Route): Record<string, unknown> {
     }),
     responses: { [route.success.status]: success(route), ...errorResponses(route) },
   };
+}
+
+/** The group of operations that documentation and generated clients show this one in: the first segment of its path. */
+function tagOf({ path, credential }: Route): string {
+  return (credential !== "none" && path.split("/")[3]) || "service";
 }
 
 function pathParameters(route: Route): unknown[] {

@@ -21,6 +21,7 @@ export interface OpenApiDocument {
 
 export interface Operation {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
   readonly requestBody?: unknown;

@@ -174,6 +174,15 @@ for (const transport of transports) {
       ]);
     });
 
+    test("operations are grouped by what their paths begin with", async () => {
+      const { paths } = await read();
+      const groups = Object.values(paths).flatMap((methods) =>
+        Object.values(methods).flatMap(({ tags }) => tags),
+      );
+      assert.deepEqual([...new Set(groups)].sort(), ["auth", "conversations", "service", "twins", "usage"]);
+      assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
+    });
+
     test("a stream is described by its events, whose types generated clients give to what they read", async () => {
       const { paths } = await read();
       const stream = "/api/v1/conversations/{id}/messages/{messageId}/stream";
