@@ -81,7 +81,7 @@ export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
   async function onSignal(signal: NodeJS.Signals): Promise<void> {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < sameSignalMs) return;
-      log("warn", "stopped at once, by a second signal", { signal });
+      log("warn", "stopped immediately by a second signal", { signal });
       process.exit(1);
     }
     stoppingSince = performance.now();

@@ -49,7 +49,10 @@ export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "p
 /** Tells what is easily overlooked about JWTs. */
 export function logTokens(settings: Settings, log: Log): void {
   if (isSecretFleeting(settings)) {
-    log("info", "JWTs are verified with a secret that ends with this process; set JWT_SECRET to keep one");
+    log(
+      "info",
+      "JWTs are verified with a secret that is lost when this process ends; set JWT_SECRET to keep one",
+    );
   }
   if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
     log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set");

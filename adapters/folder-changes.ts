@@ -55,7 +55,7 @@ export function followFolder(
 /** Watches a folder, where the system can. Undefined: it cannot. */
 function announce(folder: string, log: Log, changed: () => void): FSWatcher | undefined {
   const giveUp = (error: unknown) =>
-    log("warn", "a folder cannot be watched; it is looked at regularly", { folder, error });
+    log("warn", "a folder cannot be watched; it is polled instead", { folder, error });
   try {
     const watcher = watch(folder, { persistent: false }, changed);
     watcher.on("error", (error) => {

@@ -177,5 +177,5 @@ const passing = /^(?:08|28|53|57P|57014|55P03|25006|25P03|40001|40P01)/;
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return error;
   if (isServerError(error) && !passing.test(error.code)) return error;
-  return new StoreUnavailable("The database cannot be reached now.", { cause: error });
+  return new StoreUnavailable("The database cannot be reached right now.", { cause: error });
 }

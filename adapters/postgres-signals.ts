@@ -58,7 +58,7 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
       await listening.query(`LISTEN ${channel}`);
       scheduleHeartbeat(listening);
     } catch (error) {
-      log("debug", "PostgreSQL's notifications cannot be listened to now", { error });
+      log("debug", "listening to PostgreSQL's notifications failed", { error });
       lose(listening);
     }
   }
@@ -92,7 +92,7 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
     try {
       await pool.query(prepared("SELECT pg_notify($1, $2)", [channel, `${topic} ${subject}`]));
     } catch (error) {
-      log("debug", "a signal was not sent; others look for themselves", { topic, error });
+      log("debug", "a signal was not sent; other processes poll instead", { topic, error });
     }
   }
 

@@ -200,7 +200,7 @@ async function takeLock(client: Client, log: Log): Promise<void> {
     const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${migrationLock}) AS taken`);
     if (rows[0]?.taken) return;
     if (!told && performance.now() - since >= tellWaitingMs) {
-      log("warn", "waiting for another process that brings the database's tables up to date");
+      log("warn", "waiting for another process that is bringing the database's tables up to date");
       told = true;
     }
     await new Promise((resolve) => setTimeout(resolve, lockPauseMs));

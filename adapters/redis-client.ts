@@ -98,7 +98,7 @@ async function connect(url: string, log: Log) {
     reported = false;
     client.info("memory").then(
       (info) => warnOfEviction(info, log),
-      (error: unknown) => log("debug", "Redis does not tell its maxmemory-policy", { error }),
+      (error: unknown) => log("debug", "Redis did not report its maxmemory-policy", { error }),
     );
   });
   const firstAnswer = new Promise<void>((resolve) => {
@@ -114,7 +114,7 @@ async function connect(url: string, log: Log) {
       reported = true; // it is no failure of the connection
       client
         .sendCommand(["QUIT"])
-        .catch((error: unknown) => log("debug", "Redis did not say goodbye", { error }));
+        .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
     },
   };
 }

@@ -132,7 +132,7 @@ function readReply(reply: unknown): [tokens: number, debt: number] {
     const [tokens, debt] = reply;
     if (typeof tokens === "number" && typeof debt === "number") return [tokens, debt];
   }
-  throw new Error("Redis answered a limit's script with something else than two numbers.");
+  throw new Error("Redis answered a limit's script with something other than two numbers.");
 }
 
 /** In how many parts the time-out is waited for. */

@@ -196,5 +196,5 @@ export function errorKind(error: unknown): SqliteErrorKind {
 /** What a caller of the store is told of an error: whether trying again later makes sense. */
 export function unavailableIfPassing(error: unknown): unknown {
   if (errorKind(error) !== "passing") return error;
-  return new StoreUnavailable("The database cannot be read or written now.", { cause: error });
+  return new StoreUnavailable("The database cannot be read or written right now.", { cause: error });
 }

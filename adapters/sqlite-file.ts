@@ -66,7 +66,8 @@ function folding(path: string, connection: SqliteConnection, log: Log = noLog): 
         foldLog(connection);
       } catch (error) {
         // All that was committed is in the log, from which the next opening takes it.
-        const message = "a SQLite file was closed with its log beside it (-wal); the two belong together";
+        const message =
+          "a SQLite file was closed with its write-ahead log (-wal) beside it; keep the two together";
         log("warn", message, { file: path, error });
       } finally {
         connection.close();

@@ -92,7 +92,7 @@ async function identityOf(path: string): Promise<string | undefined> {
     return `${dev} ${ino}`;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw new StoreUnavailable("The database's file cannot be looked at.", { cause: error });
+    throw new StoreUnavailable("The database's file cannot be checked.", { cause: error });
   }
 }
 

@@ -177,7 +177,7 @@ function warnOfText(file: string, { id, name, instructions }: Twin, log: Log): v
   const { passages, voice } = readKnowledge(name, instructions);
   const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));
   if (passages.length === 0) {
-    log("warn", "a twin has no sections under headings, so the knowledge engine knows no answers", {
+    log("warn", "a twin has no sections under headings, so the knowledge engine has no answers", {
       file,
       twin: id,
     });

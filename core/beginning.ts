@@ -72,7 +72,10 @@ export async function beginStored(
     const looking = store.getConversation(begin.owner, conversationId).catch(() => undefined);
     const found = await within(clock, lookMs, looking);
     if (found?.replyId !== messageId) throw error;
-    log("warn", "the store could not say that a reply was begun, but has it", { messageId, error });
+    log("warn", "the store did not confirm the beginning of a reply, but has stored it", {
+      messageId,
+      error,
+    });
     return { outcome: "begun", position: found.messageCount - 2 };
   }
 }

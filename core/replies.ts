@@ -136,7 +136,7 @@ export function createReplies(options: RepliesOptions): Replies {
     try {
       options.waitUntil?.(production);
     } catch (error) {
-      log("warn", "the host cannot be made to wait for a reply", { messageId, error });
+      log("warn", "the host's waitUntil failed for a reply", { messageId, error });
     }
   }
 

@@ -116,7 +116,9 @@ describe("PostgreSQL", { skip }, () => {
       calling.abort();
     };
     await assert.rejects(openPostgres(fresh.url, { log, signal: calling.signal }));
-    assert.deepEqual(said, ["warn waiting for another process that brings the database's tables up to date"]);
+    assert.deepEqual(said, [
+      "warn waiting for another process that is bringing the database's tables up to date",
+    ]);
     await until("its transaction is undone", 5000, async () => {
       const { rows } = await admin.query(`SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'twin-service'`);
@@ -135,7 +137,7 @@ describe("PostgreSQL", { skip }, () => {
     const admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
     const server = launchServer(["--database", fresh.url]);
-    await server.logged("waiting for another process that brings the database's tables up to date");
+    await server.logged("waiting for another process that is bringing the database's tables up to date");
     assert.equal((await server.stop()).code, 0);
     await admin.end();
     await fresh.drop();

@@ -151,7 +151,7 @@ for (const transport of transports) {
       const stream = await chat.stream();
       (await chat.engine.next()).finish();
       assert.equal((await stream.rest()).at(-1)?.data.type, "complete");
-      assert.deepEqual(warnings, ["the host cannot be made to wait for a reply"]);
+      assert.deepEqual(warnings, ["the host's waitUntil failed for a reply"]);
     });
 
     test("with onDisconnect cancel, the engine stops once the last follower has gone", async () => {
