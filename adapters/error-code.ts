@@ -1,5 +1,5 @@
 /**
- * What the system calls an error.
+ * The system's codes for errors.
  *
  * @module
  */

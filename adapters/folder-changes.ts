@@ -1,5 +1,5 @@
 /**
- * Notices that a folder's files changed.
+ * Notices changes of a folder's files.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import { type FSWatcher, watch } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 
-// Editors save in several steps: wait until they are through.
+// Editors save in several steps: wait until they are done.
 const quietMs = 100;
 
-/** What to do about changes, and when. */
+/** Options of {@link followFolder}. */
 export interface FollowOptions {
   readonly clock: Clock;
-  /** How often to look for changes that the system does not announce, in milliseconds. */
+  /** How often to check for changes that the system does not report, in milliseconds. */
   readonly pollMs: number;
   readonly log: Log;
-  /** Whether the folder is not as it was read last. Must not reject. */
+  /** Whether the folder has changed since it was last read. Must not reject. */
   changed(): Promise<boolean>;
   /** Reads the folder. Must not reject. */
   reload(): Promise<void>;
 }
 
 /**
- * Reloads after changes: when the system announces one, and, because not every file system does, whenever a
- * regular look finds one. Returns a function that stops it.
+ * Reloads after changes: when the system reports one and, because not every file system does, when polling finds one.
+ * Returns a function that stops this.
  */
 export function followFolder(
   folder: string,
@@ -52,7 +52,7 @@ export function followFolder(
   };
 }
 
-/** Watches a folder, where the system can. Undefined: it cannot. */
+/** Watches a folder. Undefined if the system cannot. */
 function announce(folder: string, log: Log, changed: () => void): FSWatcher | undefined {
   const giveUp = (error: unknown) =>
     log("warn", "a folder cannot be watched; it is polled instead", { folder, error });

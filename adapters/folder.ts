@@ -1,5 +1,5 @@
 /**
- * Making the folders that files are kept in.
+ * Creates the folders that files are stored in.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder, and those above it, unless it is there. Rejects with the file system's error.
+ * Creates a folder and its parents, unless it exists. Rejects with the file system's error.
  *
- * Not by `mkdir`'s own `recursive`: on Node 20 that tries for ever where nothing can be made, as in `/proc`.
+ * Not with `mkdir`'s own `recursive`: on Node 20 that tries for ever where nothing can be created, as in `/proc`.
  */
 export async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;

@@ -13,13 +13,16 @@ import type { NodeRequest } from "./node-request.ts";
 import { awaitReader } from "./node-unread.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
 
-/** The longest text that is written at once, in bytes. Of a longer one, a reader must take such a piece in that time. */
+/**
+ * The largest piece of a text that is written at once, in bytes. A reader that does not take one within {@link stallMs}
+ * is disconnected.
+ */
 const pieceBytes = 64 * 1024;
 
-/** How long a client that still sends has to read why it was refused, in milliseconds. */
+/** How long a client that is still sending has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
 
-/** Writes an answer to a request, unless it has got one: a body that is no HTTP is refused while it is read. */
+/** Writes the answer to a request, unless it already has one: a body that is not HTTP is refused while it is read. */
 export function writeAnswer(answer: Answer, request: NodeRequest, response: ServerResponse): void {
   const { body } = answer;
   if (response.headersSent) return;
@@ -30,7 +33,10 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
   else writeText(answer, body, response);
 }
 
-/** An answer that goes out beside its response, with the fields that the host has put there. Its log finds the status. */
+/**
+ * An answer that bypasses its response, with the header fields that the host has set there. The host's log finds the
+ * status.
+ */
 function withHostFields({ status, headers, body }: Answer, response: ServerResponse): BareAnswer {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -48,7 +54,10 @@ function writeText({ status, headers }: Answer, body: string | null, response: S
   cutIfStalled(response);
 }
 
-/** How a text goes out, given its length in UTF-8: one of ASCII alone, as most are, is the same in Latin-1, and sooner written. */
+/**
+ * The encoding of a text, given its length in UTF-8: pure ASCII, which most texts are, is the same in Latin-1, and
+ * faster to write.
+ */
 function encodingFor(text: string, bytes: number): "latin1" | "utf8" {
   return text.length === bytes ? "latin1" : "utf8";
 }
@@ -71,7 +80,7 @@ function writePieces(bytes: Buffer, response: ServerResponse): void {
 
 /** Cuts a reader that takes nothing of what is written. */
 function cutIfStalled(response: ServerResponse): void {
-  if (response.writableEnded && !response.socket?.writableLength) return; // as a rule, the system has taken all of it
+  if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
   let timer: NodeJS.Timeout;
   function wait(): void {
     clearTimeout(timer);
@@ -96,10 +105,10 @@ function writeEvents(
   else writer.begin();
 }
 
-/** Writers that begin in one step of the event loop, as those do whose questions one commit stored. */
+/** Writers that begin in one step of the event loop, such as those whose questions one commit stored. */
 let beginning: EventWriter[] = [];
 
-/** Where many begin together, one whose end is about to come waits for it: then it is one write instead of two. */
+/** If several begin together, those whose end is about to follow wait for it: then they need one write instead of two. */
 function beginTogether(): void {
   const writers = beginning;
   beginning = [];
@@ -118,9 +127,9 @@ function writeDue(): void {
 }
 
 /**
- * Writes an event stream: what there is once a turn of the event loop, or once in {@link joinMs} if tokens come faster,
- * and no more than the socket takes. So the head leaves together with the first events, the last event with the body's
- * end, and a reply that is all there by then as one text of known length.
+ * Writes an event stream: what is ready, once per turn of the event loop, or once in {@link joinMs} if tokens come
+ * faster, and no more than the socket takes. So the head is sent together with the first events, the last event with
+ * the body's end, and a reply that is complete by then as one text of known length.
  */
 class EventWriter {
   readonly #answer: Answer;
@@ -130,7 +139,7 @@ class EventWriter {
   #writtenAt = 0;
   #blocked = false;
   #headWritten = false;
-  /** All of it, or its end, was handed over: nothing is left to do here, though it may still be on its way. */
+  /** Everything was handed to the response: nothing is left to do here, though it may still be on its way. */
   #handedOver = false;
   #begun = false;
 
@@ -140,7 +149,7 @@ class EventWriter {
     this.#response = response;
   }
 
-  /** Begins once the engine has written what it has at once. */
+  /** Begins once the engine has written what it has immediately. */
   begin(): void {
     this.#writtenAt = performance.now();
     if (beginning.push(this) === 1) process.nextTick(beginTogether);
@@ -152,7 +161,7 @@ class EventWriter {
     if (due.push(this) === 1) setImmediate(writeDue);
   };
 
-  /** Writes what there is, unless it came so soon after the last that it waits for more. */
+  /** Writes what is ready, unless it came so soon after the last write that it waits for more. */
   writeOrJoin(now: number): void {
     this.#due = false;
     if (!this.#events.urgent && now - this.#writtenAt < joinMs) afterJoin(this.flush);
@@ -181,7 +190,7 @@ class EventWriter {
     else this.#writeHead(text);
   }
 
-  /** Writes a stream that is all there as what it is by then: a text of known length, which takes no chunks. */
+  /** Writes a complete stream as a text of known length, which needs no chunks. */
   #writeWhole(text: string): void {
     this.#handedOver = true;
     writeText(this.#answer, text, this.#response);
@@ -191,10 +200,10 @@ class EventWriter {
   #writeHead(firstText: string): void {
     const response = this.#response;
     const { socket } = response;
-    socket?.cork(); // the head leaves together with the first events
+    socket?.cork(); // the head is sent together with the first events
     response.writeHead(this.#answer.status, this.#answer.headers);
-    // By itself, though: joined to the first event it would stay in all the parts that it was made of. Unless a
-    // middleware holds it back: then flushing would make another.
+    // It is flushed by itself, because joined to the first event it would stay in memory in all its parts. Not if a
+    // middleware holds it back: then flushing would send a second one.
     if (response.headersSent) response.flushHeaders();
     if (firstText !== "") this.#write(firstText);
     this.#writeEvents();
@@ -244,9 +253,9 @@ class EventWriter {
   }
 
   /**
-   * The socket, where what `response.write` does can be done in one piece: it makes three, which is a third of
-   * what a token costs. The head must be out, the body in HTTP/1.1's own chunks, and no middleware in their way, nor
-   * pieces that one holds back.
+   * The socket, if a chunk can be written to it directly, in one piece: `response.write` makes three, which is a third
+   * of what a token costs. The head must be sent, the body be chunked, and no middleware replace `write` or hold pieces
+   * back.
    */
   #plainSocket(): Socket | null {
     const response = this.#response;
@@ -265,18 +274,18 @@ function writeChunk(socket: Socket, text: string): boolean {
   return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encodingFor(text, length));
 }
 
-/** An answer to be written to a bare socket. */
+/** An answer for a bare socket. */
 type BareAnswer = Omit<Answer, "headers"> & { readonly headers: OutgoingHttpHeaders };
 
 /**
- * Answers on the bare socket and closes it: where there is no request to answer, or a body that nobody will
- * read. First only our half is closed: a client that still sends would take a reset for the answer.
+ * Answers on the bare socket and closes it: for input that is not a request, or a body that nobody will read. At first
+ * only our half is closed, because a client that is still sending would get a reset instead of the answer.
  */
 export function hangUp(socket: Duplex, { status, headers, body }: BareAnswer, method: string): void {
   if (!socket.writable) return; // closed meanwhile, or hung up on already
   const text = typeof body === "string" ? body : undefined;
   const fields = Object.entries({
-    ...headers, // which tell the length that HEAD asks for
+    ...headers, // with the length that HEAD asks for
     ...(text !== undefined && { "Content-Length": Buffer.byteLength(text) }),
     Date: new Date().toUTCString(),
     Connection: "close",

@@ -1,6 +1,6 @@
 /**
- * Requests that a client sends without waiting for the answers before them: each is begun when it is its turn. Begun
- * at once, a few bytes a request would make as many answers as one likes, all kept until their turn.
+ * Pipelining: requests that a client sends without waiting for earlier answers are begun one after the other.
+ * Otherwise, a few bytes per request could cause any number of answers, all kept in memory until their turn.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { NodeRequest } from "./node-request.ts";
 
-/** How many requests may wait on one connection: more than anybody sends ahead. */
+/** How many requests may wait on one connection: more than any real client pipelines. */
 const mostWaiting = 100;
 
 /** A request and its response. */
@@ -22,21 +22,21 @@ export interface Exchange {
 
 /** The requests of a connection. */
 interface Pipeline {
-  /** The one that came last, until its response has closed: an old object that held a young one would keep it. */
+  /** The last one, until its response has closed: as this object is old, it would keep a young one alive. */
   last: Exchange | undefined;
   waiting: number;
 }
 
 const pipelines = new WeakMap<Duplex, Pipeline>();
 
-/** The request that came last on a connection, while its answer is not out. */
+/** The last request on a connection, while its answer is not sent. */
 export function lastOn(socket: Duplex): Exchange | undefined {
   return pipelines.get(socket)?.last;
 }
 
 /**
- * Calls `begin` once the responses before this one are out, if they were begun here. Never, if the connection closes
- * before, as it does when too many wait.
+ * Calls `begin` once the earlier responses that were begun here are sent. Never if the connection closes before that,
+ * as it does when too many requests wait.
  */
 export function inTurn(exchange: Exchange, begin: () => void): void {
   const { socket } = exchange.message;
@@ -54,7 +54,7 @@ export function inTurn(exchange: Exchange, begin: () => void): void {
   });
 }
 
-/** Returns the response before, if it is not out yet. */
+/** Returns the response before, if it is not sent yet. */
 function enter(pipeline: Pipeline, exchange: Exchange): ServerResponse | undefined {
   const before = pipeline.last?.response;
   pipeline.last = exchange;
@@ -65,7 +65,7 @@ function enter(pipeline: Pipeline, exchange: Exchange): ServerResponse | undefin
 }
 
 function pipelineOf(socket: Socket): Pipeline | undefined {
-  if (!(socket instanceof Socket)) return undefined; // a host plays the request
+  if (!(socket instanceof Socket)) return undefined; // a host simulates the request
   const known = pipelines.get(socket);
   if (known) return known;
   const pipeline: Pipeline = { last: undefined, waiting: 0 };

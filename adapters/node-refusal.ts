@@ -1,6 +1,6 @@
 /**
- * Answers what `node:http` itself would refuse without a word, or in words of its own: bytes that are no
- * request, requests that its parser does not take, and what a header section may not hold.
+ * Answers what `node:http` itself would refuse without a body, or with one of its own: bytes that are not a request,
+ * requests that its parser does not accept, and invalid header sections.
  *
  * @module
  */
@@ -22,14 +22,14 @@ import { hangUp, writeAnswer } from "./node-answer.ts";
 import { lastOn } from "./node-pipeline.ts";
 import { NodeRequest, rawHeadersOf, readField } from "./node-request.ts";
 
-/** A request's head, as far as the service does not see it. */
+/** The part of a request's head that the service does not see. */
 interface Head {
   readonly httpVersion: string;
   /** Names and values in turn. */
   readonly rawHeaders: readonly string[];
 }
 
-/** What is wrong with a head that Node's parser lets through. */
+/** What is wrong with a head that Node's parser accepts. */
 export function framingError(message: IncomingMessage): ApiError | undefined {
   return headError({ httpVersion: message.httpVersion, rawHeaders: rawHeadersOf(message) });
 }
@@ -110,18 +110,18 @@ function answerInTurn(socket: Duplex, answer: Answer, method = ""): void {
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** The bytes that the parser stopped in. */
+  /** The bytes in which the parser stopped. */
   readonly rawPacket?: Buffer;
-  /** How many of them it took. */
+  /** How many of them it parsed. */
   readonly bytesParsed?: number;
 }
 
-/** The bytes that the parser took before it stopped. */
+/** The bytes that the parser accepted before it stopped. */
 function parsedText({ rawPacket, bytesParsed }: ClientError): string {
   return rawPacket?.toString("latin1", 0, bytesParsed) ?? "";
 }
 
-/** The method of the request that the parser stopped in. Others may come before it in one packet. */
+/** The method of the request in which the parser stopped. Other requests may precede it in the packet. */
 function methodOf(error: ClientError): string | undefined {
   const text = parsedText(error);
   return /^[A-Z]+(?= )/.exec(text.slice(text.lastIndexOf("\r\n\r\n") + 1).trimStart())?.[0];
@@ -139,7 +139,7 @@ function parserError(error: ClientError): ApiError {
   return new ApiError("invalid_request", "This is not a valid HTTP/1.1 request.");
 }
 
-/** A request whose method Node has another use for, or does not know. */
+/** A request whose method Node handles differently, or does not know. */
 interface UnhandledRequest extends Head {
   readonly method: string;
   readonly url: string;
@@ -150,8 +150,8 @@ interface UnhandledRequest extends Head {
 const requestLine = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/(1\.[01])\r\n/;
 
 /**
- * A request whose only fault is a method that Node's parser does not know. The service knows none of these
- * either, but tells which it knows.
+ * A request whose only fault is a method that Node's parser does not know. The service does not know it either, but
+ * says which methods it takes.
  */
 function requestWithUnknownMethod(error: ClientError): UnhandledRequest | undefined {
   if (error.code !== "HPE_INVALID_METHOD") return undefined;

@@ -1,5 +1,5 @@
 /**
- * A `node:http` request as the service reads it: nothing is built before it is asked for.
+ * A `node:http` request as the service reads it. Nothing is built before it is needed.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from 
 import { maxBodyBytes } from "../core/body.ts";
 
 /**
- * The header section as it came, names and values in turn. Hosts that play a request, such as `serverless-http`, may give
- * its fields as an object alone.
+ * The header section as it arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`,
+ * may only provide the fields as an object.
  */
 export function rawHeadersOf(message: IncomingMessage): readonly string[] {
   if (message.rawHeaders.length > 0) return message.rawHeaders;
@@ -19,7 +19,7 @@ export function rawHeadersOf(message: IncomingMessage): readonly string[] {
   );
 }
 
-/** A field of a header section. One that was sent twice is joined, as web `Headers` do. */
+/** A field of a header section. If it was sent twice, the values are joined, as in web `Headers`. */
 export function readField(rawHeaders: readonly string[], name: string): string | null {
   let value: string | null = null;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -35,7 +35,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   #continued: boolean;
-  /** Whether somebody waits, or has waited, for more of the body. */
+  /** Whether somebody waits or has waited for more of the body. */
   #awaitsBody = false;
   readonly #closeListeners: (() => void)[] = [];
 
@@ -50,7 +50,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return this.#message.method ?? "";
   }
 
-  /** The whole path, also where a framework cut its mount point off `url`. */
+  /** The full path, even if a framework removed its mount point from `url`. */
   get url(): string {
     const { originalUrl, url = "" } = this.#message as IncomingMessage & { readonly originalUrl?: string };
     return originalUrl ?? url;
@@ -61,8 +61,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   }
 
   /**
-   * As it was sent, because `message.headers` drops a second Authorization: unless the host has changed it there, as one
-   * does that has sessions of its own.
+   * As it was sent, because `message.headers` drops a second Authorization, unless the host has changed it there, for
+   * example to use its own sessions.
    */
   get(name: string): string | null {
     const told = this.#message.headers[name.toLowerCase()];
@@ -72,17 +72,17 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return sent?.startsWith(`${value}, `) ? sent : value; // Node keeps the first of several
   }
 
-  /** Asking for the body is what lets a client send it that waits for `100 Continue`. */
+  /** Reading this property sends `100 Continue` to a client that waits for it. */
   get body(): RequestBody {
     if (!this.#continued) {
       this.#continued = true;
       this.#response.writeContinue();
     }
-    // A short body comes with its head, as a rule: then there is nothing to wait for.
+    // A short body usually arrives with its head: then there is nothing to wait for.
     this.#awaitsBody = !this.#hasArrived;
     if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
     const arrived = this.#takeArrived();
-    this.#message.resume(); // to its end, which may not have been told yet
+    this.#message.resume(); // to its end, which may not have been reported yet
     return arrived;
   }
 
@@ -90,20 +90,23 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return this.#message.readableEnded;
   }
 
-  /** A read takes all that is there, but from Node 26 on only one of the pieces in which it came. */
+  /** A read returns everything that has arrived or, since Node 26, one of the pieces in which it arrived. */
   #takeArrived(): Buffer[] {
     const pieces: Buffer[] = [];
     for (let piece = this.#message.read(); piece !== null; piece = this.#message.read()) pieces.push(piece);
     return pieces;
   }
 
-  /** Between the last byte of a body and word of its end, Node lets others run. */
+  /** Node runs other code between the last byte of a body and the report of its end. */
   get #hasArrived(): boolean {
     const { complete, readableLength } = this.#message;
     return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
   }
 
-  /** Aborts when the response closes, also once the answer is out. A real `AbortSignal` costs a sixth of a send in memory. */
+  /**
+   * Aborts when the response closes, even after the answer was sent. A real `AbortSignal` would cost a sixth of a send
+   * with the memory store.
+   */
   get signal(): ClientSignal {
     return this;
   }
@@ -113,8 +116,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   }
 
   /**
-   * The response has one listener for all of ours. It would tell several by a copy of their list, and V8 may come to
-   * allocate those copies where only a full garbage collection comes: with each, all that the listeners reach.
+   * The response gets one listener for all of ours. For several, it would copy their list each time, and V8 may
+   * allocate those copies in the old generation, where they keep everything that the listeners reference.
    */
   addEventListener(_type: "abort", listener: () => void): void {
     if (this.#closeListeners.push(listener) === 1) this.#response.on("close", this.#tellClosed);
@@ -129,12 +132,12 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     for (const listener of this.#closeListeners.splice(0)) listener();
   };
 
-  /** Whether more of the body may come than is worth reading past to reach the next request. */
+  /** Whether more of the body may follow than is worth skipping to reach the next request. */
   get leavesBodyUnread(): boolean {
     if (!this.#continued) return true;
     const { complete, headers } = this.#message;
     if (complete) return false;
-    if (this.#awaitsBody) return true; // it came too late, or was too long
+    if (this.#awaitsBody) return true; // it arrived too late, or was too long
     return (
       headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > maxBodyBytes
     );

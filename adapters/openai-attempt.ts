@@ -1,5 +1,5 @@
 /**
- * One attempt to get a reply from a model: listens to the answer, and tells what came of it.
+ * One attempt to get a reply from a model: receives the response, and reports the outcome.
  *
  * @module
  */
@@ -11,27 +11,27 @@ import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.t
 import type { CompletionReader } from "./openai-stream.ts";
 import type { ModelHeaders, ModelListener } from "./openai-transport.ts";
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export type Outcome = { readonly result: EngineResult } | Failure;
 
 /** What all attempts of an engine share. */
 export interface AttemptOptions {
-  /** Longest wait for the answer's header, in milliseconds. */
+  /** Longest wait for the response headers, in milliseconds. */
   readonly headersMs: number;
   /** Longest wait for the next piece of its body, in milliseconds. */
   readonly idleMs: number;
   readonly clock: Clock;
 }
 
-/** How long to wait for token counts and the end marker when the finish reason has come. */
+/** How long to wait for token counts and the end marker after the finish reason, in milliseconds. */
 const trailerMs = 5_000;
-/** How long to wait for the body's end behind the end marker, which lets the connection be used again. */
+/** How long to wait for the body's end after the end marker, so that the connection can be reused, in milliseconds. */
 const bodyEndMs = 100;
-/** How long to wait for the body of an answer that holds no reply: it tells why, which is good to know. */
+/** How long to wait for the body of a response without a reply, in milliseconds: it may say why. */
 const reasonMs = 1_000;
 const nothing = () => {};
 
-/** An attempt. However it ends, nothing of the connection is held then. */
+/** An attempt. However it ends, it releases its connection. */
 export class Attempt implements ModelListener, Waiter {
   readonly #reader: CompletionReader;
   readonly #deadlines: Deadlines;
@@ -42,7 +42,7 @@ export class Attempt implements ModelListener, Waiter {
   #answered = false;
   #over = false;
 
-  /** Gives the model's text to `reader`. `resolve` is called once, with what came of it. */
+  /** Passes the model's text to `reader`. `resolve` is called once, with the outcome. */
   constructor(
     reader: CompletionReader,
     deadlines: Deadlines,
@@ -55,7 +55,7 @@ export class Attempt implements ModelListener, Waiter {
     this.#resolve = resolve;
   }
 
-  /** Begins. `send` sends the request, and returns what closes the connection. */
+  /** Begins. `send` sends the request, and returns a function that closes the connection. */
   start(send: (listener: ModelListener) => () => void): void {
     this.#deadlines.wait(this.#options.headersMs, this);
     if (this.#over) return;
@@ -76,7 +76,7 @@ export class Attempt implements ModelListener, Waiter {
   }
 
   read(bytes: Uint8Array): void {
-    // Behind the end marker only the body's end matters, which keeps the connection for the next reply.
+    // After the end marker only the body's end matters, which lets the next reply use the connection.
     if (this.#over || this.#reader.done) return;
     if (this.#refusal) {
       this.#refusal.read(bytes);
@@ -133,8 +133,8 @@ export class Attempt implements ModelListener, Waiter {
   }
 
   /**
-   * Nothing more comes, and `failure` is why. Behind the finish reason that is none: the text is whole, and only
-   * token counts and the end marker are missing.
+   * Nothing more will arrive, because of `failure`. After the finish reason that is no failure: the text is complete,
+   * and only token counts and the end marker are missing.
    */
   #endWithout(failure: unknown): void {
     const { result } = this.#reader;
@@ -151,6 +151,6 @@ export class Attempt implements ModelListener, Waiter {
     if (this.#over) return;
     this.#over = true;
     this.#resolve(outcome);
-    this.#close(); // last: it is the host's, and may throw
+    this.#close(); // last, because a transport may be the host's own, and may throw
   }
 }

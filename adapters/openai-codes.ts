@@ -1,14 +1,14 @@
 /**
- * What a model server says of a failure: its codes. Its words may quote the conversation or the key, and stay out.
+ * A model server's codes for a failure. Its messages are left out, because they may quote the conversation or the key.
  *
  * @module
  */
 
 import { isJsonObject } from "../core/json.ts";
 
-/** The plain ones of an error's codes, as the end of a sentence that tells of it. `value` is the JSON that came. */
+/** An error's simple codes, as the end of a sentence about it. `value` is the JSON that was received. */
 export function codesOf(value: unknown): string {
-  const said: unknown = Array.isArray(value) ? value[0] : value; // Gemini's comes in a list
+  const said: unknown = Array.isArray(value) ? value[0] : value; // Gemini sends a list
   const { error = said } = isJsonObject(said) ? said : {};
   const { code, status, type } = isJsonObject(error) ? error : {};
   const codes = new Set([code, status, type].filter(isPlainCode)); // OpenAI's code and type are often the same

@@ -1,5 +1,5 @@
 /**
- * Answers of a model that hold no reply: what they come to, and what their bodies say of it.
+ * Responses of a model without a reply: what they mean, and what their bodies say about it.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { ModelError } from "../core/engine.ts";
 import { codesOf } from "./openai-codes.ts";
 import type { ModelHeaders } from "./openai-transport.ts";
 
-/** A failure, which another attempt may get round after a while. */
+/** A failure, and whether another attempt may succeed. */
 export interface Failure {
   readonly failure: unknown;
   readonly retryAfterMs: number;
-  /** Whether the server did not take what it was asked, and may take less. */
+  /** Whether the server did not accept the request, and may accept a simpler one. */
   readonly invalid?: boolean;
 }
 
-/** Answers that another attempt may improve: overload, and gateways without their server. */
+/** Statuses for which another attempt may succeed: overload, and gateways without their server. */
 const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** Answers to a request that holds what the server does not know, or does not like. */
+/** Statuses for a request that the server does not understand or accept. */
 const invalidStatuses: ReadonlySet<number> = new Set([400, 422]);
-/** What no other attempt can get round. */
+/** For failures that no other attempt can avoid. */
 export const never = Number.POSITIVE_INFINITY;
 /** The longest body that is read for its codes, in UTF-16 code units. */
 const maxLength = 16_384;
 
-/** An answer that holds no reply. Its body is read as far as that may tell why. */
+/** A response without a reply. Its body is read as far as it may say why. */
 export class Refusal {
   /** A sentence, without its full stop. */
   readonly #what: string;
@@ -41,7 +41,7 @@ export class Refusal {
     this.#rest = isJson ? maxLength : 0;
   }
 
-  /** Whether more of the body tells nothing more. */
+  /** Whether nothing more of the body is needed. */
   get isWhole(): boolean {
     return this.#rest <= 0;
   }
@@ -52,14 +52,14 @@ export class Refusal {
     this.#body = this.isWhole ? "" : this.#body + text;
   }
 
-  /** What the answer comes to, by what was read of it. */
+  /** The failure, according to what was read of the body. */
   tell(): Failure {
     const failure = new ModelError("model_error", `${this.#what}${codesOf(parseJson(this.#body))}.`);
     return { failure, ...this.#retry };
   }
 }
 
-/** What is wrong with an answer by its header. Undefined: it should hold a reply. */
+/** What is wrong with a response, according to its headers. Undefined: it should contain a reply. */
 export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): Refusal | undefined {
   const contentType = headers.get("content-type");
   const mediaType = contentType?.toLowerCase().split(";")[0]?.trim() ?? "";
@@ -75,7 +75,7 @@ export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): 
   return new Refusal(`The model's answer is not an event stream${found}`, { retryAfterMs: never }, isJson);
 }
 
-/** Milliseconds that a `Retry-After` field asks to wait, in seconds or until a date. 0: it asks for nothing. */
+/** The wait that a `Retry-After` asks for, in seconds or until a date, as milliseconds. 0: none. */
 function readRetryAfter(value: string | null, clock: Clock): number {
   if (value === null) return 0;
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
@@ -86,6 +86,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // it was cut off, or is none
+    return undefined; // it was cut off, or is not JSON
   }
 }

@@ -15,7 +15,7 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
 import { codesOf } from "./openai-codes.ts";
 
-/** What a completion is cut off at. */
+/** The limits of a completion. */
 export interface CompletionLimits {
   /** The longest event, in UTF-16 code units. */
   readonly maxEventLength: number;
@@ -25,7 +25,7 @@ export interface CompletionLimits {
 
 type FinishReason = EngineResult["finishReason"];
 
-/** Reads one completion. Pieces of its body may be split anywhere. */
+/** Parses one completion. Pieces of its body may be split anywhere. */
 export class CompletionReader {
   readonly #output: Pick<ReplyOutput, "write">;
   readonly #limits: CompletionLimits;
@@ -39,7 +39,7 @@ export class CompletionReader {
   #finishReason: FinishReason | undefined;
   #usage: Usage | null = null;
 
-  /** `output` receives the reply's text: what one piece of the body held of it, in one call. */
+  /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
   constructor(output: Pick<ReplyOutput, "write">, limits: CompletionLimits) {
     this.#output = output;
     this.#limits = limits;
@@ -55,7 +55,7 @@ export class CompletionReader {
     return this.#begun;
   }
 
-  /** Whether the end marker (`[DONE]`) was read: nothing that matters follows. */
+  /** Whether the end marker (`[DONE]`) was read. Nothing that matters follows. */
   get done(): boolean {
     return this.#done;
   }
@@ -69,7 +69,7 @@ export class CompletionReader {
   /**
    * Reads the next piece of the body.
    *
-   * @throws {ModelError} if it isn't what a completion's stream may hold. The text before that is written.
+   * @throws {ModelError} if it is not valid in a completion's stream. The text before that is written.
    */
   read(bytes: Uint8Array): void {
     this.#begun = true;
@@ -77,7 +77,7 @@ export class CompletionReader {
   }
 
   /**
-   * Reads what an unfinished last line holds, now that the body has ended.
+   * Reads an unfinished last line, now that the body has ended.
    *
    * @throws {ModelError} as {@link read} does
    */
@@ -85,7 +85,7 @@ export class CompletionReader {
     this.#feed("\n\n"); // two line ends complete an unfinished line and its event
   }
 
-  /** Text that stands before an error in the same piece of the body is part of the reply, too. */
+  /** Text before an error in the same piece of the body is part of the reply, too. */
   #feed(part: string): void {
     try {
       this.#parser.feed(part);
@@ -97,8 +97,8 @@ export class CompletionReader {
   }
 
   /**
-   * Turns CR and CRLF into LF. The parser knows all three, but from each CR on it searches all that has arrived
-   * for the next LF: a flood of CRs would occupy it for seconds.
+   * Turns CR and CRLF into LF. The parser knows all three, but after each CR it searches the whole input for the next
+   * LF: many CRs would occupy it for seconds.
    */
   #unifyLineEnds(part: string): string {
     const rest = this.#afterCarriageReturn && part.startsWith("\n") ? part.slice(1) : part;
@@ -109,7 +109,7 @@ export class CompletionReader {
   #readError(type: ErrorType): void {
     if (this.#done || type === "invalid-retry") return;
     if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
-    // A line that is no field may be a damaged one. Skipped, it would leave a hole in the reply.
+    // A line that is not a field may be a damaged one. Skipping it would leave a gap in the reply.
     throw new ModelError(
       "model_error",
       "The model's event stream contains a line that is not a field of an event.",
@@ -131,7 +131,7 @@ export class CompletionReader {
   }
 
   #readChoice({ delta, finish_reason: reason }: JsonObject): void {
-    // OpenAI's models write into `refusal` instead where they decline.
+    // OpenAI's models write to `refusal` instead when they decline.
     if (isJsonObject(delta)) this.#append(textOf(delta.content) + textOf(delta.refusal));
     // Some servers write "" where others write null.
     if (typeof reason === "string" && reason !== "")
@@ -164,11 +164,11 @@ function decode(decoder: TextDecoder, bytes: Uint8Array): string {
   }
 }
 
-/** The event's JSON object. What it says stays out of error messages: it may quote the conversation. */
+/** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */
 function parseChunk(data: string): JsonObject {
   const value = parseJson(data);
   if (!isJsonObject(value)) throw malformed();
-  // Null in chunks of servers that write all fields always. `object: "error"` is how older vLLM reports.
+  // Some servers always send the field, as null. Older vLLM reports an error as `object: "error"`.
   if ((value.error !== undefined && value.error !== null) || value.object === "error") {
     throw reportedError(value);
   }
@@ -193,7 +193,7 @@ function reportedError(chunk: JsonObject): ModelError {
   return new ModelError("model_error", `The model reported an error${codesOf(chunk)}.`);
 }
 
-/** The first choice, if there is one: a chunk that only counts tokens has none. */
+/** The first choice, if there is one: a chunk with only token counts has none. */
 function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   if (choices === undefined || choices === null) return undefined;
   if (!Array.isArray(choices)) throw malformed();
@@ -202,7 +202,7 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   return choice;
 }
 
-/** The text of a delta's content. Mistral's reasoning models send it in parts, some of which are no text. */
+/** The text of a delta's content. Mistral's reasoning models send it in parts, some of which are not text. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
@@ -213,13 +213,13 @@ function isTextPart(part: unknown): part is { readonly text: string } {
   return isJsonObject(part) && part.type === "text" && typeof part.text === "string";
 }
 
-/** Reasons that say the reply broke off, on servers that put it so instead of reporting an error. */
+/** Finish reasons of servers that end a broken-off reply with one, instead of reporting an error. */
 const brokenOff = new Set(["error", "abort", "cancelled", "insufficient_system_resource", "network_error"]);
-/** What says that the reply has reached its longest. */
+/** Finish reasons for a reply that has reached its maximum length. */
 const fullLength = new Set(["length", "max_tokens", "model_length"]);
 /**
- * What says that a filter cut the reply off. Gemini tells which one, behind a colon, and gateways pass its own
- * names on; "sensitive" is GLM's word, "refusal" Claude's.
+ * Finish reasons for a reply that a filter cut off. Gemini adds the filter's name after a colon, and gateways pass its
+ * own names on; "sensitive" is GLM's word, "refusal" Claude's.
  */
 const filtered = new Set([
   "content_filter",
