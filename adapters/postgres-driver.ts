@@ -9,12 +9,12 @@ import { StoreUnavailable } from "../core/store.ts";
 import { Underway } from "../core/underway.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 
-/** How often a transaction that lost against another is run again. */
+/** How often a transaction is repeated that lost against another. */
 const maxRetries = 3;
 
 /**
- * A driver over a pool whose connections are in pipeline mode. A batch travels in two trips: its statements
- * behind their BEGIN, then COMMIT or ROLLBACK. A single statement is a transaction of its own, in one.
+ * A driver for a pool whose connections are in pipeline mode. A batch takes two round trips: BEGIN with its statements,
+ * then COMMIT or ROLLBACK. A single statement is a transaction by itself, in one.
  */
 export function createPostgresDriver(pool: Pool): SqlDriver {
   const underway = new Underway(); // what `close` waits for
@@ -60,7 +60,7 @@ export function queryOn(
   return withClient(pool, async (client) => (await client.query<SqlRow>(prepared(sql, params))).rows);
 }
 
-/** Lends a connection. One that is of no more use, or in which a transaction is left open, does not come back. */
+/** Lends a connection of the pool. One that is broken, or has an open transaction, does not go back. */
 async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await takeClient(pool);
   const since = performance.now();
@@ -76,15 +76,15 @@ async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promi
   }
 }
 
-/** When a connection answered last. One that was just made is not here. */
+/** When a connection last answered. New connections are not in here. */
 const answeredAt = new WeakMap<PoolClient, number>();
 
-/** When the last call began that nobody answered. */
+/** When the last unanswered call began. */
 const silentSince = new WeakMap<Pool, number>();
 
 /**
- * A connection of the pool. Where one fell silent, as in a failover, those that have not answered since are not tried one
- * after the other, at 7 seconds each: they make room for new ones.
+ * A connection of the pool. After one fell silent, as in a failover, those that have not answered since are replaced by
+ * new ones, instead of being tried one after the other, for 7 seconds each.
  */
 async function takeClient(pool: Pool): Promise<PoolClient> {
   for (;;) {
@@ -102,7 +102,7 @@ async function runTransaction(
   const pending = statements.map(({ sql, params }) => prepared(sql, params));
   const settled = await Promise.allSettled(["BEGIN", ...pending].map((each) => client.query<SqlRow>(each)));
   const rows: (readonly SqlRow[])[] = [];
-  // In order: what a statement missed comes before what broke because of it.
+  // In order: a missed expectation comes before the errors that follow from it.
   for (const [index, outcome] of settled.entries()) {
     if (outcome.status === "rejected") {
       if (isServerError(outcome.reason) && !isOver(outcome.reason)) await client.query("ROLLBACK");
@@ -136,14 +136,14 @@ interface ServerError extends Error {
   readonly code: string;
 }
 
-/** Whether PostgreSQL itself refused. Anything else means that it cannot be talked to. */
+/** Whether PostgreSQL itself reported the error. Anything else means that it cannot be reached. */
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && "severity" in error && "code" in error;
 }
 
 /**
- * Whether the connection ends with this error of the server's, or is to: behind one that takes no writes, the address may
- * lead to one that does by now, and as long as there is work the connection would stay with the first.
+ * Whether the connection ends with this error, or should. When a server has become read-only, its address may by now
+ * lead to one that accepts writes, but a busy connection would stay with the first.
  */
 function isOver({ code }: ServerError): boolean {
   return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25006"].includes(code);
@@ -154,7 +154,7 @@ export function wasGivenUp(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }
 
-/** Whether a connection was lost while it was used, or is to be. Another one may be had at once. */
+/** Whether a connection broke while it was used, or should be closed. Another one may work immediately. */
 export function brokeConnection(error: unknown): boolean {
   if (isServerError(error)) return isOver(error);
   if (!(error instanceof Error)) return false;
@@ -168,12 +168,12 @@ function lostAgainstAnother(error: unknown): boolean {
 }
 
 /**
- * Connection gone, log-in refused, out of resources, server stopping or starting, a statement or a pause too
+ * Connection lost, login refused, out of resources, server stopping or starting, a statement or pause that took too
  * long, a server that became a standby.
  */
 const passing = /^(?:08|28|53|57P|57014|55P03|25006|25P03|40001|40P01)/;
 
-/** The error as the store's port has it: whether trying again later makes sense. */
+/** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return error;
   if (isServerError(error) && !passing.test(error.code)) return error;

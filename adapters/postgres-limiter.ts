@@ -27,17 +27,17 @@ export const createBuckets = `CREATE TABLE rate_buckets (
   admitted INTEGER NOT NULL
 )`;
 
-/** The window in microseconds, in which debts are counted. */
+/** The window in microseconds, the unit of debts. */
 const windowMicroseconds = windowSeconds * 1_000_000;
 
-/** The database's own clock, in microseconds, read when it is asked for and not when the statement began. */
+/** The database's own clock, in microseconds: the time of evaluation, not of the statement's begin. */
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /**
- * The token bucket of `core/limit.ts` as one statement for any number of buckets. `asked` requests ask each of
- * them for a token, which costs `price` microseconds; `admitted` of them get one. The time is read behind the
- * row's lock, so that those who wait for it do not turn the clock back. Rows are locked in the order of their
- * ids: two statements at once wait for each other instead of deadlocking.
+ * The token bucket of `core/limit.ts` as one statement for any number of buckets. For each bucket, `asked` requests
+ * want a token, which costs `price` microseconds, and `admitted` of them get one. The time is read after the row is
+ * locked, so that statements that wait for the lock do not turn the clock back. Rows are locked in the order of their
+ * ids, so that concurrent statements wait for each other instead of deadlocking.
  */
 const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
   SELECT id, price * least(asked, ${windowMicroseconds} / price), ${databaseTime},
@@ -55,13 +55,13 @@ const peekBucket = `SELECT greatest(0, debt - greatest(0, ${databaseTime} - at))
   FROM rate_buckets WHERE id = $1`;
 
 /**
- * Forgets buckets that had their time to fill up: a full one and none are the same. Those that
- * somebody is taking from are left alone.
+ * Deletes buckets that are full again, as a full one is the same as none. Those that somebody is taking from are
+ * skipped.
  */
 const sweepFull = `DELETE FROM rate_buckets WHERE id IN (
   SELECT id FROM rate_buckets WHERE at + debt < ${databaseTime} LIMIT 20000 FOR UPDATE SKIP LOCKED)`;
 
-/** How many takes lie between two sweeps: fewer than one sweep forgets. */
+/** The number of takes between two sweeps: fewer than one sweep can delete. */
 const takesBetweenSweeps = 10_000;
 
 /** One request for a token. */
@@ -71,16 +71,16 @@ interface Take {
 }
 
 /**
- * Keeps buckets in PostgreSQL. What this process asks for while a statement is under way is asked for by the next
- * one, together, so that many requests wait for the disk once. Rejects when the database is out of reach: see
+ * A limiter that stores its buckets in PostgreSQL. Requests of this process that arrive while a statement is running
+ * share the next one, so that many requests wait for the disk once. Rejects if the database cannot be reached: see
  * `createFallbackLimiter`.
  */
 export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter {
-  let takesToSweep = 0; // the first take sweeps what filled up while nobody ran
+  let takesToSweep = 0; // the first take sweeps buckets that filled up while no process ran
 
   /**
-   * A statement whose connection broke is sent once more. It may have counted, then a token is lost; for its
-   * failure this process would limit alone for a while, with buckets that are full.
+   * A statement whose connection broke is repeated once. If it had taken effect, a token is lost; if it failed, this
+   * process would limit alone for a while, with full buckets.
    */
   async function query(
     sql: string,
@@ -128,10 +128,10 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
   };
 }
 
-/** What is granted where the database does not answer for a bucket. */
+/** What is granted if the database returns nothing for a bucket. */
 const nothing: Grant = { admitted: 0, debt: windowMicroseconds };
 
-/** How often each bucket is asked, and each take's place among those that ask the same one. */
+/** How many takes each bucket has, and the place of each take among those of its bucket. */
 function countByBucket(takes: readonly Take[]) {
   const buckets = new Map<string, { readonly policy: RatePolicy; asked: number }>();
   const places = takes.map(({ id, policy }) => {

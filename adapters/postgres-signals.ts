@@ -16,25 +16,25 @@ const channel = "twins";
 /** Pause before a connection that broke is replaced, in milliseconds. */
 const reconnectMs = 500;
 
-/** How often the connection is tried: one that died in silence hears nothing and would never say so. */
+/** How often the connection is tested, in milliseconds: one that died silently would never report it. */
 const heartbeatMs = 10_000;
 
-/** What signals are made with. */
+/** Options of {@link openSignals}. */
 export interface SignalsOptions {
-  /** A new connection, not opened yet: listening takes one of its own. */
+  /** Creates a connection that is not open yet: listening needs its own. */
   readonly connect: () => Client;
-  /** Where signals are sent from. */
+  /** The pool that signals are sent through. */
   readonly pool: Pool;
   readonly log: Log;
 }
 
 /** Signals that can be closed. */
 export interface Signals extends StoreSignals {
-  /** Sends what was to be sent, and stops listening. The connection then closes. */
+  /** Waits for signals that are being sent, and stops listening. The connection then closes. */
   close(): Promise<void>;
 }
 
-/** Begins to listen, and does so again whenever the connection was lost. */
+/** Starts listening, and reconnects whenever the connection is lost. */
 export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
   const listeners = new Map<string, Set<(subject: string) => void>>();
   const sending = new Underway();

@@ -1,5 +1,5 @@
 /**
- * The sockets under connections to PostgreSQL, so that none is left behind.
+ * Tracks the sockets of connections to PostgreSQL, so that none is left open.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import { Socket } from "node:net";
 import { clearTimeout, setTimeout } from "node:timers";
 
-/** How long connections may take to close, in milliseconds: in a network that froze they would wait for ever. */
+/** How long connections may take to close, in milliseconds: in a frozen network they would wait for ever. */
 const closingMs = 1_000;
 
 /** Sockets that can be closed together. */
 export interface Sockets {
-  /** A socket, not connected yet. */
+  /** Creates a socket that is not connected yet. */
   open(): Socket;
-  /** Breaks all connections off. */
+  /** Destroys all connections. */
   destroy(): void;
   /** Resolves once all are closed. Those that have not closed within a second are destroyed. */
   close(): Promise<void>;

@@ -60,22 +60,22 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     connectionString: url,
     stream: sockets.open,
     application_name: "twin-service",
-    connectionTimeoutMillis: 2000, // for a connection of the pool that is free, too
+    connectionTimeoutMillis: 2000, // also for waiting for a free connection of the pool
     statement_timeout: 5000,
     idle_in_transaction_session_timeout: 10_000, // a process that hangs must not hold locks
-    query_timeout: 7000, // for a server that does not even say that a statement took too long
+    query_timeout: 7000, // for a server that does not even report the statement's timeout
     keepAlive: true,
     pipeline: true,
   };
   try {
-    const client = new pg.Client({ ...config, pipeline: false }); // whose end does not wait for a query that hangs
+    const client = new pg.Client({ ...config, pipeline: false }); // so that its end does not wait for a query that hangs
     await migrate(client, { log, signal, sockets });
   } catch (error) {
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
   const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
   setUp(pool, log);
-  // Never closed for being idle: to connect again may take long just when a crowd arrives.
+  // Never closed when idle, because reconnecting may take long just when many requests arrive.
   const limits = new pg.Pool({ ...config, max: limitConnections, idleTimeoutMillis: 0 });
   setUp(limits, log);
   const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
@@ -89,7 +89,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits, log), close };
 }
 
-/** One for requests, which go together; one for those that only look, and for sweeping. */
+/** One for takes, which are batched; one for peeks and for sweeping. */
 const limitConnections = 2;
 
 async function importPg() {
@@ -101,12 +101,12 @@ async function importPg() {
 }
 
 /**
- * What the statements here are written for, whatever the database's own default: at a higher level those that meet fail,
- * and a process that waited for another's migration would not see what that has made.
+ * The isolation level that the statements are written for, whatever the database's default: at a higher level,
+ * concurrent ones fail, and a process that waited for another's migration would not see its tables.
  */
 const readCommitted = "SET default_transaction_isolation = 'read committed'";
 
-/** A connection that breaks tells so as an event, too, which ends the process if nobody hears it. */
+/** A broken connection also emits an error event, which would end the process if nobody listened. */
 function setUp(pool: Pool, log: Log): void {
   const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
   pool.on("error", note);
@@ -116,7 +116,7 @@ function setUp(pool: Pool, log: Log): void {
   });
 }
 
-/** Where a host has several addresses, the error has no message but those it is made of. */
+/** If a host has several addresses, only the aggregated errors have messages. */
 function reasonOf(error: unknown): string {
   if (wasGivenUp(error)) return "it does not answer.";
   const [first = error] = error instanceof AggregateError ? error.errors : [];
@@ -126,28 +126,31 @@ function reasonOf(error: unknown): string {
     : message;
 }
 
-/** In another encoding texts would be cut within characters, or refused: PostgreSQL counts what it knows as one. */
+/** In other encodings, PostgreSQL would count characters differently, and cut or refuse texts. */
 async function requireUtf8(client: Client): Promise<void> {
   const { rows } = await client.query("SHOW server_encoding");
   const encoding = String(rows[0]?.server_encoding);
   if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
 }
 
-/** "twin": the lock that processes starting at once take in turn. */
+/** "twin": the lock that processes take in turn when several start. */
 const migrationLock = 0x7477696e;
 
-/** How often the lock is asked for, in milliseconds. Asked, and not waited for: so a server that fell silent is noticed. */
+/**
+ * Pause between two attempts to take the lock, in milliseconds. Waiting in the database would not notice a server that
+ * fell silent.
+ */
 const lockPauseMs = 100;
 
-/** How long it is asked for before that is told, in milliseconds. */
+/** How long to try before this is logged, in milliseconds. */
 const tellWaitingMs = 2000;
 
-/** For a long table, which takes its time. The longest that a timer has. */
+/** A timeout for migrating large tables, in milliseconds: the longest possible timer. */
 const unhurriedMs = 2 ** 31 - 1;
 
-/** Brings the tables up to date, in a transaction that is undone if it fails or is called off. */
+/** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
 async function migrate(client: Client, { log, signal, sockets }: Migration): Promise<void> {
-  client.on("error", () => {}); // a connection that breaks; its query tells so, too
+  client.on("error", () => {}); // a broken connection, whose query rejects, too
   signal?.throwIfAborted();
   signal?.addEventListener("abort", sockets.destroy);
   try {
@@ -162,19 +165,19 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
     const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
     for (const step of steps) await client.query(unhurried(step));
     await makeTable(client, "rate_buckets", createBuckets);
-    // Written even if nothing changed: a standby, for one, takes no writes, and that is told here.
+    // Written even if nothing changed, so that a database that accepts no writes, such as a standby, is noticed here.
     await client.query("DELETE FROM schema_version");
     await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
     await client.query(unhurried("COMMIT"));
   } finally {
     signal?.removeEventListener("abort", sockets.destroy);
-    await Promise.all([client.end(), sockets.close()]); // with whatever is left of a transaction that failed
+    await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed
   }
 }
 
 const createVersion = "CREATE TABLE schema_version (version INTEGER NOT NULL)";
 
-/** Makes a table that is not there. `IF NOT EXISTS` would always take a role that may make tables. */
+/** Creates a table if it does not exist. `IF NOT EXISTS` would always need a role that may create tables. */
 async function makeTable(client: Client, name: string, create: string): Promise<void> {
   const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
   const { rowCount } = await client.query(found, [name]);
@@ -184,11 +187,11 @@ async function makeTable(client: Client, name: string, create: string): Promise<
 interface Migration {
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
-  /** Of this one connection so far. */
+  /** Only this connection's so far. */
   readonly sockets: Sockets;
 }
 
-/** A statement that may take as long as it likes. */
+/** A statement without a time limit. */
 function unhurried(text: string) {
   return { text, query_timeout: unhurriedMs };
 }

@@ -51,8 +51,8 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
 }
 
 /**
- * Leaves a Redis that takes no writes: behind a failover the address may lead to one that does by now, and the connection
- * would stay with the first, which answers pings.
+ * Leaves a Redis that accepts no writes: after a failover, its address may lead to one that does, but the connection
+ * would stay with the first, which still answers pings.
  */
 function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
   return {
@@ -68,29 +68,31 @@ function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
   };
 }
 
-/** Pause between two attempts to connect, in milliseconds. It does not grow: a Redis is back at once. */
+/**
+ * Pause between two attempts to connect, in milliseconds. It does not grow, so that a Redis that returns is used soon.
+ */
 const reconnectMs = 500;
 
-/** How long one attempt may take, and how long the start waits for the first, in milliseconds. */
+/** The time limit of an attempt to connect, and how long the start waits for the first one, in milliseconds. */
 const connectMs = 2000;
 
-/** Pause between a ping's answer and the next ping, in milliseconds: well below the silence of a dead connection. */
+/** Pause between a ping's answer and the next ping, in milliseconds: well below {@link deadMs}. */
 const pingMs = 2000;
 
-/** A connection that is silent so long in spite of the pings is dead, whatever TCP believes. */
+/** A connection that is silent for so long despite the pings is dead, in milliseconds. */
 const deadMs = 5000;
 
 async function connect(url: string, log: Log) {
   const { createClient } = await importRedis();
   const client = createClient({
     url,
-    disableOfflineQueue: true, // a request is better limited here at once than there later
+    disableOfflineQueue: true, // limiting a request locally is better than making it wait
     pingInterval: pingMs,
     socket: { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs },
   });
   let reported = false;
   client.on("error", (error: unknown) => {
-    // One for each failed attempt: the first tells all there is to know.
+    // There is one error for each failed attempt: the first says everything.
     log(reported ? "debug" : "warn", "the connection to Redis failed", { error });
     reported = true;
   });
@@ -111,7 +113,7 @@ async function connect(url: string, log: Log) {
     client,
     /** Ends the connection, and makes another one. */
     leave() {
-      reported = true; // it is no failure of the connection
+      reported = true; // this is no failure of the connection
       client
         .sendCommand(["QUIT"])
         .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
@@ -127,7 +129,7 @@ async function importRedis() {
   }
 }
 
-/** Every key has its expiry, so that each policy but one may evict them, and hand out full buckets anew. */
+/** All keys expire, so every policy but one may evict them, and a bucket would be full again. */
 function warnOfEviction(info: string, log: Log): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy === undefined || policy === "noeviction") return;

@@ -36,10 +36,10 @@ export interface RedisLimiterOptions {
 }
 
 /**
- * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor
- * the number of the processes matter. A bucket is one key, which expires when it is full: a full bucket and
- * none are the same. It is saved on refusals too, or a clock that stepped back would lock it. Returns how many
- * tokens there were, and the debt after as many as were asked for and there were have been taken.
+ * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
+ * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
+ * It is also saved on refusals, or a clock that was set back would lock it. Returns how many tokens there were, and the
+ * debt after taking as many of them as were asked for.
  */
 const script = `
 local time = redis.call('TIME')
@@ -117,7 +117,7 @@ export function createRedisLimiter(
   };
 }
 
-/** Redis forgets scripts when it restarts; then the whole text is sent once. */
+/** Redis forgets scripts when it restarts; then the full text is sent once. */
 async function run(client: RedisScriptClient, call: ScriptArguments): Promise<unknown> {
   try {
     return await client.evalSha(scriptSha, call);
@@ -135,13 +135,13 @@ function readReply(reply: unknown): [tokens: number, debt: number] {
   throw new Error("Redis answered a limit's script with something other than two numbers.");
 }
 
-/** In how many parts the time-out is waited for. */
+/** The number of slices that a timeout is divided into. */
 const slices = 4;
 
 /**
- * Rejects when work takes too long and nothing else progresses either: one that waits behind many others, which
- * are answered, is in a queue and not lost. Waited for in slices, because a process that was busy for long finds
- * its timers due before it has even sent its command, or read the answer: that is one slice, and not Redis' fault.
+ * Rejects if work takes too long and nothing else makes progress either: work that waits while others are answered is
+ * queued, not lost. Waits in slices, because a process that was busy for long finds its timers due before it has even
+ * sent its command or read the answer: that costs one slice, and is not Redis' fault.
  */
 function rejectIfStalled<Value>(
   milliseconds: number,

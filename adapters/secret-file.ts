@@ -1,5 +1,5 @@
 /**
- * A secret that is made once and kept in a file.
+ * A secret that is generated once and stored in a file.
  *
  * @module
  */
@@ -10,17 +10,18 @@ import { dirname } from "node:path";
 import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./folder.ts";
 
-/** A new secret: 256 random bits as base64url text. */
+/** Generates a secret: 256 random bits as base64url text. */
 export function createSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The shortest secret that is taken from a file, in characters. */
+/** The minimum length of a secret in a file, in characters. */
 const shortest = 32;
 
 /**
- * The secret in a file, which is made if it is not there, for its owner's eyes only (mode 0600). Processes that do
- * so at once get the same secret. Rejects with an error of one line if the file holds none, or cannot be made.
+ * The secret in a file. If it does not exist, it is created, readable only by its owner (mode 0600). Processes that do
+ * so at the same time get the same secret. Rejects with a one-line error if the file contains none or cannot be
+ * created.
  */
 export async function readOrCreateSecret(path: string): Promise<string> {
   const known = await readSecret(path);
@@ -53,9 +54,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Makes a file with all of its text, or leaves the one that is there. */
+/** Creates a file atomically with its text, or leaves an existing one. */
 async function createFile(path: string, text: string): Promise<void> {
-  // Written under another name and linked, so that nobody ever reads half a secret.
+  // Written under another name and linked, so that nobody can read half a secret.
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     await makeFolder(dirname(path));

@@ -1,6 +1,6 @@
 /**
- * One callback of the runtime for many streams, which costs less than one for each: on Deno, a timer for each adds a
- * quarter to a reply's CPU time. For servers, whose timers outlive the requests that set them.
+ * One timer for many streams, which costs less than one for each: on Deno, a timer for each adds a quarter to a reply's
+ * CPU time. For servers, where timers outlive the requests that set them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { joinMs } from "../core/sse.ts";
 
 let waiting: (() => void)[] = [];
 
-/** Calls back within {@link joinMs}. All who wait share a timer, which the first sets. */
+/** Calls back within {@link joinMs}. All callers share a timer, which the first one sets. */
 export function afterJoin(callback: () => void): void {
   if (waiting.push(callback) === 1) setTimeout(callWaiting, joinMs);
 }
@@ -20,7 +20,7 @@ function callWaiting(): void {
   forEach(callbacks, (callback) => callback());
 }
 
-/** What one of them throws is the process's matter; the others go on, if the process does. */
+/** Acts on each item. An exception is left to the process; if it survives, the other items follow. */
 export function forEach<Item>(items: readonly Item[], act: (item: Item) => void): void {
   let begun = 0;
   try {

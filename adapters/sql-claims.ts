@@ -27,16 +27,16 @@ export function claimMethods(
   };
 }
 
-/** How many claims one statement forgets: in SQLite everything else waits for it, some 15 ms. */
+/** How many claims one statement deletes: in SQLite, everything else waits for it, about 15 ms. */
 const claimsInAPortion = 1000;
 
-/** After how many portions the rest is left to the next sweep: a shutdown waits for the one that is under way. */
+/** How many portions a sweep deletes, leaving the rest to the next one, because a shutdown waits for a running sweep. */
 const portionsInASweep = 20;
 
 /**
- * Forgets the claims that expired first. Where several processes sweep, `lock` has each take others. That they have
- * expired is asked twice: a claim may be made anew while the statement waits for its row. The plus keeps the index from
- * being walked a second time.
+ * Deletes the claims that expired first. If several processes sweep, `lock` makes each take different ones. Expiry is
+ * checked twice, because a claim may be renewed while the statement waits for its row. The plus avoids a second scan of
+ * the index.
  */
 function sweepPortion(lock = ""): string {
   return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, path, claim_key) IN (
@@ -57,7 +57,7 @@ export async function claimAndRun(
     if (outcome.committed) return undefined;
     const made = await findClaim(driver, claim.owner, claim.path, claim.key, claim.createdAt);
     if (made) return made;
-    // The claim that stood in the way was swept in between: the way is free now.
+    // The claim that was in the way has been swept in the meantime: try again.
   }
 }
 

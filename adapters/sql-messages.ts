@@ -1,6 +1,6 @@
 /**
- * Reading messages in SQL. A conversation's messages are numbered from 0 without gaps (`seq`), so that no
- * page and no total is counted out.
+ * Reading messages in SQL. A conversation's messages are numbered from 0 without gaps (`seq`), so that no page or total
+ * needs to be counted.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
           WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
         [owner, conversationId, from, to],
       );
-      // Messages go with their conversation alone: if some have gone since it was read, so has that.
+      // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
       return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
     },
 
@@ -60,17 +60,17 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
 const findMessage = `SELECT ${messageColumns} FROM messages
   WHERE owner = $1 AND id = $2 AND conversation_id = $3`;
 
-/** Both databases count characters, from 1. */
+/** Both databases count characters from 1. */
 const findRestOfMessage = findMessage.replace("content", "substr(content, $4) AS content");
 
-/** Nearly always all that a history needs, and read in a third of the time of {@link lastAnswered}. */
+/** Nearly always all that a history needs, in a third of the time of {@link lastAnswered}. */
 const lastMessages = `SELECT role, content, status FROM messages
   WHERE owner = $1 AND conversation_id = $2 ORDER BY seq DESC LIMIT $3`;
 
 /**
- * For a history that failed exchanges lie in, however many they are: those are told by two indexes, which hold places
- * but no owners, so that the owner is asked for where the messages are read. Replies have odd places. A CROSS JOIN,
- * because SQLite keeps its order: it would walk the whole conversation otherwise.
+ * For a history with any number of failed exchanges. These are found through two indexes, which contain numbers but no
+ * owners, so the owner is checked where the messages are read. Replies have odd numbers. A CROSS JOIN, because SQLite
+ * keeps its order; otherwise it would scan the whole conversation.
  */
 const lastAnswered = `WITH replies AS (
     SELECT seq AS reply_seq FROM messages WHERE conversation_id = $2 AND seq % 2 = 1
@@ -80,7 +80,7 @@ const lastAnswered = `WITH replies AS (
     WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
     ORDER BY seq DESC`;
 
-/** Of messages, newest first, the replies that a model gets to see, each with its question behind it. */
+/** From messages, newest first, those that a model sees: replies, each followed by its question. */
 function answered(rows: readonly SqlRow[]): SqlRow[] {
   return rows.filter((row, index) => {
     const { status } = (row.role === "user" ? rows[index - 1] : row) ?? {};
@@ -88,14 +88,14 @@ function answered(rows: readonly SqlRow[]): SqlRow[] {
   });
 }
 
-/** A slice as the range of `seq` from `from` up to, but not, `to`. */
+/** A slice as a range of `seq`, from `from` inclusive to `to` exclusive. */
 interface SeqRange {
   readonly from: number;
   readonly to: number;
   readonly total: number;
 }
 
-/** Of the messages that were counted: more may have come since. */
+/** Limited to the `count` messages: more may have been added since. */
 function seqRange({ order, offset, limit }: MessageSlice, count: number, after?: number): SeqRange {
   if (order === "asc") {
     const first = (after ?? -1) + 1;

@@ -1,5 +1,5 @@
 /**
- * A reply's life in SQL.
+ * The life of a reply in SQL.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
         if (outcome.committed) return { outcome: "begun", position };
         const found = await whyRefused(driver, begin);
         if (typeof found !== "number") return found;
-        // What stood in the way was another position, or has gone in between: the way is free now.
+        // The position was another one, or the obstacle is gone: try again.
         position = found;
       }
     },
@@ -68,7 +68,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
   };
 }
 
-/** Only a conversation that has `position` messages is taken: so nothing has to be read for the new ones' places. */
+/** Takes only a conversation that has `position` messages, so that the new ones' numbers need not be read. */
 function beginStatements(
   { owner, question, reply, lease, claim }: BeginReply,
   position: number,
@@ -102,8 +102,9 @@ const insertExchange = `INSERT INTO messages (owner, conversation_id, id, role, 
   ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $12, $10, $11, 0)`;
 
 /**
- * Why a reply could not begin; or, if it could now, the conversation's position. Looks for the claim last, because an equal
- * request may begin the reply between the two looks: then it is not a reply that keeps this one waiting.
+ * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an
+ * equal request may begin the reply between the two queries, and that reply does not make the conversation busy for
+ * this one.
  */
 async function whyRefused(
   driver: SqlDriver,

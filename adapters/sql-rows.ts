@@ -80,7 +80,7 @@ export function claimFromRow(row: SqlRow): MadeClaim {
   return { fingerprint: String(row.fingerprint), resourceId: String(row.resource_id) };
 }
 
-/** An object as JSON text. Kept as text and not in a type of the database's own, it comes back as it was. */
+/** An object as JSON text. Stored as text and not as a database's own type, it is read back unchanged. */
 export function toJson(value: object | null): string | null {
   return value && JSON.stringify(value);
 }

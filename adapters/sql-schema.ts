@@ -1,14 +1,14 @@
 /**
- * The tables of the SQL store, and how a database gets from any earlier form to the present one.
+ * The tables of the SQL store, and the migrations from earlier versions.
  *
  * @module
  */
 
-/** Where databases differ in the tables' definition. */
+/** Differences between the databases in the tables' definitions. */
 interface SqlDialect {
-  /** The type of a text that is compared as binary, such as `TEXT COLLATE "C"`. */
+  /** The type of text that is compared as binary, such as `TEXT COLLATE "C"`. */
   readonly text: string;
-  /** Whether a table's primary key can be changed. Otherwise the table is made anew. */
+  /** Whether a table's primary key can be changed. If not, the table is rebuilt. */
   readonly changesKeys: boolean;
 }
 
@@ -16,17 +16,17 @@ export const sqliteDialect: SqlDialect = { text: "TEXT", changesKeys: false }; /
 export const postgresDialect: SqlDialect = { text: 'TEXT COLLATE "C"', changesKeys: true };
 
 /**
- * Each step takes the database from the version of its index to the next. Steps are never changed once they
- * were released, only added.
+ * Each step takes the database from the version of its index to the next. Released steps are never changed; new ones
+ * are added.
  */
 const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables, keyMessagesById];
 
-/** The version of a database that all steps were applied to. An empty one has version 0. */
+/** The version of an up-to-date database. An empty one has version 0. */
 export const schemaVersion = steps.length;
 
 /**
- * The statements that bring a database of a version up to date, to be run in one transaction that also
- * notes {@link schemaVersion}. Throws for a database that a newer version of the program made.
+ * The statements that bring a database up to date, to be run in one transaction that also stores {@link schemaVersion}.
+ * Throws for a database that a newer version of the program has created.
  */
 export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
   if (version > schemaVersion) {
@@ -39,9 +39,9 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
 }
 
 /**
- * Keys and indexes lead with the owner, so that one owner's records lie together and a query cannot leave
- * them; those of messages did so in version 1 only ({@link keyMessagesById}). The exceptions are what is looked for
- * across owners: a key's hash, leases and expiries.
+ * Keys and indexes begin with the owner, so that one owner's records are stored together and a query cannot leave them;
+ * those of messages did so only in version 1 ({@link keyMessagesById}). The exceptions are for look-ups across owners:
+ * a key's hash, leases and expiries.
  */
 function createTables({ text }: SqlDialect): readonly string[] {
   return [
@@ -76,16 +76,16 @@ function createTables({ text }: SqlDialect): readonly string[] {
     "CREATE INDEX conversations_by_age ON conversations (owner, created_at, id)",
     "CREATE INDEX conversations_by_twin ON conversations (owner, twin_id, created_at, id)",
 
-    // seq counts a conversation's messages from 0 without gaps: a page is a range of it, and what lies
-    // behind a message is a subtraction.
+    // seq numbers a conversation's messages from 0 without gaps: a page is a range, and the messages after one are
+    // counted by subtraction.
     messagesTable(text, "owner, id"),
     "CREATE UNIQUE INDEX messages_in_order ON messages (owner, conversation_id, seq)",
-    // What a model does not get to see, so that a history is found without reading it. Of failures, because every
-    // index that a reply's ending changes is a page more to write.
+    // What a model does not see, so that a history is found without reading it. Only failures, because every index that
+    // a reply's end changes means another page to write.
     `CREATE INDEX messages_failed ON messages (owner, conversation_id, seq) WHERE status = 'failed'`,
     "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
 
-    // How long the lists are whose length nobody should count: see `listName` in sql.ts.
+    // The lengths of lists, so that they need not be counted: see `listName` in sql.ts.
     `CREATE TABLE totals (
       owner ${text} NOT NULL,
       list ${text} NOT NULL,
@@ -106,7 +106,7 @@ function createTables({ text }: SqlDialect): readonly string[] {
   ];
 }
 
-/** The messages as all versions so far have them, but for the key. */
+/** The messages table of all versions so far, except for its key. */
 function messagesTable(text: string, key: string): string {
   return `CREATE TABLE messages (
       owner ${text} NOT NULL,
@@ -130,10 +130,10 @@ function messagesTable(text: string, key: string): string {
 }
 
 /**
- * Messages are found by their own id, and by their conversation's: the owner, whom every query still names, leads
- * their keys no more. Ids ascend with time, so an index of ids grows at its end, in a page that all replies of a commit
- * share, where one that the owner leads grows in a page for each owner; and every page that a commit changes is written
- * whole.
+ * Messages are found by their own id and their conversation's. Their keys no longer begin with the owner, whom every
+ * query still names. Ids ascend with time, so an index of ids grows at its end, in a page that all replies of a commit
+ * share, whereas one that begins with the owner grows in a page for each owner; and a commit writes every changed page
+ * as a whole.
  */
 function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
   const changeKey = ["ALTER TABLE messages DROP CONSTRAINT messages_pkey, ADD PRIMARY KEY (id)"];
@@ -150,7 +150,7 @@ function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
     ...(changesKeys ? changeKey : makeAnew),
     "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
-    // Not by status: an update of one reply in progress names that as well, and PostgreSQL would look through them all.
+    // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
     "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
   ];
 }

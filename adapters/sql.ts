@@ -1,9 +1,9 @@
 /**
  * The store written once in SQL that SQLite and PostgreSQL both understand, over a small driver for each.
  *
- * Every change is one batch of statements that carries its own conditions, so no transaction is held open
- * while this process thinks. Batches touch tables in one order (claims, conversations, messages, totals),
- * so that two of them at once wait for each other instead of deadlocking.
+ * Every change is one batch of statements that contains its own conditions, so that no transaction stays open while
+ * this process computes. Batches touch tables in a fixed order (claims, conversations, messages, totals), so that
+ * concurrent ones wait for each other instead of deadlocking.
  *
  * @module
  */
@@ -22,13 +22,13 @@ import {
   keyToRow,
 } from "./sql-rows.ts";
 
-/** Settings of {@link createSqlStore}. */
+/** Options of {@link createSqlStore}. */
 export interface SqlStoreOptions {
   /** Whether the database belongs to this process alone. */
   readonly exclusive: boolean;
 }
 
-/** Makes a store of a database whose tables are up to date (`migrationsFrom`). Closing it closes the driver. */
+/** Creates a store for a database whose tables are up to date (`migrationsFrom`). Closing it closes the driver. */
 export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions): Store {
   return {
     exclusive,
@@ -44,7 +44,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
   };
 }
 
-/** A read of what the database holds: it may answer, and still be damaged. An index has it, so it is cheap. */
+/** Reads some data, because a damaged database may still answer. An index makes it cheap. */
 const readNewest = "SELECT seq FROM messages WHERE id > $1 ORDER BY id DESC LIMIT 1";
 
 type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey" | "touchKey">;
@@ -53,7 +53,7 @@ function keyMethods(driver: SqlDriver): KeyMethods {
   return {
     async createKey(key, maxLive) {
       const outcome = await driver.batch([
-        // First, because a database that runs batches side by side then runs those of one owner in turn.
+        // First, so that a database that runs batches concurrently runs those of one owner in turn.
         addToTotal(key.owner, "keys"),
         {
           sql: `SELECT 1 AS room WHERE (SELECT count(*) FROM api_keys WHERE owner = $1 AND revoked_at IS NULL
@@ -164,7 +164,7 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
   };
 }
 
-/** What `totals` calls an owner's conversations, or those with one twin. */
+/** The name in `totals` of an owner's conversations, or of those with one twin. */
 function listName(twinId?: string): string {
   return twinId === undefined ? "conversations" : `conversations/${twinId}`;
 }
@@ -179,19 +179,19 @@ function takeFromTotal(owner: string, list: string): SqlStatement {
   return { sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = $2", params: [owner, list] };
 }
 
-/** A list of an owner's, newest first. */
+/** An owner's list, newest first. */
 interface List {
-  /** What `totals` calls it. */
+  /** Its name in `totals`. */
   readonly name: string;
   readonly columns: string;
   readonly from: string;
-  /** Its own parameters begin with `$5`. */
+  /** Its own parameters start at `$5`. */
   readonly where: string;
 }
 
 const selectTotal = "SELECT total FROM totals WHERE owner = $1 AND list = $2";
 
-/** A part of a list, and how long the list was in the same moment. */
+/** A part of a list, and the length of the list at the same moment. */
 async function readPage(
   driver: SqlDriver,
   owner: string,
@@ -201,18 +201,18 @@ async function readPage(
 ): Promise<{ rows: readonly SqlRow[]; total: number }> {
   const [row] = await driver.all(selectTotal, [owner, name]);
   const total = Number(row?.total ?? 0);
-  if (offset >= total) return { rows: [], total }; // or all of them would be skipped one by one
+  if (offset >= total) return { rows: [], total }; // otherwise all of them would be skipped one by one
   const rows = await driver.all(
     `SELECT ${columns}, (${selectTotal}) AS total FROM ${from} WHERE ${where}
       ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
     [owner, name, limit, offset, ...filter],
   );
   if (rows[0]) return { rows, total: Number(rows[0].total) };
-  const [now] = await driver.all(selectTotal, [owner, name]); // the list is shorter meanwhile
+  const [now] = await driver.all(selectTotal, [owner, name]); // the list has become shorter
   return { rows, total: Number(now?.total ?? 0) };
 }
 
-/** Runs one statement that changes a row at most, and returns that row. */
+/** Runs one statement that changes at most one row, and returns that row. */
 async function changeOne(driver: SqlDriver, statement: SqlStatement): Promise<SqlRow | undefined> {
   const outcome = await driver.batch([statement]);
   return outcome.committed ? outcome.rows[0]?.[0] : undefined;
