@@ -1,12 +1,12 @@
 /**
  * The limiter's buckets in a SQLite file of their own.
  *
- * Of their own, because they need less than the store does. A bucket changes with every request, and must
- * survive `kill -9` but not a power failure: so a commit hands the log to the operating system, and nobody waits for
- * the disk. In the store's file each request would.
+ * They have their own file because they need less than the store does. A bucket changes with every request, and must
+ * survive `kill -9` but not a power failure, so a commit only hands the write-ahead log to the operating system, and
+ * nobody waits for the disk. In the store's file, each request would.
  *
- * What changes in a turn of the event loop is one row at the end of a log, and only now and then brought into the table:
- * a commit writes the pages that it touched, and buckets of many keys lie in many pages.
+ * The changes of one turn of the event loop are one row at the end of a log table, which is merged into the table of
+ * buckets now and then: a commit writes all pages that it has touched, and the buckets of many keys are in many pages.
  *
  * @module
  */
@@ -20,11 +20,11 @@ import { explain, openSqliteFile } from "./sqlite-file.ts";
 
 /** Buckets in a file. */
 export interface SqliteBuckets extends BucketStore {
-  /** Waits for what was begun, then closes the file. */
+  /** Waits for running operations, then closes the file. */
   close(): Promise<void>;
 }
 
-/** "twbk", so that the file can be told from the store's. */
+/** "twbk", which distinguishes the file from the store's. */
 const applicationId = 0x7477626b;
 
 const migrations = [
@@ -32,46 +32,46 @@ const migrations = [
   "CREATE TABLE log (turn INTEGER PRIMARY KEY, changed TEXT NOT NULL)",
 ];
 
-/** All that changed in a turn, as {@link toJson} has it. */
+/** Logs the changes of a turn, in the form of {@link toJson}. */
 const logTurn = "INSERT INTO log (changed) VALUES ($1)";
 
-/** Brings changes into the table, as {@link toJson} has them. */
+/** Writes changes into the table, in the form of {@link toJson}. */
 const saveAll = `INSERT INTO buckets (id, debt, at)
   SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) WHERE true
   ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`;
 
 /**
- * A bucket that had its time to fill up is as good as none. One that was saved before the clock stepped back
- * stays until the clock has caught up with it.
+ * A bucket that is full again is as good as none. One that was saved before the clock was set back stays until the
+ * clock has caught up with it.
  */
 const sweepFull = "DELETE FROM buckets WHERE id > $1 AND id <= $2 AND at + debt <= $3";
 
-/** How many buckets are looked at in one turn of the event loop. */
+/** How many buckets a sweep checks in one turn of the event loop. */
 const sweptPerTurn = 1000;
 
-/** The last bucket of those that are looked at next; none where these are the last of the table. */
+/** The last bucket that is checked next; none if these are the last ones of the table. */
 const sweepEnd = `SELECT id FROM buckets WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${sweptPerTurn - 1}`;
 
 /** Greater than any id. */
 const afterAll = "\u{10ffff}";
 
-/** How many saves the log takes before it is folded into the table. */
+/** The number of saves in the log before it is folded into the table. */
 const savesBetweenFolds = 4000;
 
 /**
- * How many buckets are folded in one turn of the event loop, as everything waits for that: a millisecond or
- * two. Where a turn changes many, it is twice as many as that, or the log would grow faster than it is folded.
+ * How many buckets are folded in one turn of the event loop, because everything waits for that: one or two
+ * milliseconds. If a turn changes many, twice that number, or the log would grow faster than it is folded.
  */
 const foldedPerTurn = 100;
 
-/** How many saves lie between two sweeps of the table, at least. */
+/** The minimum number of saves between two sweeps of the table. */
 const savesBetweenSweeps = 10_000;
 
-/** Nobody has a backup of it, or needs one. */
+/** Advice in place of restoring a backup: there is none, and none is needed. */
 const remedy =
   "remove it: it holds only how much of their limits keys have used, and they start anew without it";
 
-/** Opens the buckets' file, or makes one. Throws as `openSqlite` does. */
+/** Opens or creates the buckets' file. Rejects as `openSqlite` does. */
 export async function openSqliteBuckets(path: string, log?: Log): Promise<SqliteBuckets> {
   const connection = await openSqliteFile(path, {
     applicationId,
@@ -96,9 +96,9 @@ interface Turn {
 
 /** The older turns of the log, on their way into the table. */
 interface Fold {
-  /** The last state of each bucket in them. */
+  /** The last state of each bucket in these turns. */
   readonly buckets: ReadonlyMap<string, Bucket>;
-  /** The ids of those that are not in the table yet, in the table's order: neighbours there lie in one page. */
+  /** The ids of those that are not in the table yet, in the table's order, where neighbours share pages. */
   readonly left: string[];
   /** The last of those turns. */
   readonly until: number;
@@ -108,7 +108,7 @@ interface Fold {
 function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, Bucket>): SqliteBuckets {
   let turn: Turn | undefined;
   let fold: Fold | undefined;
-  // The first save folds what the last process left, the next sweeps what filled up while none was there.
+  // The first save folds what the last process left, the next one sweeps buckets that filled up in the meantime.
   let savesToFold = 0;
   let savesToSweep = 0;
   let sweptTo = "";
@@ -133,14 +133,16 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
     else if (savesToSweep <= 0) sweepSome(Math.max(...Array.from(changed.values(), ({ at }) => at)));
   }
 
-  /** Brings some of the log into the table. If the process ends in between, the next one begins with the whole log. */
+  /**
+   * Merges some of the log into the table. If the process ends before the rest, the next one starts with the whole log.
+   */
   function foldSome(most: number): void {
-    savesToFold = savesBetweenFolds; // also if it fails now: those who save in this turn are told, the others go on
+    savesToFold = savesBetweenFolds; // even if it fails now: callers of this turn get the error, later ones continue
     fold ??= beginFold();
     connection.run(saveAll, [toJson(fold.buckets, fold.left.slice(0, most))]);
     fold.left.splice(0, most);
     if (fold.left.length > 0) {
-      savesToFold = 0; // more with the next turn
+      savesToFold = 0; // continues with the next turn
       return;
     }
     connection.run("DELETE FROM log WHERE turn <= $1", [fold.until]);
@@ -185,7 +187,7 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
     async close() {
       if (closed) return;
       closed = true;
-      await Promise.allSettled([turn?.written]); // whoever saved is told of a failure
+      await Promise.allSettled([turn?.written]); // whoever saved gets the error
       connection.close();
     },
   };

@@ -1,6 +1,6 @@
 /**
- * One SQLite connection, whichever of the runtime's two ways there is to get one: `node:sqlite` where the
- * runtime has it (Node.js from 22.13 on, Deno, Bun), and the package `libsql` elsewhere.
+ * A SQLite connection, from `node:sqlite` if the runtime has it (Node.js 22.13 or newer, Deno, Bun), or else from the
+ * package `libsql`.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import type { SqlRow, SqlValue } from "./sql-driver.ts";
 
 /** A connection. Everything is synchronous. Errors are the library's own: see {@link errorKind}. */
 export interface SqliteConnection {
-  /** Runs statements that take no parameters and of which nothing is wanted back. */
+  /** Runs statements without parameters or results. */
   exec(sql: string): void;
-  /** Runs one statement and returns its rows: none if it returns none. Parameters are named `$1`, `$2` … */
+  /** Runs one statement and returns its rows, if any. Parameters are named `$1`, `$2` … */
   all(sql: string, params: readonly SqlValue[]): readonly SqlRow[];
-  /** Runs one statement that returns no rows and tells how many it changed. */
+  /** Runs one statement that returns no rows, and returns how many it changed. */
   run(sql: string, params: readonly SqlValue[]): number;
-  /** Whether a statement returns rows, and so is one for `all`. */
+  /** Whether a statement returns rows, so that it needs `all`. */
   returnsRows(sql: string): boolean;
   close(): void;
 }
 
-/** What both libraries' connections can do. */
+/** The common part of both libraries' connections. */
 interface Database {
   exec(sql: string): unknown;
   prepare(sql: string): Statement;
@@ -32,12 +32,12 @@ interface Statement {
   all(...params: unknown[]): unknown[];
   run(...params: unknown[]): { changes: number | bigint };
   columns(): readonly { readonly name: string }[];
-  /** Of `libsql` only: whether the statement returns rows, and having them returned as arrays. */
+  /** Only in `libsql`: whether the statement returns rows, and the switch to rows as arrays. */
   readonly reader?: boolean;
   raw?(): unknown;
 }
 
-/** A statement that is run again and again, whichever library it is of. */
+/** A prepared statement of either library. */
 interface Prepared {
   readonly returnsRows: boolean;
   all(params: readonly SqlValue[]): readonly SqlRow[];
@@ -105,7 +105,7 @@ function wrap(database: Database, prepare: Library["prepare"]): SqliteConnection
 
 const parameter = /\$(\d+)/g;
 
-/** `node:sqlite` binds only plain `?` by position: a parameter that is named twice is bound twice. */
+/** `node:sqlite` only binds plain `?` by position, so a parameter that is named twice is bound twice. */
 function prepareBuiltIn(database: Database, sql: string): Prepared {
   const order: number[] = [];
   const statement = database.prepare(
@@ -122,7 +122,10 @@ function prepareBuiltIn(database: Database, sql: string): Prepared {
   };
 }
 
-/** `libsql` takes parameters as an array, each bound once, and what an array lacks stays as it was bound last. */
+/**
+ * `libsql` takes parameters as an array and binds each once. Parameters that the array lacks would keep their last
+ * value.
+ */
 function prepareLibsql(database: Database, sql: string): Prepared {
   const statement = database.prepare(sql.replace(parameter, "?$1"));
   const names = rowsAsArrays(statement);
@@ -139,14 +142,14 @@ function prepareLibsql(database: Database, sql: string): Prepared {
   };
 }
 
-/** By its text, because `node:sqlite` does not tell everywhere. */
+/** According to its text, because not every `node:sqlite` reports it. */
 function returnsRows(sql: string): boolean {
   return /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/.test(sql);
 }
 
 /**
- * Has a statement of `libsql` return rows as arrays, and returns their columns' names. Its own objects take more
- * than twice the time.
+ * Makes a statement of `libsql` return rows as arrays, and returns the columns' names. Its own objects take more than
+ * twice the time.
  */
 function rowsAsArrays(statement: Statement): readonly string[] | undefined {
   if (!statement.reader || !statement.raw) return undefined;
@@ -160,7 +163,7 @@ function toRow(names: readonly string[], values: readonly SqlValue[]): SqlRow {
   return row;
 }
 
-/** What went wrong, as far as somebody can do something about it. */
+/** The kinds of errors that somebody can do something about, and all others. */
 export type SqliteErrorKind = "in_use" | "not_a_database" | "corrupt" | "cannot_open" | "passing" | "other";
 
 const kindByResultCode: Readonly<Record<number, SqliteErrorKind>> = {
@@ -174,7 +177,7 @@ const kindByResultCode: Readonly<Record<number, SqliteErrorKind>> = {
   26: "not_a_database", // SQLITE_NOTADB
 };
 
-/** SQLite's own words for these codes: all that Deno's `exec()`, and libsql's opening of a file, tell. */
+/** SQLite's messages for these codes: Deno's `exec()`, and libsql when it opens a file, report nothing else. */
 const resultCodeByWords: readonly (readonly [words: RegExp, code: number])[] = [
   [/^database is locked/, 5],
   [/^attempt to write a readonly database/, 8],
@@ -185,15 +188,15 @@ const resultCodeByWords: readonly (readonly [words: RegExp, code: number])[] = [
   [/^file is not a database/, 26],
 ];
 
-/** Classifies an error of either library by SQLite's result code. `passing`: a full disk and its like. */
+/** Classifies an error of either library by SQLite's result code. `passing`: temporary problems, such as a full disk. */
 export function errorKind(error: unknown): SqliteErrorKind {
   const { errcode, rawCode, message } = error as { errcode?: unknown; rawCode?: unknown; message?: unknown };
   const [, byWords] = resultCodeByWords.find(([words]) => words.test(String(message))) ?? [];
   const code = Number(errcode ?? rawCode ?? byWords ?? Number.NaN); // errcode: node:sqlite, rawCode: libsql
-  return kindByResultCode[code & 255] ?? "other"; // the higher bits tell variants apart
+  return kindByResultCode[code & 255] ?? "other"; // the higher bits distinguish variants
 }
 
-/** What a caller of the store is told of an error: whether trying again later makes sense. */
+/** The error for callers of the store: a {@link StoreUnavailable} if trying again later makes sense. */
 export function unavailableIfPassing(error: unknown): unknown {
   if (errorKind(error) !== "passing") return error;
   return new StoreUnavailable("The database cannot be read or written right now.", { cause: error });

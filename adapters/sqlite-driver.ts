@@ -1,7 +1,7 @@
 /**
- * The SQL driver over one SQLite connection, with group commit: batches share a transaction, and one wait for the
- * disk. While the disk works, everything else goes on, and the next transaction gathers. A promise resolves once what
- * it tells of is on the disk.
+ * The SQL driver for one SQLite connection, with group commit: batches share a transaction and one wait for the disk.
+ * While the disk is busy, everything else continues, and batches gather for the next transaction. A promise resolves
+ * once its result is on the disk.
  *
  * @module
  */
@@ -18,17 +18,17 @@ interface PendingBatch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes a driver of a connection and its log, which it closes when it is closed. */
+/** Creates a driver for a connection and its log. Closing it closes both. */
 export function createSqliteDriver(connection: SqliteConnection, log: WriteAheadLog): SqlDriver {
   let pending: PendingBatch[] = [];
   let committing: Promise<void> | undefined;
-  /** Resolved: all that was committed is on the disk. Undefined: nobody knows, as at first and after a failure. */
+  /** Resolves once everything that was committed is on the disk. Undefined: unknown, as at first and after a failure. */
   let onDisk: Promise<void> | undefined;
-  /** Why the log may lack pages on the disk, until they are in the file. */
+  /** Why the log on the disk may lack pages, until they are in the file. */
   let syncError: unknown;
   let closing: Promise<void> | undefined;
 
-  /** Commits what a turn of the event loop brings, then all that came while the disk worked, and so on. */
+  /** Commits the batches of a turn of the event loop, then those that arrived while the disk was busy, and so on. */
   async function commitPending(): Promise<void> {
     for (await turnEnd(); pending.length > 0; await turnEnd()) {
       const group = pending;
@@ -38,7 +38,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     committing = undefined;
   }
 
-  /** Runs batches in one transaction, then tells each of them what came of it. */
+  /** Runs batches in one transaction, then resolves or rejects each of them. */
   async function commit(group: readonly PendingBatch[]): Promise<void> {
     try {
       const ran = runTogether(connection, group) ?? runApart(connection, group);
@@ -51,22 +51,28 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     }
   }
 
-  /** Resolves once all that was committed is on the disk. One after the other: of two at once, either may get the error. */
+  /**
+   * Resolves once everything that was committed is on the disk. Syncs run one after the other: of two concurrent ones,
+   * either may get an error.
+   */
   function sync(): Promise<void> {
     const reached = onDisk ? onDisk.then(reachDisk, reachDisk) : reachDisk();
     onDisk = reached;
     reached.catch(() => {
-      if (onDisk === reached) onDisk = undefined; // whoever waits is told; the next one tries again
+      if (onDisk === reached) onDisk = undefined; // whoever waits gets the error; the next sync tries again
     });
     return reached;
   }
 
-  /** As {@link sync}, where nothing was committed since it was last called. */
+  /** Like {@link sync}, if nothing was committed since its last call. */
   function settled(): Promise<void> {
     return onDisk ?? sync();
   }
 
-  /** The system tells of a failed sync once, and a later one passes without the pages that were lost: they go elsewhere. */
+  /**
+   * The system reports a failed sync once, and a later one succeeds without the lost pages, so these are written to the
+   * file instead.
+   */
   async function reachDisk(): Promise<void> {
     if (syncError === undefined) {
       try {
@@ -77,7 +83,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
     }
     try {
       writeIntoFile(connection);
-      await log.sync(); // that it is empty: a log that came back with pages missing would damage the file
+      await log.sync(); // so that it is empty: a log that reappeared without some pages would damage the file
       syncError = undefined;
     } catch (error) {
       const cause = new AggregateError([syncError, error]);
@@ -103,7 +109,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
       refuseIfClosed();
       try {
         const rows = connection.all(sql, params);
-        await settled(); // nobody is told of what a power failure could still undo
+        await settled(); // nobody may see what a power failure could still undo
         return rows;
       } catch (error) {
         throw unavailableIfPassing(error);
@@ -131,15 +137,15 @@ function turnEnd(): Promise<void> {
   });
 }
 
-/** Writes what the log holds into the file, waits until the disk has that, and empties the log. */
+/** Writes the log's contents into the file, waits until they are on the disk, and empties the log. */
 function writeIntoFile(connection: SqliteConnection): void {
   connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
 }
 
 /**
- * Commits a group's batches without a savepoint for each, which would be a quarter of a reply's time in the
- * store: SQLite keeps what every page was before. Whatever fails nearly always fails with its first statement,
- * and then has changed nothing. Undefined: a batch failed later, and all of them were undone.
+ * Commits a group's batches without a savepoint for each, which would take a quarter of a reply's time in the store,
+ * because SQLite saves every page's previous state. A batch that fails nearly always fails with its first statement,
+ * and has then changed nothing. Undefined: a batch failed later, and all of them were rolled back.
  */
 function runTogether(
   connection: SqliteConnection,
@@ -159,7 +165,7 @@ function runTogether(
   return ran;
 }
 
-/** Commits a group's batches, each in a savepoint, so that undoing one leaves the others alone. */
+/** Commits a group's batches, each in a savepoint, so that rolling one back does not affect the others. */
 function runApart(connection: SqliteConnection, group: readonly PendingBatch[]): readonly RanBatch[] {
   connection.run("BEGIN IMMEDIATE", []);
   const ran = group.map((batch) => {
@@ -173,12 +179,12 @@ function runApart(connection: SqliteConnection, group: readonly PendingBatch[]):
   return ran;
 }
 
-/** What came of a batch's statements. */
+/** The outcome of a batch's statements. */
 interface RanBatch {
-  /** Tells whoever asked for it. */
+  /** Resolves or rejects the batch. */
   readonly tell: () => void;
   readonly failed: boolean;
-  /** How many rows it changed, also if it failed after that. */
+  /** How many rows it changed, even if it failed after that. */
   readonly changes: number;
 }
 
@@ -186,10 +192,10 @@ function mustUndo({ failed, changes }: RanBatch): boolean {
   return failed && changes > 0;
 }
 
-/** What a statement returns that returns none. */
+/** The rows of a statement that returns none. */
 const noRows: readonly SqlRow[] = [];
 
-/** Throws if the whole group is lost: a full disk, for one, makes SQLite end the transaction. */
+/** Throws if the whole group is lost: a full disk, for example, makes SQLite end the transaction. */
 function runStatements(
   connection: SqliteConnection,
   { statements, resolve, reject }: PendingBatch,
@@ -210,16 +216,16 @@ function runStatements(
     return { tell: () => resolve({ committed: true, rows }), failed: false, changes };
   } catch (error) {
     if (errorKind(error) !== "other") throw error;
-    return { tell: () => reject(error), failed: true, changes }; // the failed statement itself is undone
+    return { tell: () => reject(error), failed: true, changes }; // SQLite has rolled back the failed statement itself
   }
 }
 
-/** Ends the transaction that an error broke, and returns what its batches are to be told. */
+/** Ends the transaction after an error, and returns the error for its batches. */
 function rollBack(connection: SqliteConnection, error: unknown): unknown {
   try {
     connection.run("ROLLBACK", []);
   } catch (rollbackError) {
-    // SQLite has ended the transaction by itself: just what is wanted.
+    // SQLite has already ended the transaction, as intended.
     if (!/no transaction is active/.test(String(rollbackError))) {
       return new AggregateError(
         [error, rollbackError],

@@ -1,5 +1,5 @@
 /**
- * Opening a SQLite file that belongs to this process alone.
+ * Opens a SQLite file that belongs to this process alone.
  *
  * @module
  */
@@ -11,53 +11,53 @@ import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
 
-/** How a file is opened. */
+/** Options of {@link openSqliteFile}. */
 export interface SqliteFileOptions {
-  /** Marks the file as this program's, so that it does not write into somebody else's. 32 bits. */
+  /** Marks the file as this program's, so that it does not write into another program's. 32 bits. */
   readonly applicationId: number;
-  /** The version of the tables that the file is to have. Greater than 0. */
+  /** The current version of the tables. Greater than 0. */
   readonly version: number;
-  /** The statements that bring tables of an earlier version (0: none) to that one. */
+  /** The statements that bring tables of an earlier version (0: none) up to date. */
   readonly migrationsFrom: (version: number) => readonly string[];
-  /** What somebody can do about a file that is damaged. Default: restore it from a backup. */
+  /** What to do about a damaged file. Default: restore it from a backup. */
   readonly remedy?: string | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
 }
 
 /**
- * How long the write-ahead log grows, in pages of 4 KB, before it is folded into the file. Four times SQLite's own:
- * a page that many replies change is folded in once for all of them, which takes about a tenth off a reply. More would
- * make the fold itself, which everything waits for, too long: it takes some 30 ms.
+ * The size of the write-ahead log, in pages of 4 KB, at which it is merged into the file. Four times SQLite's default:
+ * a page that many replies change is merged once for all of them, which saves about a tenth of a reply's time. With
+ * more, the checkpoint itself, for which everything waits, would take too long: it takes about 30 ms.
  */
 const pagesBetweenCheckpoints = 4000;
 
 /**
- * Opens a file, or makes one that only its owner can read, in a folder that it makes if need be. Brings its
- * tables up to date. Throws an error of one clear line for what somebody can do something about.
+ * Opens a file, or creates one that only its owner can read, together with its folder. Brings its tables up to date.
+ * Rejects with a one-line error for problems that somebody can do something about.
  *
- * What is committed survives the end of the process, `kill -9` included. A power failure may undo the last commits,
- * except those that a later sync of the log covered (`sqlite-log.ts`).
+ * Commits survive the end of the process, including `kill -9`. A power failure may undo the last ones, up to the last
+ * sync of the log (`sqlite-log.ts`).
  *
- * Closing it folds the write-ahead log into the one file. Where that fails, the log stays beside it: nothing is lost.
+ * Closing it merges the write-ahead log into the file. If that fails, the log stays next to it, and nothing is lost.
  */
 export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
   try {
-    await requireSqlite(); // or a file of nothing would be left
+    await requireSqlite(); // otherwise an empty file would be left
     await makeFile(path);
     connection = await connect(path);
     prepare(connection, options);
     return folding(path, connection, options.log);
   } catch (error) {
-    // Only a file that works can be given back; what else is wrong ends with the process.
+    // Only a working file can be unlocked; otherwise the lock ends with the process.
     if (connection && errorKind(error) === "other") folding(path, connection).close();
     else connection?.close();
     throw explain(path, error, options);
   }
 }
 
-/** A connection whose closing folds the log in. */
+/** A connection whose `close` also merges the log into the file. */
 function folding(path: string, connection: SqliteConnection, log: Log = noLog): SqliteConnection {
   return {
     ...connection,
@@ -65,7 +65,7 @@ function folding(path: string, connection: SqliteConnection, log: Log = noLog): 
       try {
         foldLog(connection);
       } catch (error) {
-        // All that was committed is in the log, from which the next opening takes it.
+        // All commits are in the log, where the next opening finds them.
         const message =
           "a SQLite file was closed with its write-ahead log (-wal) beside it; keep the two together";
         log("warn", message, { file: path, error });
@@ -77,13 +77,13 @@ function folding(path: string, connection: SqliteConnection, log: Log = noLog): 
 }
 
 /**
- * Folds the write-ahead log into the one file, and gives its lock back. Closing alone would do that, too, but libsql
- * closes only once the last statement was collected as garbage.
+ * Merges the write-ahead log into the file, and releases its lock. Closing would do that, too, but libsql only closes
+ * once the last statement is garbage-collected.
  */
 function foldLog(connection: SqliteConnection): void {
   connection.exec("PRAGMA journal_mode = DELETE");
   connection.exec("PRAGMA locking_mode = NORMAL");
-  connection.all(anyTable, []); // the lock goes with the end of the next transaction
+  connection.all(anyTable, []); // the lock is released at the end of the next transaction
 }
 
 async function makeFile(path: string): Promise<void> {
@@ -94,7 +94,7 @@ async function makeFile(path: string): Promise<void> {
     );
   });
   try {
-    // Only ever a new file: opening and closing one that SQLite has open would give SQLite's locks away.
+    // Only for a new file: opening and closing one that SQLite has open would release SQLite's locks.
     await (await open(path, "wx", 0o600)).close();
   } catch (error) {
     if (codeOf(error) !== "EEXIST")
@@ -103,32 +103,35 @@ async function makeFile(path: string): Promise<void> {
   }
 }
 
-/** Of a folder the libraries only say that they cannot open it. */
+/** For a folder, the libraries would only say that they cannot open it. */
 async function refuseFolder(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined); // undefined: a link to a file that is still to be made
+  const found = await stat(path).catch(() => undefined); // undefined: a link to a file that does not exist yet
   if (found?.isDirectory()) throw new RefusedFile(`is a folder${elsewhere}`);
 }
 
-/** What somebody can do about a file that cannot be. */
+/** What to do if a file cannot be created or written. */
 const elsewhere = "; choose a file in a folder that this process can write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
 function prepare(connection: SqliteConnection, options: SqliteFileOptions): void {
-  // Before the log is first looked at. So the lock is held from then until the end, and the log's index is
-  // kept in memory instead of in a third file.
+  // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
+  // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
-  connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other folder to write to
+  connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other writable folder
   const migrations = migrationsOf(connection, options);
   connection.exec("PRAGMA journal_mode = WAL");
   connection.exec("PRAGMA synchronous = NORMAL");
-  connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS a sync would stop at the disk's own cache
+  connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS, a normal sync stops at the disk's own cache
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
   migrate(connection, options, migrations);
   assertPragmas(connection);
 }
 
-/** What brings the file up to date. Throws for a file that is not for this program: nothing was changed. */
+/**
+ * The statements that bring the file up to date. Throws for a file that is not for this program, before anything is
+ * changed.
+ */
 function migrationsOf(connection: SqliteConnection, options: SqliteFileOptions): readonly string[] {
   const { applicationId, version, migrationsFrom } = options;
   const hasTables = connection.all(anyTable, []).length > 0;
@@ -151,13 +154,13 @@ function migrate(
 ): void {
   connection.exec("BEGIN IMMEDIATE");
   for (const statement of migrations) connection.exec(statement);
-  // Written even if nothing changed: a first write at the start shows whether writing works at all.
+  // Written even if nothing changed, to find out at the start whether writing works.
   connection.exec(`PRAGMA application_id = ${applicationId}`);
   connection.exec(`PRAGMA user_version = ${version}`);
   connection.exec("COMMIT");
 }
 
-/** SQLite ignores a setting that it does not take. Durability and sole ownership rest on these. */
+/** SQLite ignores settings that it does not support, and durability and exclusive use depend on these. */
 function assertPragmas(connection: SqliteConnection): void {
   const expected = { journal_mode: "wal", locking_mode: "exclusive", synchronous: 1 };
   for (const [name, value] of Object.entries(expected)) {
@@ -172,10 +175,10 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
   return row?.[name];
 }
 
-/** Why a file is not used. Its message continues a sentence that begins with the file's path. */
+/** Why a file cannot be used. Its message continues a sentence that begins with the file's path. */
 class RefusedFile extends Error {}
 
-/** An error of one line that says what is wrong with the file, and what can be done. */
+/** A one-line error that says what is wrong with the file, and what can be done. */
 export function explain(
   path: string,
   error: unknown,
@@ -210,7 +213,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The system's code for it, or what it says. */
+/** The system's error code, or else the message. */
 function reasonOf(error: unknown): string {
   return codeOf(error) ?? messageOf(error);
 }

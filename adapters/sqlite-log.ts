@@ -1,6 +1,6 @@
 /**
- * Waiting for the disk beside SQLite. With `synchronous=FULL` each commit would wait in it, and with it everything that
- * the process does: some tenths of a millisecond, or many of them on a disk that is slow or busy.
+ * Waits for the disk outside of SQLite. With `synchronous=FULL` each commit would block the whole process: for some
+ * tenths of a millisecond, or far longer on a slow or busy disk.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { realpath } from "node:fs/promises";
 
 /** The write-ahead log of a SQLite file, into which commits go. */
 export interface WriteAheadLog {
-  /** Resolves once all that was written to the log before is on the disk. Rejects if that failed. */
+  /** Resolves once everything that was written to the log is on the disk. Rejects if that failed. */
   sync(): Promise<void>;
   close(): void;
 }
 
 /**
- * Opens the log of a file that SQLite has open: beside the file itself, if the path is a link to it. SQLite's locks are
- * on the file, and stay.
+ * Opens the log of a file that SQLite has open. If the path is a link, the log is next to the file itself. SQLite's
+ * locks are on the file and not affected.
  */
 export async function openWriteAheadLog(path: string): Promise<WriteAheadLog> {
   const log = openSync(`${await realpath(path)}-wal`, "r+");

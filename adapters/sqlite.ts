@@ -32,7 +32,7 @@ export interface SqliteOptions {
   readonly log?: Log | undefined;
 }
 
-/** "twin", so that a file can be told from another program's. */
+/** "twin", which distinguishes the file from another program's. */
 const applicationId = 0x7477696e;
 
 /**
@@ -85,7 +85,7 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
   };
 }
 
-/** What tells a file from another one of the same name. Undefined: there is none. */
+/** Distinguishes a file from another one of the same name. Undefined: there is no file. */
 async function identityOf(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await stat(path, { bigint: true });
@@ -96,7 +96,7 @@ async function identityOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** A file that was removed or replaced takes what is written until it is closed, and then all of that is gone. */
+/** A file that was removed or replaced accepts writes until it is closed, and then they are lost. */
 async function requireSameFile(path: string, opened: string | undefined): Promise<void> {
   if ((await identityOf(path)) === opened) return;
   throw new StoreUnavailable("The database's file was moved, removed or replaced while it was open.");
@@ -106,7 +106,7 @@ async function openBuckets(path: string, store: Store, log?: Log) {
   try {
     return await openSqliteBuckets(`${path}-limits`, log);
   } catch (error) {
-    await Promise.allSettled([store.close()]); // what keeps the file from opening is what is told
+    await Promise.allSettled([store.close()]); // the original error is reported
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One twin as a file: Markdown with YAML front matter.
+ * A twin as a file: Markdown with YAML front matter.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { parseDocument } from "yaml";
 import type { Twin } from "../core/twins.ts";
 
-/** A twin as its file tells it. The times come from the file system. */
+/** A twin as its file defines it. The times come from the file system. */
 export type TwinFile = Omit<Twin, "createdAt" | "updatedAt">;
 
 /** Options of {@link parseTwinFile}. */
@@ -30,7 +30,7 @@ export class TwinFileError extends Error {
 /** The largest twin file, in bytes. */
 export const largestTwinFile = 1024 * 1024;
 
-/** What is said of a larger one. */
+/** The problem of a larger one. */
 export const tooLarge = "is larger than 1 MiB.";
 
 /**
@@ -59,13 +59,13 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
 
 function decode(file: string, bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes); // takes a byte order mark off
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes); // also removes a byte order mark
   } catch (cause) {
     throw new TwinFileError(file, "is not valid UTF-8.", { cause });
   }
 }
 
-/** Cuts a file at the lines of three dashes around its front matter. Line ends become `\n`. */
+/** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
 function splitFile(file: string, text: string): { frontMatter: string; body: string } {
   const lines = text.split(/\r\n?|\n/u).map((line) => (/^---[ \t]*$/u.test(line) ? "---" : line));
   if (lines[0] !== "---") {
@@ -106,7 +106,7 @@ function parseYaml(file: string, yaml: string): Values {
   const document = parseDocument(yaml, { schema: "core", stringKeys: true, logLevel: "silent" });
   const [problem] = [...document.errors, ...document.warnings];
   if (problem) {
-    const line = (problem.linePos?.[0].line ?? 0) + 1; // behind the opening dashes
+    const line = (problem.linePos?.[0].line ?? 0) + 1; // after the opening dashes
     const [message] = problem.message.split(/ at line \d|\n/u);
     throw new TwinFileError(file, `line ${line} is not valid front matter: ${message}.`, { cause: problem });
   }
@@ -131,7 +131,7 @@ interface Field {
   accepts(value: unknown): boolean;
 }
 
-/** Ids stand in paths: no character that would have to be escaped there. */
+/** Ids are used in paths: only characters that need no escaping there. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 const idRule = 'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first';
 

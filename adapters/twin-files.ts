@@ -172,7 +172,7 @@ function logProblem(file: string, problem: string, kept: Twin | undefined, log: 
   else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
 }
 
-/** Warns of what a twin that answers from its text will not say: there is nothing to quote, or a phrase is misspelt. */
+/** Warns of a twin that has nothing to quote, or a phrase that it will never say. */
 function warnOfText(file: string, { id, name, instructions }: Twin, log: Log): void {
   const { passages, voice } = readKnowledge(name, instructions);
   const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));

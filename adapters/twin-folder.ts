@@ -1,5 +1,5 @@
 /**
- * A folder of twin files as it is: every file read, or the reason why it cannot be used.
+ * The current state of a folder of twin files: every file's twin, or the reason why it cannot be used.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
   tooLarge,
 } from "./twin-file.ts";
 
-/** A file as it was found last. */
+/** The last known state of a file. */
 export interface FileState {
   /** Changes whenever the file does: size, times and identity. */
   readonly signature: string;
@@ -32,8 +32,8 @@ export interface FileState {
 export type Folder = ReadonlyMap<string, FileState>;
 
 /**
- * Reads all files again. Those that cannot be read, or used, are told by their `problem`; `before` has their last
- * good versions. Rejects if the folder cannot be read.
+ * Reads all files again. Those that cannot be read or used have a `problem`, and their last good version from `before`.
+ * Rejects if the folder cannot be read.
  */
 export async function readFolder(folder: string, before: Folder, options: TwinFileOptions): Promise<Folder> {
   const found = new Map<string, FileState>();
@@ -44,7 +44,7 @@ export async function readFolder(folder: string, before: Folder, options: TwinFi
   return refuseTakenIds(before, found);
 }
 
-/** Whether the folder is not as it was read last, judged without reading the files. */
+/** Whether the folder has changed since it was last read, without reading the files. */
 export async function hasChanged(folder: string, known: Folder): Promise<boolean> {
   try {
     const found: string[] = [];
@@ -54,7 +54,7 @@ export async function hasChanged(folder: string, known: Folder): Promise<boolean
     }
     return found.join("\n") !== [...known].map(([file, state]) => `${file} ${state.signature}`).join("\n");
   } catch {
-    return true; // the folder, or a file, cannot be read: reading it all tells which, and logs it
+    return true; // the folder or a file cannot be read: reloading finds out which, and logs it
   }
 }
 
@@ -63,7 +63,7 @@ async function listFiles(folder: string): Promise<string[]> {
   return names.filter((name) => name.endsWith(".md") && !name.startsWith(".")).sort();
 }
 
-/** Reads a file. Undefined: it is none, or not there any more. */
+/** Reads a file. Undefined: it is not a file, or no longer exists. */
 async function readState(
   folder: string,
   file: string,
@@ -72,7 +72,7 @@ async function readState(
 ): Promise<FileState | undefined> {
   let signature = "";
   try {
-    // Looked at before it is read: a change meanwhile gives it another signature afterwards.
+    // Before it is read, so that a change in the meantime gives it another signature.
     const info = await look(join(folder, file));
     if (!info) return undefined;
     signature = signatureOf(info);
@@ -90,12 +90,12 @@ function signatureOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
 }
 
 /**
- * A twin is as old as its file. Editors that replace the file make a new one: within a process the twin then
- * keeps its age, and is the same object as before if nothing changed.
+ * A twin is as old as its file. Some editors replace the file with a new one: while the process runs, the twin keeps
+ * its age, and is the same object as before if nothing changed.
  */
 function withTimes(parsed: TwinFile, info: Stats, before: Twin | undefined): Twin {
   const updatedAt = Math.floor(info.mtimeMs);
-  // Some file systems know no time of birth, or a wrong one.
+  // Some file systems have no creation time, or a wrong one.
   const born = info.birthtimeMs > 0 ? Math.min(Math.floor(info.birthtimeMs), updatedAt) : updatedAt;
   const known = before?.id === parsed.id ? before : undefined;
   const twin = { ...parsed, createdAt: Math.min(born, known?.createdAt ?? born), updatedAt };
@@ -107,7 +107,7 @@ function toProblem(file: string, error: unknown): TwinFileError {
   return new TwinFileError(file, `cannot be read (${codeOf(error) ?? "unknown reason"}).`, { cause: error });
 }
 
-/** A regular file's facts. Undefined: it is none, or not there (any more), or a link that leads nowhere. */
+/** The status of a regular file. Undefined: it is not a regular file, does not exist, or is a broken link. */
 async function look(path: string): Promise<Stats | undefined> {
   try {
     const info = await stat(path);
@@ -118,7 +118,7 @@ async function look(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** An id belongs to the file that had it before, else to the first in order. Others with it cannot be used. */
+/** An id belongs to the file that had it before, or else to the first one. Other files with it cannot be used. */
 function refuseTakenIds(before: Folder, found: Folder): Folder {
   const owners = new Map<string, string>();
   const isSettled = ([file, { twin }]: [string, FileState]) => twin?.id === before.get(file)?.twin?.id;

@@ -1,5 +1,5 @@
 /**
- * What the servers of Deno and Bun have in common: they hand over a web `Request` and take a web `Response`.
+ * The common part of the servers for Deno and Bun, which use web `Request` and `Response` objects.
  *
  * @module
  */
@@ -18,24 +18,24 @@ import {
 } from "./header-section.ts";
 import { afterJoin } from "./shared-timer.ts";
 
-/** How a server answers. */
+/** Properties of a server that answers depend on. */
 export interface RespondOptions {
-  /** Whether the server is to stop. */
+  /** Whether the server is stopping. */
   readonly isClosing: () => boolean;
-  /** Whether the runtime reads on to the end of a body that was refused, unless the connection is closed. */
+  /** Whether the runtime reads a refused body to its end, unless the connection is closed. */
   readonly drainsBodies?: boolean;
-  /** Whether the runtime keeps what a client sends on while its answer is streamed, however much it is. */
+  /** Whether the runtime keeps everything in memory that a client sends while its answer is streamed. */
   readonly keepsBodies?: boolean;
 }
 
-/** How a request is answered. */
+/** The answer to a request. */
 export interface Sending {
   readonly response: Response;
-  /** Whether more of its body is to come. */
+  /** Whether its body is a stream. */
   readonly streams: boolean;
 }
 
-/** Answers a request, unless its header section is refused, which the service itself does not look at. */
+/** Answers a request, or refuses its header section, which the service itself does not check. */
 export async function respond(
   service: Service,
   request: Request,
@@ -50,7 +50,7 @@ export async function respond(
   return { response: new Response(body, { status, headers }), streams: body instanceof ReadableStream };
 }
 
-/** Of a GET nobody reads the body: it may be short, and must say so. */
+/** Nobody reads the body of a GET, so it must be short, and say so. */
 function unreadBodyError({ method, headers }: Request): ApiError | undefined {
   const length = headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : headers.get("content-length");
   if (method !== "GET" || Number(length) <= maxBodyBytes) return undefined;
@@ -59,7 +59,7 @@ function unreadBodyError({ method, headers }: Request): ApiError | undefined {
 }
 
 function headersError(headers: Headers): ApiError | undefined {
-  let fields = 0; // those of one name are one here
+  let fields = 0; // fields of the same name count as one here
   let bytes = 0;
   for (const [name, value] of headers) {
     fields++;
