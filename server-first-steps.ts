@@ -1,5 +1,5 @@
 /**
- * What somebody who has just started the server in a terminal can do next.
+ * Shows somebody who has just started the server in a terminal what to do next.
  *
  * @module
  */
@@ -9,22 +9,22 @@ import type { TwinSource } from "./core/twins.ts";
 import { programWords, quoteForShell } from "./server-process.ts";
 import { makeToken } from "./server-tokens.ts";
 
-/** Who the first steps are taken as. */
+/** The owner in the first steps. */
 const firstOwner = "alice";
 
 const json = `-H 'Content-Type: application/json'`;
 
-/** What the server came to. */
+/** The running server. */
 export interface FirstStepsOptions {
   readonly settings: Settings;
-  /** What this process signs JWTs with, if it does. */
+  /** The secret that this process signs JWTs with, if there is one. */
   readonly secret: string | undefined;
   readonly twins: TwinSource;
   /** Where it listens. */
   readonly url: string;
 }
 
-/** Three lines for a POSIX shell: get a token, make a key, say something. Empty where there is nobody to talk to. */
+/** Three lines for a POSIX shell: get a token, create a key, send a message. Empty if there is no twin to talk to. */
 export async function firstSteps({ settings, secret, twins, url }: FirstStepsOptions): Promise<string> {
   const [twin] = (await twins.list(firstOwner, { offset: 0, limit: 1 })).items;
   if (!twin) return "";
@@ -44,7 +44,7 @@ curl -sN ${stream} -H "X-API-Key: $KEY" ${json} -d '{"content":"Hello!"}'
 `;
 }
 
-/** How a shell gets a token: by command where another process can sign one, else the token itself. */
+/** How a shell gets a token: a command if another process can sign one, or else the token itself. */
 async function tokenForShell(settings: Settings, secret: string | undefined): Promise<string> {
   const { database, jwtSecret } = settings;
   if (secret === undefined) return "'<a JWT of your identity provider>'";
@@ -56,7 +56,7 @@ async function tokenForShell(settings: Settings, secret: string | undefined): Pr
   return `$(${words.map(quoteForShell).join(" ")})`;
 }
 
-/** Finds the one text in a JSON answer that begins so. */
+/** A shell command that finds the one string with this prefix in a JSON answer. */
 function pick(prefix: string): string {
   return `grep -o '"${prefix}[^"]\\{16,\\}"' | tr -d '"'`;
 }

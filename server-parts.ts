@@ -1,23 +1,23 @@
 /**
- * The parts of a process that are opened one after the other, and closed in the opposite order.
+ * The parts of a process, which are opened one after the other and closed in reverse order.
  *
  * @module
  */
 
 import type { Log } from "./core/log.ts";
 
-/** What is open so far. */
+/** The parts that are open so far. */
 export interface Parts {
-  /** Aborted by {@link Parts.close}: what is about to open need not go on. */
+  /** Aborted by {@link Parts.close}, so that a part that is being opened can stop. */
   readonly closing: AbortSignal;
   /**
-   * Waits for a part to open, and notes how it is closed. Never settles once {@link Parts.close} was called:
-   * whoever opens one part after the other goes no further then.
+   * Waits for a part to open, and remembers how to close it. Never settles once {@link Parts.close} was called, so that
+   * the caller opens no further parts.
    */
   open<Part>(name: string, opening: Promise<Part>, close: (part: Part) => Promise<void>): Promise<Part>;
   /**
-   * Waits for what is about to open, then closes all, the last one first, also where one cannot be closed, which is
-   * logged. Resolves with whether all were.
+   * Waits for a part that is being opened, then closes all of them, the last one first, and logs those that cannot be
+   * closed. Resolves with whether all were closed.
    */
   close(): Promise<boolean>;
 }
@@ -44,7 +44,7 @@ export function createParts(log: Log): Parts {
     async open(name, opening, close) {
       underway = opening.then(
         (part) => closers.push(() => closeOne(name, () => close(part))),
-        () => {}, // whoever opens it is told
+        () => {}, // whoever opens it gets the error
       );
       await underway;
       return closing.signal.aborted ? never : opening;

@@ -1,5 +1,5 @@
 /**
- * The process that the server runs in: what it is written in and started with, its output, and its signals.
+ * The process that the server runs in: its runtime and command, its output, and its signals.
  *
  * @module
  */
@@ -11,25 +11,25 @@ import packageInfo from "./package.json" with { type: "json" };
 
 type Runtime = "node" | "deno" | "bun";
 
-/** What runs this process. */
+/** The runtime of this process. */
 export const runtime: Runtime = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
-/** What a shell in this folder starts this program with. */
+/** The words of the command that starts this program from this folder. */
 export function programWords(): readonly string[] {
-  const name = basename(process.execPath, ".exe"); // which npm's Bun has on every system, but its command has not
+  const name = basename(process.execPath, ".exe"); // npm's Bun has this ending on every system, but its command does not
   const command = runtime === "deno" ? ["deno", "run", "-A"] : [name, ...process.execArgv];
   const path = process.argv[1] ?? "server.ts";
   const near = relative("", path);
   return [...command, near.startsWith("..") ? path : near];
 }
 
-/** The same for people to read, who started the package's command by its name. */
+/** The command for people to read: just its name if the program was started as the package's command. */
 export function shownProgram(): string {
   const isCommand = basename(process.argv[1] ?? "") === packageInfo.name;
   return isCommand ? packageInfo.name : programWords().map(quoteForShell).join(" ");
 }
 
-/** A word as a POSIX shell reads it. */
+/** Quotes a word for a POSIX shell, if needed. */
 export function quoteForShell(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -42,7 +42,7 @@ export function createLineWriter(): (line: string) => void {
     pending = "";
   };
   process.on("exit", flush);
-  // A reader of the log that went away must not take the server with it. A disk that is full may have room again.
+  // A reader of the log that closed the pipe must not take the server down, and a full disk may have room again later.
   process.stderr.on("error", () => {});
   return (line) => {
     if (pending === "") setImmediate(flush);
@@ -50,7 +50,7 @@ export function createLineWriter(): (line: string) => void {
   };
 }
 
-/** An error that nobody caught leaves the process in a state that nobody knows. */
+/** Logs uncaught errors and exits, because they leave the process in an unknown state. */
 export function exitOnStrayErrors(log: Log): void {
   const leave = (message: string) => (error: unknown) => {
     log("error", message, { error });
@@ -61,8 +61,8 @@ export function exitOnStrayErrors(log: Log): void {
 }
 
 /**
- * Logs what the runtime and packages warn of: Node would print it as plain text, of any number of lines. Not what is
- * experimental, as SQLite is for Node 22: that was chosen here, and whoever reads the log can do nothing about it.
+ * Logs warnings of the runtime and of packages, which Node would print as plain text with any number of lines. Leaves out
+ * warnings about experimental features, such as SQLite in Node 22: they are used on purpose, and operators cannot act on them.
  */
 export function logWarnings(log: Log): void {
   process.removeAllListeners("warning");
@@ -71,10 +71,15 @@ export function logWarnings(log: Log): void {
   });
 }
 
-/** How close together one signal may arrive twice: whoever signals the whole group has npm pass it on as well. */
+/**
+ * The time within which a second signal counts as the same one, in milliseconds: npm passes on a signal that the whole
+ * process group has already received.
+ */
 const sameSignalMs = 200;
 
-/** The first signal stops the server in peace, the second at once. `stop` resolves with whether all went well. */
+/**
+ * The first signal stops the server gracefully, the second one immediately. `stop` resolves with whether it succeeded.
+ */
 export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
   let stoppingSince: number | undefined;
 

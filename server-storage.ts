@@ -1,5 +1,5 @@
 /**
- * Opens what the reference server keeps its records and limits in. Only what is chosen is loaded.
+ * Opens the reference server's database and limits. Only the chosen drivers are loaded.
  *
  * @module
  */
@@ -18,23 +18,23 @@ import {
 } from "./core/settings.ts";
 import type { Store } from "./core/store.ts";
 
-/** What the settings say to keep things in. */
+/** The storage that the settings choose. */
 export interface Storage {
   readonly store: Store;
   readonly limiter: RateLimiter;
   close(): Promise<void>;
 }
 
-/** What storage is opened with. */
+/** Options of {@link openStorage}. */
 export interface StorageOptions {
   readonly log: Log;
-  /** Calls the opening off. */
+  /** Cancels the opening. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens the database, and Redis where one is given. Rejects with an error of one line if the database cannot be
- * used; a Redis, and a limiter's store, may be down.
+ * Opens the database, and Redis if one is given. Rejects with a one-line error if the database cannot be used; Redis,
+ * and a limiter's store, may be down.
  */
 export async function openStorage(values: Settings, options: StorageOptions): Promise<Storage> {
   const { redisUrl } = values;
@@ -98,7 +98,7 @@ async function openDatabase(
   }
 }
 
-/** Tells what a start failed at whose database was opened, and then did not do its work. */
+/** Names the database in the error of a start that failed after opening it. */
 export function blameDatabase({ database }: Settings): (error: unknown) => never {
   return (error) => {
     const problem = `${placeOf(database)} cannot be read or written (${innermost(error)})`;
@@ -106,7 +106,7 @@ export function blameDatabase({ database }: Settings): (error: unknown) => never
   };
 }
 
-/** Where it is, without who may use it. */
+/** The database's location, without credentials. */
 function placeOf(database: Database): string {
   switch (database.kind) {
     case "memory":
@@ -120,14 +120,14 @@ function placeOf(database: Database): string {
   }
 }
 
-/** What was at the bottom of an error. */
+/** The message of an error's root cause. */
 function innermost(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : innermost(error.cause);
 }
 
-/** Tells which setting an error of one line comes from. */
+/** Names the setting that a one-line error comes from. */
 function blame(setting: Setting<unknown>): (error: unknown) => never {
   return (error) => {
     const reason = error instanceof Error ? error.message : String(error);

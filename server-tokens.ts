@@ -1,5 +1,5 @@
 /**
- * The reference server's JWTs: what they are verified with, and how it makes one itself.
+ * The reference server's JWTs: how they are verified, and how it signs one itself.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { createJwtVerifier, signToken, type VerifyToken } from "./core/jwt.ts";
 import type { Log } from "./core/log.ts";
 import { ConfigError, type Database, type Settings } from "./core/settings.ts";
 
-/** What JWTs are verified with. */
+/** How JWTs are verified. */
 export interface Tokens {
   readonly verifyToken: VerifyToken;
-  /** What this process can sign JWTs with, too. Undefined: whoever has the private key makes them. */
+  /** The secret that this process can also sign JWTs with. Undefined: they are signed with a private key elsewhere. */
   readonly secret: string | undefined;
 }
 
-/** Sets up what the settings say. Rejects with an error of one line if it cannot be used. */
+/** Creates the verifier that the settings choose. Rejects with a one-line error if they cannot be used. */
 export async function openTokens(settings: Settings, log: Log): Promise<Tokens> {
   const { jwtJwksUrl, jwtPublicKey } = settings;
   const common = { ...claimsOf(settings), log };
@@ -35,18 +35,18 @@ export async function openTokens(settings: Settings, log: Log): Promise<Tokens> 
   return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
 }
 
-/** The secret that tokens are verified with: with memory alone, one that nobody else gets to know. */
+/** The secret that tokens are verified with. With the in-memory database, one that nobody else knows. */
 function verifyingSecret(settings: Settings): Promise<string> | string {
   return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
 }
 
-/** What JWTs are verified with, in a word or two. */
+/** What JWTs are verified with, for the log. */
 export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "public key" | "secret" {
   if (jwtJwksUrl !== undefined) return "jwks";
   return jwtPublicKey === undefined ? "secret" : "public key";
 }
 
-/** Tells what is easily overlooked about JWTs. */
+/** Logs what is easily overlooked about JWTs. */
 export function logTokens(settings: Settings, log: Log): void {
   if (isSecretFleeting(settings)) {
     log(
@@ -59,22 +59,22 @@ export function logTokens(settings: Settings, log: Log): void {
   }
 }
 
-/** Whether JWTs are verified with a secret that ends with this process. */
+/** Whether JWTs are verified with a secret that is lost when this process ends. */
 function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
   return (
     database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
   );
 }
 
-/** What a JWT is to say. */
+/** The content of a JWT. */
 export interface TokenRequest {
   readonly sub: string;
   readonly expiresInSeconds: number;
-  /** What signs it. Default: the secret of a server with these settings, made if it is not there. */
+  /** The secret that signs it. Default: that of a server with these settings, created if it does not exist. */
   readonly secret?: string;
 }
 
-/** Makes a JWT that a server with these settings accepts. Rejects with an error of one line if it cannot. */
+/** Signs a JWT that a server with these settings accepts. Rejects with a one-line error if it cannot. */
 export async function makeToken(
   settings: Settings,
   { sub, expiresInSeconds, secret }: TokenRequest,
@@ -99,7 +99,7 @@ async function signingSecret(settings: Settings): Promise<string> {
   return readOrCreateSecret(secretPath(database));
 }
 
-/** Beside the SQLite file; in `./data` for a database elsewhere. */
+/** Next to the SQLite file; in `./data` for any other database. */
 function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
   return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
 }

@@ -1,5 +1,5 @@
 /**
- * The reference server: reads the settings, puts the parts together, and runs until it is told to stop.
+ * The reference server: reads the settings, assembles the parts, and runs until it is told to stop.
  *
  * @module
  */
@@ -37,7 +37,7 @@ import { logTokens, makeToken, openTokens, tokenSource } from "./server-tokens.t
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   process.stdout.on("error", (error) => {
-    // A reader that went away has what it wanted, and nothing that reads one line takes the server with it.
+    // A reader that closed the pipe has what it wanted, and must not take the server down.
     if (config.command !== "serve" && codeOf(error) !== "EPIPE") fail(error);
   });
   switch (config.command) {
@@ -61,7 +61,7 @@ async function run(settings: Settings): Promise<void> {
   logWarnings(log);
   exitOnStrayErrors(log);
   const parts = createParts(log);
-  stopOnSignals(log, parts.close); // before anything is open: a signal may come meanwhile
+  stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
 
   const opening = openStorage(settings, { log, signal: parts.closing });
   const storage = await parts.open("storage", opening, ({ close }) => close());
@@ -96,7 +96,7 @@ async function run(settings: Settings): Promise<void> {
     process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
 }
 
-/** What the settings came to: a name that was misspelt shows as a default here. */
+/** Logs the settings in use, where a misspelt variable shows up with its default. */
 function logStart(settings: Settings, twinsDir: string, log: Log): void {
   const { database, redisUrl, modelBaseUrl } = settings;
   log("info", "started", {
@@ -132,14 +132,14 @@ async function importServe() {
 async function openTwins(twinsDir: string, engines: Engines, log: Log) {
   const defaultEngine = engines.openai ? "openai" : "knowledge";
   return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch((error: unknown) => {
-    if (codeOf(error) === undefined) throw error; // a twin file's own line
+    if (codeOf(error) === undefined) throw error; // already a one-line error about a twin file
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
     const accepted = "choose a folder of Markdown files that this process can read";
     throw new ConfigError(`TWINS_DIR (--twins): ${problem}; ${accepted}.`, { cause: error });
   });
 }
 
-/** `./twins`, or the samples beside this file where nobody has made that folder. */
+/** `./twins`, or the samples next to this file if that folder does not exist. */
 async function findTwins(log: Log): Promise<string> {
   const own = "./twins";
   const samples = fileURLToPath(new URL("./twins", import.meta.url));
@@ -155,7 +155,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The shortest silence within a model's answer that is taken for its end, in milliseconds. */
+/** The shortest limit for silence during a model's response, in milliseconds. */
 const leastIdleMs = 60_000;
 
 type Engines = Readonly<Record<string, TwinEngine>>;
@@ -176,14 +176,14 @@ function createEngines(settings: Settings, log: Log): Engines {
     apiKey: modelApiKey,
     model: modelName,
     headersMs: modelTimeoutMs,
-    idleMs: Math.max(leastIdleMs, modelTimeoutMs), // some servers send the header first, and then load the model
+    idleMs: Math.max(leastIdleMs, modelTimeoutMs), // some servers send the headers first, and then load the model
     ...(runtime === "node" && { transport: createNodeTransport() }),
   });
   return { ...offline, openai };
 }
 
 function cannotListen(host: string, port: number, cause: unknown): Error {
-  // Deno tells errors apart by name, the others by code.
+  // Deno distinguishes errors by name, the others by code.
   const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
     const free = "choose another, or 0 for any free one";
