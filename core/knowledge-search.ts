@@ -1,5 +1,5 @@
 /**
- * Finds the passages of a twin's text that answer a question, and tells whether they do.
+ * Finds the passages of a twin's text that answer a question, and how well they do.
  *
  * @module
  */
@@ -12,62 +12,62 @@ import { isPair, isWeak, phraseKey, termsOf } from "./knowledge-words.ts";
 /** A passage that was found for a question. */
 export interface Finding {
   readonly passage: Passage;
-  /** How much of what was asked the passage speaks of, 0 to 1. */
+  /** How much of the question the passage covers, 0 to 1. */
   readonly confidence: number;
-  /** Terms of the question that it speaks of. */
+  /** Terms of the question that the passage contains. */
   readonly terms: ReadonlySet<string>;
-  /** Whether a heading, or what the section is asked as, has one of these terms. */
+  /** Whether a heading, or an `asked as` of the section, has one of these terms. */
   readonly titled: boolean;
   /** Whether the section's own heading has a term of full weight. */
   readonly headed: boolean;
 }
 
-/** A question's terms, each with its weight: what it counts for beside the others. */
+/** A question's terms, each with its relative weight. */
 export type Query = ReadonlyMap<string, number>;
 
 /** A searchable text. */
 export interface KnowledgeIndex {
-  /** The section that names this very question as one that it is asked (`asked as`). */
+  /** The section that lists exactly this question under `asked as`. */
   asked(question: string): Passage | undefined;
-  /** The section that a question calls by its heading, with no other words or as in "tell me about …". */
+  /** The section whose heading the question is, alone or as in "tell me about …". */
   named(question: string): Passage | undefined;
-  /** Passages that have to do with the query, best first. */
+  /** Passages that are related to the query, best first. */
   find(query: Query): readonly Finding[];
 }
 
-// A longer question repeats itself.
+// Longer questions repeat themselves.
 const mostTerms = 40;
-// Unknown terms that are looked for by their beginning and spelling, each in the whole vocabulary. With more of them,
-// nothing is about the question.
+// How many unknown terms are searched for by prefix and similar spelling, each in the whole vocabulary. With more of
+// them, nothing answers the question anyway.
 const mostGuesses = 12;
-// Of shorter ones, too many others would come near.
+// The minimum length of such a term: shorter ones would be similar to too many others.
 const shortestGuess = 5;
-// A word beside the point counts for little, and so does the twin's own name.
+// The weight of a word that says little, and of the twin's own name.
 const weakWeight = 0.2;
-// What may stand before the name of what is asked for. It comes off word by word, as a name may begin so, too:
+// What may precede the name of what is asked for. It is removed word by word, because a name may also begin with it:
 // "tell me what we do" is about "What we do".
 const frame =
   /^(?:so|ok|hi|hello|please|can|could|you|i|want|to|know|tell|me|more|something|about|explain|describe|do|what|who|is|are|s|(?:and )?(?:what|how) about) /u;
-// As in "can you please tell me something more about". Who writes more is not worth the time.
+// The maximum number of these words, as in "can you please tell me something more about".
 const longestFrame = 8;
-// How many passages are indexed in a turn of the event loop: some milliseconds.
+// How many passages are indexed in one turn of the event loop, which takes a few milliseconds.
 const passagesInATurn = 20;
-// Different spellings and forms that may stand for one term.
+// The maximum number of spellings and forms that may stand for one term.
 const mostVariants = 8;
 
-/** Makes a query of a question. Words of `name`, the twin's own, count for little. */
+/** Turns a question into a query. Words of `name`, the twin's own, have little weight. */
 export function toQuery(question: string, name: string): Query {
   const names = new Set(termsOf(name));
   const terms = [...new Set(termsOf(question))].slice(0, mostTerms);
   return new Map(terms.map((term) => [term, isWeak(term) || names.has(term) ? weakWeight : 1]));
 }
 
-/** Whether a query has a term that an answer can hang on. */
+/** Whether a query has a term with full weight, which an answer must contain. */
 export function hasSubject(query: Query): boolean {
   return [...query.values()].includes(1);
 }
 
-/** Indexes a twin's knowledge. A text of a megabyte takes a third of a second: everything else has its turns meanwhile. */
+/** Indexes a twin's knowledge, in portions: a text of one megabyte would block the event loop for a third of a second. */
 export async function createKnowledgeIndex({ passages }: Knowledge, clock: Clock): Promise<KnowledgeIndex> {
   const { index, rarity } = await indexPassages(passages, clock);
   const exact = new Map(byPhrase(passages, ({ askedAs }) => askedAs));
@@ -86,14 +86,14 @@ export async function createKnowledgeIndex({ passages }: Knowledge, clock: Clock
     return undefined;
   }
 
-  /** The terms of a query that the text does not use, but may have in another spelling or form: those that count most. */
+  /** The most important terms of a query that the text does not contain, but may contain in another spelling or form. */
   function termsToGuess(query: Query): ReadonlySet<string> {
     const unknown = [...query].filter(([term]) => !rarity.has(term) && term.length >= shortestGuess);
     const first = unknown.sort(([, one], [, other]) => other - one).slice(0, mostGuesses);
     return new Set(first.map(([term]) => term));
   }
 
-  /** The text's own terms that may stand for one that it does not use, with how well they do. */
+  /** The text's terms that may stand for one that it does not contain, each with its likeness. */
   function guess(term: string): ReadonlyMap<string, number> {
     const attempts = [
       { text: term, prefix: true, likeness: 0.9 },
@@ -174,7 +174,7 @@ function isIn(field: Field, term: string, { match }: SearchResult): boolean {
   return match[term]?.includes(field) ?? false;
 }
 
-/** A passage's terms, those of a field with a blank between them. */
+/** A passage's terms by field, separated by spaces. */
 type FieldTerms = Readonly<Record<Field, string>>;
 
 function fieldTerms({ heading, parents, askedAs, text }: Passage): FieldTerms {
@@ -191,7 +191,7 @@ function splitTerms(terms: string): string[] {
   return terms === "" ? [] : terms.split(" ");
 }
 
-/** The passages by their positions, and how much each term of the text says: the rarer, the more (BM25's IDF). */
+/** Indexes passages by their positions, and measures how much each term says: the rarer it is, the more (BM25's IDF). */
 async function indexPassages(passages: readonly Passage[], clock: Clock) {
   const index = new MiniSearch<{ id: number } & FieldTerms>({
     fields: [...fields],
@@ -214,8 +214,8 @@ async function indexPassages(passages: readonly Passage[], clock: Clock) {
 }
 
 /**
- * How much a term says that the text does not use: a little more than the rarest of its own, so that one word
- * of two is never enough. (The formula's value for no occurrence would drown everything else in a short text.)
+ * How much a term says that the text does not contain: a little more than the text's rarest, so that one word of two is
+ * never enough. (The formula's value for no occurrence would outweigh everything else in a short text.)
  */
 function unknownRarity(term: string, total: number): number {
   return (isPair(term) ? 0.5 : 1.25) * inverseFrequency(1, total); // many a pair is no word
@@ -225,7 +225,7 @@ function inverseFrequency(count: number, total: number): number {
   return Math.log(1 + (total - count + 0.5) / (count + 0.5));
 }
 
-/** Passages with the phrases that stand for them. The last of a phrase is the first in the text. */
+/** Passages with their phrases. Of passages with the same phrase, the first one in the text comes last. */
 function byPhrase(
   passages: readonly Passage[],
   phrasesOf: (passage: Passage) => readonly string[],

@@ -1,5 +1,5 @@
 /**
- * The small change of a conversation: greetings, thanks, "tell me more", and the phrases for them.
+ * Small talk: greetings, thanks, "tell me more", and the phrases for them.
  *
  * Recognition is English, and strict: a message counts as small talk only if nothing else is in it.
  *
@@ -9,7 +9,7 @@
 import type { Occasion, Voice } from "./knowledge-text.ts";
 import { wordSet, wordsOf } from "./knowledge-words.ts";
 
-/** What a message without a question of its own is about. */
+/** The kinds of small talk. */
 export type SmallTalk =
   | "greeting"
   | "wellbeing"
@@ -20,7 +20,7 @@ export type SmallTalk =
   | "topics"
   | "more";
 
-/** Tells what kind of small talk a message is. Undefined: it asks for something. */
+/** The kind of small talk that a message is. Undefined: it asks for something. */
 export function recognizeSmallTalk(message: string, name: string): SmallTalk | undefined {
   const names = new Set(wordsOf(name));
   const words = wordsOf(message);
@@ -36,13 +36,13 @@ function isOnly(words: readonly string[], vocabulary: ReadonlySet<string>): bool
   return words.length > 0 && words.every((word) => vocabulary.has(word));
 }
 
-/** Whether a message leans on the one before: "and how much?", "is it sweet?". */
+/** Whether a message refers to the one before: "and how much?", "is it sweet?". */
 export function refersBack(message: string): boolean {
   const words = wordsOf(message);
   return backwardStart.test(words.join(" ")) || words.some((word) => backwardWords.has(word));
 }
 
-/** Whether a phrase stands for what was spoken of: "it", "more". */
+/** Whether a phrase stands for an earlier subject: "it", "more". */
 export function pointsBack(phrase: string): boolean {
   const key = phrase.toLowerCase();
   return key === "more" || backwardWords.has(key);
@@ -56,8 +56,8 @@ export function asksForNumber(message: string): boolean {
 }
 
 /**
- * A phrase for an occasion: the twin's own, in turns, or a plain one. `{topics}` in it is replaced.
- * `turn` counts the exchanges before.
+ * A phrase for an occasion: one of the twin's own, which take turns, or a plain one. `{topics}` in it is replaced.
+ * `turn` is the number of earlier exchanges.
  */
 export function phraseFor(occasion: Occasion, voice: Voice, turn: number, topics: string): string {
   const own = voice.get(occasion) ?? [];
@@ -115,7 +115,7 @@ const patterns: readonly (readonly [SmallTalk, RegExp])[] = [
   ],
 ];
 
-// A kind of small talk, the words that it consists of, and what must be among them.
+// A kind of small talk, the words that it may consist of, and what it must contain.
 const vocabularies: readonly (readonly [SmallTalk, ReadonlySet<string>, RegExp])[] = [
   [
     "thanks",
@@ -152,7 +152,7 @@ const vocabularies: readonly (readonly [SmallTalk, ReadonlySet<string>, RegExp])
   ],
 ];
 
-// Words that may stand in small talk of any kind.
+// Words that may occur in small talk of any kind.
 const fillers = wordSet(
   "a about all am an and are bit by can could do dear did everyone folks for friend from help how i in indeed is it its little lot m me much my now of s so some such that the then there this to too us very was we well what will with you your",
 );

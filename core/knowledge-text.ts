@@ -1,9 +1,9 @@
 /**
- * Reads a twin's Markdown: what it knows, in passages, and how it likes to put things.
+ * Reads a twin's Markdown: its knowledge, as passages, and its own phrases.
  *
- * The text before the first heading says how the twin behaves. So does the text under a title (a leading
- * heading that is the twin's name, or the only `#` above deeper headings), and sections called Instructions,
- * Persona or Voice. None of it is knowledge, and none of it becomes part of a passage.
+ * The text before the first heading says how the twin behaves. So does the text under a title (a leading heading that
+ * is the twin's name, or the only `#` above deeper headings), and sections called Instructions, Persona or Voice. None
+ * of it is knowledge, and none of it becomes part of a passage.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface Passage {
   /** Position of its section in the text. Passages of one section share it. */
   readonly section: number;
   readonly heading: string;
-  /** The headings that the section lies under, outermost first, without its own. */
+  /** The headings above the section's own, outermost first. */
   readonly parents: readonly string[];
   /** Markdown. */
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Passage {
   readonly askedAs: readonly string[];
 }
 
-/** The occasions for which the Voice section may bring phrases, as `- thanks: My pleasure.` */
+/** The occasions for which the Voice section may have phrases, such as `- thanks: My pleasure.` */
 export const occasions = [
   "answer",
   "related",
@@ -37,13 +37,10 @@ export const occasions = [
 /** One of these occasions. */
 export type Occasion = (typeof occasions)[number];
 
-/**
- * Phrases by what the twin's author called their occasion, in lower case. Those for none of the known occasions are
- * here, too, so that whoever read the text can tell of a misspelt one.
- */
+/** Phrases by occasion, in lower case. Includes unknown occasions, so that a misspelt one can be reported. */
 export type Voice = ReadonlyMap<string, readonly string[]>;
 
-/** What can be quoted of a twin's text. */
+/** The part of a twin's text that it can use. */
 export interface Knowledge {
   readonly passages: readonly Passage[];
   readonly voice: Voice;
@@ -64,7 +61,7 @@ interface Section {
 const privateHeading = /^(?:instructions|persona)$/iu;
 const voiceHeading = /^voice$/iu;
 
-// An answer reads well up to about a screen of a telephone.
+// An answer should fit on about one screen of a phone.
 const passageLength = 700;
 const sectionLength = 1100;
 
@@ -136,7 +133,7 @@ function readVoice(blocks: readonly string[]): Voice {
   return voice;
 }
 
-/** Joins blocks to passages. What introduces a list, a table or code ("…:") stays with it. */
+/** Joins blocks into passages. Text that introduces a list, a table or code ("…:") stays with it. */
 function toPassages(blocks: readonly string[]): string[] {
   const whole = blocks.join("\n\n");
   if (whole.length <= sectionLength) return [whole];
@@ -153,8 +150,8 @@ function toPassages(blocks: readonly string[]): string[] {
   return [...passages, passage];
 }
 
-// With `s`, for U+2028 and U+2029 end no line in Markdown: a private heading that holds one would be text of the
-// section before. Of backticks, none follows: ```npm start``` is a line with code in it.
+// With `s`, because U+2028 and U+2029 do not end a line in Markdown: a private heading with one of them would become
+// text of the section before. No backtick may follow: ```npm start``` is a line with code in it.
 const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/su;
 const headingLine = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/su;
 const underline = /^ {0,3}(?:=+|-+)\s*$/u;
@@ -168,7 +165,7 @@ type Line = { readonly kind: "text" | "code" | "comment"; readonly text: string 
 function readBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
   let lines: Line[] = [];
-  let listed = false; // whether the last text began as a list: looked for in it, all of it would be copied each time
+  let listed = false; // whether the last text began as a list: testing the text itself would copy all of it each time
 
   function endBlock(): void {
     const text = joinLines(lines).trimEnd();
@@ -217,12 +214,12 @@ function isParagraph({ kind, text }: Line): boolean {
 }
 
 /**
- * Joins a block's lines. Lines that only the author's editor broke become one, as Markdown means it: many a
- * client shows an answer as it is. Where line ends matter (code, tables, quotes) they stay.
+ * Joins a block's lines. Line breaks within a paragraph are removed, which mean nothing in Markdown, because many
+ * clients show an answer as plain text. Where they matter (code, tables, quotes), they stay.
  */
 function joinLines(lines: readonly Line[]): string {
   const fixed = /^(?: {4}|\t)/u.test(lines[0]?.text ?? "") || lines.some(isFixed);
-  const parts: string[] = []; // joined at once: a text that grows by lines would be copied for each of them
+  const parts: string[] = []; // joined at the end: a growing text would be copied for each line
   for (const { text } of lines) {
     const above = parts.at(-1);
     if (above === undefined) {
@@ -241,7 +238,7 @@ function isFixed({ kind, text }: Line): boolean {
   return kind === "code" || /^\s*[|>]/u.test(text) || (text.includes("|") && /^[\s:|-]+$/u.test(text));
 }
 
-/** Tells code, where nothing has a meaning, from other lines, and takes comments out of those. */
+/** Distinguishes code, where markup has no meaning, from other lines, and extracts the comments of those. */
 function readLines(markdown: string): Line[] {
   const lines: Line[] = [];
   let fence: string | undefined;
@@ -264,7 +261,7 @@ function readLines(markdown: string): Line[] {
   return lines;
 }
 
-/** Takes the comments out of a line. `open` is the text of a comment that has begun and goes on. */
+/** Extracts the comments of a line. `open` is the text so far of a comment that continues on the next line. */
 function takeComments(
   line: string,
   begun: string | undefined,

@@ -1,8 +1,8 @@
 /**
- * Words as the knowledge engine compares them: folded, stemmed, and told apart by how much they say.
+ * Words as the knowledge engine compares them: folded, stemmed, and weighted by how much they say.
  *
- * The word lists and the stemmer are English. Text in other languages is compared by whole words, their
- * beginnings and their spelling.
+ * The word lists and the stemmer are English. Text in other languages is compared by whole words, their beginnings and
+ * their spelling.
  *
  * @module
  */
@@ -12,11 +12,11 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]+/u;
 const unspacedRuns = new RegExp(unspaced, "gu");
 
-// Nobody asks for longer ones, and matching them loosely would take memory by the square of their length.
+// Nobody asks for longer words, and fuzzy matching needs memory quadratic in their length.
 const longestWord = 40;
 
-// More marks on a letter than any writing has. Normalizing sorts them, in time by the square of their number. It makes
-// marks of two letters, too: the halfwidth signs of voiced sounds.
+// More marks on a letter than any script uses. Normalizing sorts them, in quadratic time. It also turns two letters
+// into marks: the halfwidth signs of voiced sounds.
 const heapedMarks = /([\p{M}\uff9e\uff9f]{8})[\p{M}\uff9e\uff9f]+/gu;
 
 /** A text in lower case, without accents. */
@@ -29,8 +29,8 @@ function fold(text: string): string {
 }
 
 /**
- * What two phrases that say the same word for word have in common: their words, whatever their case and what stands
- * between them. Signs that make another name of one stay with it, as in C, C# and C++. A last "please" is dropped.
+ * A key that is equal for phrases with the same words, ignoring case, punctuation and a final "please". Signs that make
+ * a different name are kept, as in C, C# and C++.
  */
 export function phraseKey(text: string): string {
   const words = fold(text).match(/[\p{L}\p{N}]+[+#]*/gu) ?? [text.trim()];
@@ -48,25 +48,25 @@ function pairs(characters: readonly string[]): readonly string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/** A text's terms: the stems of its words, words that say nothing by themselves left out. */
+/** A text's terms: the stems of its words, without stop words. */
 export function termsOf(text: string): string[] {
   return wordsOf(text).flatMap((word) => (stopWords.has(word) || /^[a-z]$/u.test(word) ? [] : stem(word)));
 }
 
-/** Whether a term is a pair of characters from a script without spaces, and so may well be no word. */
+/** Whether a term is a pair of characters from a script without spaces, which may not be a word. */
 export function isPair(term: string): boolean {
   return unspaced.test(term);
 }
 
 /**
- * Whether a term helps to rank, but says too little for an answer to hang on: "best" in "what is the best water?",
+ * Whether a term helps to rank, but says too little for an answer to depend on: "best" in "what is the best water?",
  * and the endings of Japanese words.
  */
 export function isWeak(term: string): boolean {
   return weakTerms.has(term) || /\p{Script=Hiragana}/u.test(term);
 }
 
-/** Cuts English endings off, so that "grinding", "grinds" and "grind" are one term. */
+/** Removes English endings, so that "grinding", "grinds" and "grind" are one term. */
 export function stem(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/u.test(word)) return word;
   const singular = cutPlural(word);
@@ -93,7 +93,7 @@ export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/u));
 }
 
-/** Words that say nothing by themselves. */
+/** Stop words, which say nothing by themselves. */
 const stopWords = wordSet(`
   a about after again all also am an and any anybody anyone anything are aren as at be because been before
   being between both but by can cannot could couldn d did didn do does doesn doing don done during each
@@ -108,9 +108,7 @@ const stopWords = wordSet(`
   thanks thank cheers per much many lot lots bit kind sort thing things stuff way ways
 `);
 
-/**
- * Stems of words that help to rank, but say too little for an answer to hang on.
- */
+/** Stems of words that help to rank, but say too little for an answer to depend on. */
 const weakTerms: ReadonlySet<string> = new Set(
   [
     ...wordSet(`

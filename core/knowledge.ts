@@ -25,7 +25,7 @@ import {
 import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./knowledge-text.ts";
 import type { Twin } from "./twins.ts";
 
-/** What a twin says, and the passages that it has it from. */
+/** A twin's answer, and the passages that it comes from. */
 interface Answer {
   readonly text: string;
   readonly sources: readonly Finding[];
@@ -35,21 +35,22 @@ interface Answer {
 interface KnowledgeBase {
   readonly knowledge: Knowledge;
   readonly index: KnowledgeIndex;
-  /** What there is to talk about. */
+  /** The topics that the twin offers. */
   readonly topics: readonly string[];
 }
 
-// Below this, a passage merely shares some words with the question.
+// The minimum confidence of an answer: below it, a passage merely shares some words with the question.
 const enough = 0.5;
-// From here on, a passage whose heading names a part of the question may help: one of two rare words is 0.44.
+// The minimum confidence of a hint, a passage whose heading names a part of the question: one of two rare words is
+// 0.44.
 const enoughForHint = 0.4;
-// When all that speaks of a subject has been told, this much makes a passage a neighbour of it.
+// The minimum confidence of a related passage, when everything about a subject has been told.
 const enoughForMore = 0.35;
-// Of a longer question only the beginning is looked at, in code units: some characters stand for a dozen others.
+// The maximum length of a question, in code units; the rest is ignored. Some characters stand for a dozen others.
 const longestQuestion = 4_000;
 const mostTopics = 6;
 const mostRelated = 2;
-// Messages of the user, and replies to them, that are looked at for what the talk was about.
+// The number of earlier exchanges in which the current subject is looked for.
 const lookBack = 4;
 const contextWeight = 0.5;
 
@@ -99,7 +100,7 @@ async function readBase({ name, instructions }: Twin, clock: Clock): Promise<Kno
   return { knowledge, index, topics: topicsOf(knowledge.passages) };
 }
 
-/** A question keeps its beginning; a reply is the twin's own text, to be found in it as it is. */
+/** Shortens a question; a reply stays whole, to be compared with the twin's text. */
 function beginningOf(message: HistoryMessage): HistoryMessage {
   return message.role === "user"
     ? { ...message, content: message.content.slice(0, longestQuestion) }
@@ -110,7 +111,7 @@ function toSource({ passage, confidence }: Finding): { heading: string; score: n
   return { heading: passage.heading, score: Math.round(confidence * 100) / 100 };
 }
 
-/** What there is to talk about: the headings of the outermost level that has more than one. */
+/** The topics that the twin offers: the headings of the outermost level that has more than one. */
 function topicsOf(passages: readonly Passage[]): string[] {
   const paths = passages.map(({ parents, heading }) => [...parents, heading]);
   const deepest = Math.max(0, ...paths.map((path) => path.length));
@@ -135,7 +136,7 @@ function answer(turn: Turn, base: KnowledgeBase): Answer {
   return tellFacts(turn, base, named);
 }
 
-/** The section that the message calls by its heading. Within a conversation, "it" is no section called IT. */
+/** The section that the message calls by its heading. During a conversation, "it" does not mean a section called IT. */
 function namedIn({ content, history }: Turn, { index }: KnowledgeBase): Passage | undefined {
   const named = index.named(content);
   if (!named || content.includes(named.heading)) return named;
@@ -153,12 +154,12 @@ function tellFacts(turn: Turn, base: KnowledgeBase, named: Passage | undefined):
   return { text: join(say("answer", turn, base), text), sources };
 }
 
-/** Of sections with one heading, the one that has most to do with the question and what was spoken of. */
+/** Of sections with the same heading, the one that fits the question and the conversation best. */
 function findNamed(named: Passage, findings: readonly Finding[]): Finding {
   return findings.find(({ passage }) => passage.heading === named.heading) ?? sureOf(named);
 }
 
-/** What answers the message, if need be with what the conversation was about before. Empty: nothing does. */
+/** What answers the message, if necessary in the context of the conversation. Empty: nothing does. */
 function search(own: Query, turn: Turn, base: KnowledgeBase): Finding[] {
   const leans = refersBack(turn.content);
   if (leans || !hasSubject(own)) {
@@ -170,7 +171,7 @@ function search(own: Query, turn: Turn, base: KnowledgeBase): Finding[] {
   return judge(base.index.find(own), own);
 }
 
-/** Goes on about the last subject, with what was not told yet. */
+/** Continues with what has not been told yet about the last subject. */
 function tellMore(turn: Turn, base: KnowledgeBase): Answer {
   const findings = base.index.find(lastSubject(turn)).filter(({ confidence }) => confidence >= enoughForMore);
   const [current] = findings;
@@ -187,7 +188,7 @@ function sureOf(passage: Passage): Finding {
   return { passage, confidence: 1, terms: new Set(), titled: true, headed: true };
 }
 
-/** The findings that answer the question: they speak of enough of it, and of what it is about. */
+/** The findings that answer the question: they cover enough of it, including its subject. */
 function judge(findings: readonly Finding[], about: Query): Finding[] {
   const subjects = [...about].flatMap(([term, weight]) => (weight === 1 ? term : []));
   return findings.filter(({ confidence, terms, titled }) => {
@@ -196,7 +197,7 @@ function judge(findings: readonly Finding[], about: Query): Finding[] {
   });
 }
 
-/** Adds a second section where the first leaves out a part of the question, as in "latte or flat white?". */
+/** Adds a second section if the first one leaves out a part of the question, as in "latte or flat white?". */
 function complete(first: Finding, findings: readonly Finding[], query: Query): Finding[] {
   const missing = [...query].flatMap(([term, weight]) =>
     weight === 1 && !first.terms.has(term) ? term : [],
@@ -208,7 +209,7 @@ function complete(first: Finding, findings: readonly Finding[], query: Query): F
   return second ? [first, second] : [first];
 }
 
-/** Puts findings with figures first, as long as they are about as good as the best. */
+/** Puts a finding with figures first, if it is as good as the best. */
 function preferNumbers(findings: readonly Finding[]): readonly Finding[] {
   const [first] = findings;
   const close = findings.slice(0, 3).filter(({ confidence }) => confidence >= (first?.confidence ?? 0));
@@ -235,7 +236,7 @@ function wasTold(passage: Passage, { history }: Turn): boolean {
   return recent.some(({ role, content }) => role === "assistant" && content.includes(passage.text));
 }
 
-/** Quotes what was found, and says what else there is. */
+/** Quotes the findings, and mentions related sections. */
 function tell(
   found: readonly Finding[],
   others: readonly Finding[],
@@ -258,7 +259,7 @@ function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Owns up, and brings the section that is about half of the question, or offers topics, the nearest first. */
+/** Admits not knowing, and quotes a section about a part of the question, or offers topics, the nearest first. */
 function dontKnow(found: readonly Finding[], turn: Turn, base: KnowledgeBase): Answer {
   const [near] = found;
   if (near?.headed && near.confidence >= enoughForHint) {
@@ -302,7 +303,7 @@ function say(occasion: Occasion, turn: Turn, base: KnowledgeBase, topics?: reado
   return phraseFor(occasion, base.knowledge.voice, exchangesOf(turn), list.join(", "));
 }
 
-/** Brings other topics to the front each time, so that a long list is seen whole in the end. */
+/** Brings other topics to the front each time, so that all of a long list are shown in the end. */
 function rotate(topics: readonly string[], turn: Turn): string[] {
   const start = topics.length > mostTopics ? (exchangesOf(turn) * mostTopics) % topics.length : 0;
   return [...topics.slice(start), ...topics.slice(0, start)];

@@ -1,4 +1,4 @@
-/** In a server on `node:http` that also has pages of its own. */
+/** In a `node:http` server that also has its own pages. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

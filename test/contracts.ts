@@ -1,6 +1,6 @@
 /**
- * The suites that every store and every limiter must pass, for authors of new ones: `twin-service/testing`.
- * They run under `node:test`, and need `fast-check` beside them.
+ * The test suites that every store and every limiter must pass, for authors of new ones: `twin-service/testing`. They
+ * run under `node:test` and need `fast-check`.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * What every limiter must do, wherever it keeps its buckets. Run with {@link limiterContract}.
+ * What every limiter must do, wherever it stores its buckets. Run with {@link limiterContract}.
  *
- * Ids are new in every test, so that a database which others use, too, can be tested. A limiter whose clock
- * cannot be moved is spared the tests about time.
+ * Ids are new in every test, so that a database that other tests also use can be tested. The tests about time are
+ * skipped if the limiter's clock cannot be set.
  *
  * @module
  */
@@ -23,13 +23,13 @@ import type { ManualClock } from "./clock.ts";
 /** A limiter under test. */
 export interface OpenLimiter {
   readonly limiter: RateLimiter;
-  /** The limiter's clock, if it can be moved. */
+  /** The limiter's clock, if it can be set. */
   readonly clock?: ManualClock;
-  /** Another process' limiter over the same buckets, if there can be one. */
+  /** Another process's limiter with the same buckets, if there can be one. */
   readonly other?: RateLimiter;
-  /** Closes the limiter and opens what it kept. Absent: it keeps nothing past its end. */
+  /** Closes the limiter and opens it again with its data. Absent: its data is lost when it closes. */
   readonly reopen?: () => Promise<RateLimiter>;
-  /** Closes the limiter and removes what it kept. */
+  /** Closes the limiter and removes its data. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ async function takeMany(
 }
 
 /**
- * Runs the suite of the limiter port on a limiter that `open` makes.
+ * Runs the limiter suite on limiters that `open` creates.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * What every store must do, whatever it keeps its records in. Run with {@link storeContract}.
+ * What every store must do, wherever it stores its records. Run with {@link storeContract}.
  *
- * Owners and ids are new in every test, so that a database which other tests use, too, can be tested.
+ * Owners and ids are new in every test, so that a database that other tests also use can be tested.
  *
  * @module
  */
@@ -29,14 +29,14 @@ import { repliesContract } from "./store-replies.contract.ts";
 /** A store under test. */
 export interface OpenStore {
   readonly store: Store;
-  /** Closes the store and opens what it kept. Absent: it keeps nothing past its end. */
+  /** Closes the store and opens it again with its data. Absent: its data is lost when it closes. */
   readonly reopen?: () => Promise<Store>;
-  /** Closes the store and removes what it kept. */
+  /** Closes the store and removes its data. */
   readonly dispose: () => Promise<void>;
 }
 
 /**
- * Runs the suite of the store port on a store that `open` makes.
+ * Runs the store suite on stores that `open` creates.
  *
  * @example
  * ```ts
