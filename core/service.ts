@@ -9,7 +9,7 @@ import { type Answer, type IncomingRequest, toIncoming, toResponse } from "./ans
 import { createKeyring } from "./auth.ts";
 import { systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
-import { createDispatcher } from "./dispatch.ts";
+import { createDispatcher, type Dispatcher } from "./dispatch.ts";
 import { unavailable } from "./envelope.ts";
 import { type ApiError, shuttingDown } from "./errors.ts";
 import { createIds, systemRandom } from "./ids.ts";
@@ -90,9 +90,6 @@ export function createService(options: ServiceOptions): Service {
     onDisconnect,
     waitUntil,
   });
-  const root = `${basePath}/api/v1`;
-  const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
-  let openApi: string | undefined; // made when it is first read: few services are asked for it
   const context: HandlerContext = {
     store,
     memory,
@@ -103,13 +100,10 @@ export function createService(options: ServiceOptions): Service {
     random,
     sha256,
     newId,
-    root,
+    root: `${basePath}/api/v1`,
     heartbeatMs,
     joinTokens,
-    openApi() {
-      openApi ??= JSON.stringify(createOpenApi(versioned, basePath));
-      return openApi;
-    },
+    openApi: lazyOpenApi(basePath),
     requireReady,
   };
 
@@ -146,14 +140,7 @@ export function createService(options: ServiceOptions): Service {
     async fetch(request) {
       return toResponse(await byPath(toIncoming(request, leavingCancels)));
     },
-    handlers: Object.fromEntries(
-      routes.map((route) => {
-        const answer = byRoute(route);
-        const handler: Handler = async (request, given) =>
-          toResponse(await answer(toIncoming(request, leavingCancels), given));
-        return [route.operationId, handler];
-      }),
-    ) as Record<OperationId, Handler>,
+    handlers: createHandlers(byRoute, leavingCancels),
     refuse,
     ready,
     async close({ graceMs = 25_000 } = {}) {
@@ -161,4 +148,25 @@ export function createService(options: ServiceOptions): Service {
       stopListening?.();
     },
   };
+}
+
+/** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
+function lazyOpenApi(basePath: string): () => string {
+  const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
+  let document: string | undefined;
+  return () => {
+    document ??= JSON.stringify(createOpenApi(versioned, basePath));
+    return document;
+  };
+}
+
+function createHandlers(byRoute: Dispatcher["byRoute"], withSignal: boolean): Service["handlers"] {
+  const handlers = routes.map((route): [string, Handler] => {
+    const answer = byRoute(route);
+    return [
+      route.operationId,
+      async (request, given) => toResponse(await answer(toIncoming(request, withSignal), given)),
+    ];
+  });
+  return Object.fromEntries(handlers) as Record<OperationId, Handler>;
 }
