@@ -78,6 +78,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
       this.#continued = true;
       this.#response.writeContinue();
     }
+    if (this.#keptBody) return [this.#keptBody];
     // A short body usually arrives with its head: then there is nothing to wait for.
     this.#awaitsBody = !this.#hasArrived;
     if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
@@ -87,7 +88,13 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   }
 
   get bodyUsed(): boolean {
-    return this.#message.readableEnded;
+    return this.#message.readableEnded && !this.#keptBody;
+  }
+
+  /** The body, if the host has read it and kept its bytes, as cloud functions do and body parsers can. */
+  get #keptBody(): Uint8Array | undefined {
+    const { rawBody } = this.#message as IncomingMessage & { readonly rawBody?: unknown };
+    return rawBody instanceof Uint8Array ? rawBody : undefined;
   }
 
   /** A read returns everything that has arrived or, since Node 26, one of the pieces in which it arrived. */

@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { mock, test } from "node:test";
 import { serve, toNodeHandler } from "../adapters/node.ts";
+import { maxBodyBytes } from "../core/body.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
@@ -14,7 +15,7 @@ import {
 } from "../core/mod.ts";
 import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
-import type { Transport } from "./harness.ts";
+import { openFixture, type Transport } from "./harness.ts";
 import { talk } from "./raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
@@ -146,6 +147,29 @@ test("a handler's promise resolves when its response has closed", async () => {
   run.finish();
   assert.equal((await sent).status, 200);
   assert.deepEqual(await Promise.all(waits), ["closed"]);
+});
+
+test("a body that the host has read, and kept as `rawBody`, is taken from there", async () => {
+  const { server, transport } = hosted();
+  await using fixture = await openFixture(transport);
+  const [handle] = server.listeners("request");
+  server.removeAllListeners("request");
+  server.on("request", async (message, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of message) pieces.push(piece);
+    Object.assign(message, { rawBody: Buffer.concat(pieces) }); // as Cloud Functions do
+    handle?.call(server, message, response);
+  });
+  const key = await fixture.key();
+  const post = (body: BodyInit) =>
+    fixture.send("/api/v1/conversations", {
+      method: "POST",
+      headers: { "X-API-Key": key, "Content-Type": "application/json" },
+      body,
+      ...{ duplex: "half" },
+    });
+  assert.equal((await post('{"twinId":"echo"}')).status, 201);
+  assert.equal((await post(new Blob([" ".repeat(maxBodyBytes + 1)]).stream())).status, 413);
 });
 
 test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
