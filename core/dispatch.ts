@@ -80,7 +80,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function byPath(current: RequestState): Answer | Promise<Answer> {
     const { path, search } = readTarget(current.request.url, basePath);
-    const found = path === undefined ? undefined : match(path);
+    if (path === undefined) throw new ApiError("not_found", `Paths begin with ${basePath}/ here.`);
+    const found = match(path);
     if (!found) throw new ApiError("not_found", "There is nothing at this path.");
     return byMethod(current, found, search);
   }

@@ -193,6 +193,9 @@ for (const transport of transports) {
       ]) {
         assert.equal((await fixture.send(path)).status, 404, path);
       }
+      // A host that cuts it off has mounted the service wrongly.
+      const { message } = await errorOf(await fixture.send("/api/v1/twins"));
+      assert.equal(message, "Paths begin with /chat/ here.");
       const key = await fixture.key("read_only");
       assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
     });
