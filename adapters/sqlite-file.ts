@@ -193,7 +193,7 @@ function explainReason(error: unknown, remedy: string | undefined): string | und
   switch (errorKind(error)) {
     case "in_use":
       return (
-        "is in use by another process; a SQLite file belongs to one process. " +
+        "is in use already; a SQLite file belongs to one process, which opens it once. " +
         "For several processes use PostgreSQL (DATABASE_URL=postgres://…)"
       );
     case "not_a_database":

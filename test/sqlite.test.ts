@@ -106,7 +106,7 @@ describe("a SQLite file", () => {
     const second = `await openSqlite(path).then(() => say("opened"), (error) => say(error.message));`;
     const refuse = () => runProcess(path, second);
     const line =
-      `${path} is in use by another process; a SQLite file belongs to one process. ` +
+      `${path} is in use already; a SQLite file belongs to one process, which opens it once. ` +
       "For several processes use PostgreSQL (DATABASE_URL=postgres://…).\n";
     assert.equal(refuse(), line);
     await sqlite.store.createConversation(conversation);
@@ -118,12 +118,12 @@ describe("a SQLite file", () => {
   test("a second opening in the same process is refused and does not give the lock away", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
-    await assert.rejects(openSqlite(path), /is in use by another process/);
+    await assert.rejects(openSqlite(path), /is in use already; .+, which opens it once/);
     const stdout = runProcess(
       path,
       `await openSqlite(path).then(() => say("opened"), (error) => say(error.message));`,
     );
-    assert.ok(stdout.startsWith(`${path} is in use by another process`), stdout);
+    assert.ok(stdout.startsWith(`${path} is in use already`), stdout);
     await sqlite.close();
   });
 
