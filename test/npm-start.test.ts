@@ -5,8 +5,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import packageInfo from "../package.json" with { type: "json" };
 import { runtime } from "./runtime.ts";
 import { surroundings, withoutSignals } from "./server-process.ts";
 
@@ -16,6 +19,14 @@ const cwd = fileURLToPath(new URL("..", import.meta.url));
 test("npm ci leaves nothing out that npm start needs, also where NODE_ENV is production", { skip }, () => {
   const env = { ...surroundings, NODE_ENV: "production" };
   assert.equal(execFileSync("npm", ["config", "get", "omit"], { cwd, env, encoding: "utf8" }).trim(), "");
+});
+
+test("what scripts begin with, Windows finds, too", () => {
+  for (const command of Object.values(packageInfo.scripts).flatMap((script) => script.split(" && "))) {
+    const [word = ""] = command.split(" ");
+    const places = [`${word}.cmd`, `node_modules/.bin/${word}`].map((path) => join(cwd, path));
+    assert.ok(["node", "npm", "npx"].includes(word) || places.some((path) => existsSync(path)), command);
+  }
 });
 
 // npm passes a signal on to its child alone: with a shell in between, the server would outlive it.
