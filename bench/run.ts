@@ -143,7 +143,11 @@ function local(path: string): string {
 function installPeers(): void {
   if (existsSync(local("node_modules"))) return;
   console.error("Installing the servers to compare with (bench/package.json) …");
-  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: local("."), stdio: "inherit" });
+  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
+    cwd: local("."),
+    stdio: "inherit",
+    shell: process.platform === "win32", // where npm is a script
+  });
   if (npm.status !== 0) throw new Error("The servers to compare with could not be installed.");
 }
 

@@ -62,5 +62,6 @@ const all = readdirSync("test").filter((file) => file.endsWith(".test.ts") && !(
 const files = chosen.length > 0 ? chosen : all.map((file) => `test/${file}`);
 const { status } = spawnSync("npx", ["--yes", "-p", runtime.binary, "--", ...runtime.command, ...files], {
   stdio: "inherit",
+  shell: process.platform === "win32", // where npx is a script
 });
 process.exit(status ?? 1);
