@@ -6,7 +6,7 @@
 
 import type { Settings } from "./core/settings.ts";
 import type { TwinSource } from "./core/twins.ts";
-import { programWords, quoteForShell } from "./server-process.ts";
+import { posixShell, programWords, quoteForShell } from "./server-process.ts";
 import { makeToken } from "./server-tokens.ts";
 
 /** The owner in the first steps. */
@@ -35,7 +35,7 @@ export async function firstSteps({ settings, secret, twins, url }: FirstStepsOpt
   const conversation = `curl -s ${api}/conversations -H "X-API-Key: $KEY" ${json} -d ${twinBody}`;
   const stream = `${api}/conversations/$(${conversation} | ${pick("conv_")})/messages/stream`;
   return `
-To talk to a twin, paste this into another terminal, in the same folder:
+To talk to a twin, paste this into ${posixShell}, in the same folder:
 
 TOKEN=${await tokenForShell(settings, secret)}
 KEY=$(${key} | ${pick("twin_")})

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { basename, relative } from "node:path";
+import { basename, relative, sep } from "node:path";
 import process from "node:process";
 import type { Log } from "./core/log.ts";
 import packageInfo from "./package.json" with { type: "json" };
@@ -20,7 +20,7 @@ export function programWords(): readonly string[] {
   const command = runtime === "deno" ? ["deno", "run", "-A"] : [name, ...process.execArgv];
   const path = process.argv[1] ?? "server.ts";
   const near = relative("", path);
-  return [...command, near.startsWith("..") ? path : near];
+  return [...command, near.startsWith("..") ? path : near.replaceAll(sep, "/")]; // slashes need no quotes in any shell
 }
 
 /** The command for people to read: just its name if the program was started as the package's command. */
@@ -28,6 +28,9 @@ export function shownProgram(): string {
   const isCommand = basename(process.argv[1] ?? "") === packageInfo.name;
   return isCommand ? packageInfo.name : programWords().map(quoteForShell).join(" ");
 }
+
+/** Where to find a POSIX shell. */
+export const posixShell: string = process.platform === "win32" ? "Git Bash" : "another terminal";
 
 /** Quotes a word for a POSIX shell, if needed. */
 export function quoteForShell(word: string): string {
