@@ -7,6 +7,7 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { StoreUnavailable } from "../core/store.ts";
 import { Underway } from "../core/underway.ts";
+import { codeOf } from "./error-code.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 
 /** How often a transaction is repeated that lost against another. */
@@ -158,8 +159,8 @@ export function wasGivenUp(error: unknown): boolean {
 export function brokeConnection(error: unknown): boolean {
   if (isServerError(error)) return isOver(error);
   if (!(error instanceof Error)) return false;
-  const code = "code" in error ? error.code : undefined;
-  return code === "ECONNRESET" || code === "EPIPE" || error.message === "Connection terminated unexpectedly";
+  const isLost = ["ECONNRESET", "EPIPE", "ECONNABORTED"].includes(codeOf(error) ?? ""); // the last on Windows
+  return isLost || error.message === "Connection terminated unexpectedly";
 }
 
 /** Serialization failure, deadlock. */
