@@ -1,5 +1,5 @@
 /**
- * Leases: a running reply renews its own; those that ran out end the replies of processes that died, and of no others.
+ * Leases: a running reply renews its own; an expired one ends the reply of a process that died, and of no other.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { createManualClock } from "./clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
-/** A store that notes what is saved, and when the lease ends that this renews, in milliseconds since the start. */
+/** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {
   const saves: [text: string | undefined, until: number][] = [];
   const saveReply: Store["saveReply"] = (save) => {
@@ -36,7 +36,7 @@ test("a running reply's text is saved, and its lease renewed, once a second", as
   ]);
 });
 
-test("in a store of this process alone, a reply that says nothing only has its lease renewed in time", async () => {
+test("in an exclusive store, a silent reply is saved only to renew its lease, and only when that is due", async () => {
   const { store, saves } = noting(createMemoryStore());
   await using chat = await openChat(inProcess, { store });
   const stream = chat.stream();
@@ -84,7 +84,7 @@ test("a reply whose lease ran out is ended as interrupted within 5 s, with the t
   dead = false;
 });
 
-test("a reply whose lease ran out while no process was there is ended within 5 s of the next one's start", async () => {
+test("a reply whose lease ran out while no process was running is ended within 5 s of the next start", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
@@ -100,7 +100,7 @@ test("a reply whose lease ran out while no process was there is ended within 5 s
   dead = false;
 });
 
-test("a producer that lost its reply to another process stops, and tells the end that is stored", async () => {
+test("a producer whose reply was ended by another process stops, and its stream reports the stored end", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
@@ -119,7 +119,7 @@ test("a producer that lost its reply to another process stops, and tells the end
   assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
 });
 
-test("a store of one process ends the orphans of an earlier one at its start", async () => {
+test("in an exclusive store, a process ends the orphans of an earlier one when it starts", async () => {
   const store = createMemoryStore();
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
@@ -138,9 +138,9 @@ test("a store of one process ends the orphans of an earlier one at its start", a
 
 for (const [what, sweepClaims] of [
   ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
-  ["take for ever to sweep", () => new Promise<void>(() => {})],
+  ["take forever to sweep", () => new Promise<void>(() => {})],
 ] as const) {
-  test(`expired keys that ${what} keep no abandoned reply from being ended`, async () => {
+  test(`expired keys that ${what} do not keep an abandoned reply from being ended`, async () => {
     const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
     let dead = false;
     await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
@@ -155,7 +155,7 @@ for (const [what, sweepClaims] of [
   });
 }
 
-test("a process ends no reply of its own whose lease it could not renew", async () => {
+test("a process does not end a reply of its own whose lease it could not renew", async () => {
   const memory = { ...createMemoryStore(), exclusive: false };
   let failing = true;
   async function saveReply(save: Parameters<Store["saveReply"]>[0]) {
@@ -176,7 +176,7 @@ test("a process ends no reply of its own whose lease it could not renew", async 
   assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
 });
 
-test("a lease that is shorter than the pause between two saves is renewed in time, too", async () => {
+test("a lease shorter than the interval between saves is renewed in time, too", async () => {
   const options = { store: { ...createMemoryStore(), exclusive: false }, leaseMs: 300 };
   await using chat = await openChat(inProcess, options);
   await using other = await chat.another();
@@ -190,7 +190,7 @@ test("a lease that is shorter than the pause between two saves is renewed in tim
 });
 
 /**
- * A reply whose process was away from its store for longer than a lease, until this moment. Others see the store as it is.
+ * A reply whose process has been cut off from its store for longer than a lease. Other processes can reach the store.
  */
 async function openCutOff(awayMs: number, hangMs: number) {
   const store: Store = { ...createMemoryStore(), exclusive: false };
@@ -222,13 +222,13 @@ async function openCutOff(awayMs: number, hangMs: number) {
   };
 }
 
-test("a store that was away for longer than a lease costs no running reply: its producer comes first", async () => {
+test("a store outage longer than a lease ends no running reply: its producer gets to renew first", async () => {
   let down = false;
   const store = withOutages({ ...createMemoryStore(), exclusive: false }, () => down);
   await using other = await openChat(inProcess, { store });
   await other.service.ready();
   await using chat = await other.another();
-  await chat.clock.advance(500); // from here on, the producer saves half a second behind each look
+  await chat.clock.advance(500); // from here on, the producer saves half a second after each sweep
   const sending = chat.send();
   const run = await chat.engine.next();
   run.write("before, ");
@@ -243,7 +243,7 @@ test("a store that was away for longer than a lease costs no running reply: its 
   assert.deepEqual([reply.status, reply.content], ["completed", "before, after"]);
 });
 
-test("a store that was away and hung in each call costs no running reply, whenever it comes back", async () => {
+test("a store outage in which every call hangs ends no running reply, whenever it is over", async () => {
   for (let phaseMs = 0; phaseMs < 20_000; phaseMs += 500) {
     const memory = { ...createMemoryStore(), exclusive: false };
     const clock = createManualClock(startOfTests);
@@ -271,7 +271,7 @@ test("a store that was away and hung in each call costs no running reply, whenev
   }
 });
 
-test("a process that starts just as the store comes back leaves the others the time to renew their leases", async () => {
+test("a process that starts just as the store comes back gives the others time to renew their leases", async () => {
   for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
     const cutOff = await openCutOff(60_000 + phaseMs, 2_500);
     const { store, clock, engines } = cutOff;
@@ -284,7 +284,7 @@ test("a process that starts just as the store comes back leaves the others the t
   }
 });
 
-test("one whose start failed for the store knows of the outage, and leaves them more", async () => {
+test("a process whose start failed because of the store knows of the outage, and gives them more time", async () => {
   for (let phaseMs = 0; phaseMs < 8_000; phaseMs += 500) {
     const cutOff = await openCutOff(60_000 + phaseMs, 7_000);
     const { store, clock, engines, isAway } = cutOff;

@@ -8,7 +8,7 @@ const keys = "/auth/api-keys";
 
 for (const transport of transports) {
   describe(`API keys, ${transport.name}`, () => {
-    test("a key is created, read_only and for good unless asked otherwise, and told once", async () => {
+    test("a key is read_only and never expires by default, and its secret is shown only once", async () => {
       await using fixture = await openFixture(transport);
       const token = await fixture.token();
       const response = await fixture.call("POST", keys, token, { name: "laptop" });
@@ -33,7 +33,7 @@ for (const transport of transports) {
       assert.deepEqual((JSON.parse(text) as { data: unknown }).data, [created]);
     });
 
-    test("scope and expiry are as asked", async () => {
+    test("a key gets the requested scope and expiry", async () => {
       await using fixture = await openFixture(transport);
       const token = await fixture.token();
       for (const [expiresInDays, expiresAt] of [
@@ -61,7 +61,7 @@ for (const transport of transports) {
       assert.equal((await errorOf(refused)).code, "invalid_api_key");
     });
 
-    test("fields that a key cannot have are refused, each by its name", async () => {
+    test("invalid fields are refused, each by its name", async () => {
       await using fixture = await openFixture(transport);
       const token = await fixture.token();
       const bodies: [string, unknown][] = [
@@ -131,7 +131,7 @@ for (const transport of transports) {
       }
     });
 
-    test("another owner's key is answered as one that does not exist, and stays good", async () => {
+    test("another owner's key gets the same answer as one that does not exist, and stays valid", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only", "bob");
       const [bobs] = await listKeys(fixture, "bob");
@@ -146,7 +146,7 @@ for (const transport of transports) {
       assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
     });
 
-    test("a key's last use is told", async () => {
+    test("lastUsedAt is when the key was last used", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       await fixture.clock.advance(1000);
@@ -168,13 +168,13 @@ for (const transport of transports) {
       assert.equal((await errorOf(refused)).code, "key_limit_reached");
       const [newest] = await listKeys(fixture);
       await fixture.call("DELETE", `${keys}/${newest?.id}`, await fixture.token());
-      assert.equal((await create({ name: "in place of the revoked" })).status, 201);
+      assert.equal((await create({ name: "in place of the revoked one" })).status, 201);
       fixture.clock.step(24 * 3600 * 1000);
-      assert.equal((await create({ name: "in place of the expired" })).status, 201);
+      assert.equal((await create({ name: "in place of the expired one" })).status, 201);
       assert.equal((await create({ name: "one too many" })).status, 409);
     });
 
-    test("an owner creates at most 30 keys an hour, and none of them costs a key's budget", async () => {
+    test("each owner may try to create 30 keys an hour, and failed attempts count", async () => {
       await using fixture = await openFixture(transport);
       const create = async (owner: string) => fixture.call("POST", keys, await fixture.token(owner), {});
       for (let count = 0; count < 30; count++) assert.equal((await create("alice")).status, 400);

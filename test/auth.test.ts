@@ -15,7 +15,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const plainChallenge = 'Bearer realm="twins"';
 const refusedChallenge = 'Bearer realm="twins", error="invalid_token"';
 
-/** Header fields that are taken as they are: a `Headers` would trim them itself. */
+/** Header fields taken verbatim; a `Headers` object would trim them. */
 function fields(values: Readonly<Record<string, string>>): RequestHeaders {
   const lower = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
   return { get: (name) => lower.get(name.toLowerCase()) ?? null };
@@ -31,7 +31,7 @@ function refusal(code: string, challenge?: string): (error: unknown) => boolean 
 }
 
 describe("API keys", () => {
-  test("a new key has its form, its prefix, its hash and a CRC-32 at its end", () => {
+  test("a new key has the right form, prefix and hash, and ends with its CRC-32", () => {
     for (let count = 0; count < 200; count++) {
       const { key, prefix, hash } = createApiKey(systemRandom);
       assert.match(key, /^twin_[0-9A-Za-z]{49}$/);
@@ -93,7 +93,7 @@ describe("API keys", () => {
 });
 
 describe("credentials in header fields", () => {
-  test("a key is read from either header, without blanks around it", () => {
+  test("a key is read from either header, without the spaces and tabs around it", () => {
     for (const headers of [
       { Authorization: "Bearer abc" },
       { Authorization: "bEARER abc" },
@@ -109,12 +109,12 @@ describe("credentials in header fields", () => {
     }
   });
 
-  test("only space and tab are taken off", () => {
+  test("only spaces and tabs are trimmed", () => {
     assert.equal(readApiKey(fields({ "X-API-Key": "\u00a0abc\u00a0" })), "\u00a0abc\u00a0");
     assert.equal(readApiKey(fields({ Authorization: "Bearer \u00a0abc" })), "\u00a0abc");
   });
 
-  test("no credential, an empty one and one of another scheme are missing", () => {
+  test("no credential, an empty one and one of another scheme all count as missing", () => {
     for (const headers of [
       {},
       { Authorization: "" },
@@ -147,22 +147,22 @@ describe("credentials in header fields", () => {
     }
   });
 
-  test("a field full of blanks takes no longer than another", { timeout: 10_000 }, async () => {
-    const credential = `a${" ".repeat(32_000)}b`; // looked at blank by blank, all of these would take a minute and more
+  test("a field full of spaces takes no longer to read than any other", { timeout: 10_000 }, async () => {
+    const credential = `a${" ".repeat(32_000)}b`; // a quadratic scan would take more than a minute in all
     for (let count = 0; count < 100; count++) {
       assert.equal(readApiKey(fields({ Authorization: `Bearer ${credential}` })), credential);
-      await settle(); // lets the time limit count
+      await settle(); // lets the test's timeout fire
     }
   });
 
-  test("headers that were sent twice are recognized as fetch joins them", () => {
+  test("headers sent twice are recognized in the form in which fetch joins them", () => {
     const headers = new Headers();
     headers.append("X-API-Key", "abc");
     headers.append("X-API-Key", "abc");
     assert.throws(() => readApiKey(headers), refusal("invalid_request"));
   });
 
-  test("a token is read from Authorization alone", () => {
+  test("a token is read only from Authorization", () => {
     assert.equal(readToken(fields({ Authorization: "bearer a.b.c" })), "a.b.c");
     assert.equal(readToken(fields({ Authorization: "Bearer a.b.c", "X-API-Key": "a.b.c" })), "a.b.c");
     assert.throws(
@@ -171,7 +171,7 @@ describe("credentials in header fields", () => {
     );
   });
 
-  test("an insufficient scope is answered with the one that is needed", () => {
+  test("the refusal of an insufficient scope names the required one", () => {
     const error = insufficientScope("full_access");
     assert.equal(error.status, 403);
     assert.equal(
@@ -180,7 +180,7 @@ describe("credentials in header fields", () => {
     );
   });
 
-  test("full_access includes read_only, and not the other way", () => {
+  test("full_access includes read_only, but not the other way round", () => {
     assert.ok(scopePermits("full_access", "read_only"));
     assert.ok(scopePermits("full_access", "full_access"));
     assert.ok(scopePermits("read_only", "read_only"));
@@ -188,7 +188,7 @@ describe("credentials in header fields", () => {
   });
 });
 
-/** A keyring over a store of one key, whose answers a test can hold back. */
+/** A keyring over a store with one key, whose answers a test can hold back. */
 function openKeyring() {
   const clock = createManualClock();
   const { key, prefix, hash } = createApiKey(systemRandom);
@@ -219,7 +219,7 @@ function openKeyring() {
     store: {
       async findKey(wanted) {
         state.lookUps++;
-        const found = wanted === state.record.hash ? state.record : undefined; // as it is now, however long the answer takes
+        const found = wanted === state.record.hash ? state.record : undefined; // as it is now, however late the answer
         await state.gate;
         if (state.failure) throw state.failure;
         return found;
@@ -238,12 +238,12 @@ function openKeyring() {
 describe("the keyring", () => {
   const refused = refusal("invalid_api_key", refusedChallenge);
 
-  test("a known key gives its record", async () => {
+  test("a known key yields its record", async () => {
     const { use, state } = openKeyring();
     assert.equal(await use(), state.record);
   });
 
-  test("malformed keys are refused without a look-up, unknown ones after one, all in the same words", async () => {
+  test("malformed keys are refused without a look-up, unknown ones after one, all with the same error", async () => {
     const { use, state, clock } = openKeyring();
     const messages = new Set<string>();
     const collect = (error: unknown) => {
@@ -263,7 +263,7 @@ describe("the keyring", () => {
     assert.equal(messages.size, 1);
   });
 
-  test("a key that was not known counts as soon as the store knows it", async () => {
+  test("an unknown key is accepted as soon as the store knows it", async () => {
     const { use, state } = openKeyring();
     const { key, hash } = createApiKey(systemRandom);
     await assert.rejects(use(key), refused);
@@ -271,7 +271,7 @@ describe("the keyring", () => {
     assert.equal(await use(key), state.record);
   });
 
-  test("a look-up is good for five seconds and no longer", async () => {
+  test("a look-up is cached for five seconds and no longer", async () => {
     const { use, state, clock } = openKeyring();
     await use();
     await clock.advance(4_999);
@@ -283,7 +283,7 @@ describe("the keyring", () => {
     assert.equal(state.lookUps, 2);
   });
 
-  test("a look-up's five seconds begin when it was asked, not when it was answered", async () => {
+  test("a look-up's five seconds start when it is made, not when it is answered", async () => {
     const { use, state, clock } = openKeyring();
     const { promise, resolve } = gate();
     state.gate = promise;
@@ -296,7 +296,7 @@ describe("the keyring", () => {
     assert.equal(state.lookUps, 2);
   });
 
-  test("a clock that steps back ends a look-up's time", async () => {
+  test("a cached look-up expires when the clock steps back", async () => {
     const { use, state, clock } = openKeyring();
     await use();
     clock.step(-60_000);
@@ -304,7 +304,7 @@ describe("the keyring", () => {
     assert.equal(state.lookUps, 2);
   });
 
-  test("a key that expires while it is remembered is refused from that moment on", async () => {
+  test("a key that expires while it is cached is refused from that moment on", async () => {
     const { use, state, clock } = openKeyring();
     state.record = { ...state.record, expiresAt: clock.now() + 1_000 };
     await clock.advance(999);
@@ -327,7 +327,7 @@ describe("the keyring", () => {
     await assert.rejects(use(), refused);
   });
 
-  test("a look-up that was under way at a revocation is neither kept nor shared with later requests", async () => {
+  test("a look-up in flight during a revocation is neither cached nor shared with later requests", async () => {
     const { use, state, keyring, hash } = openKeyring();
     const { promise, resolve } = gate();
     state.gate = promise;
@@ -342,7 +342,7 @@ describe("the keyring", () => {
     await assert.rejects(use(), refused);
   });
 
-  test("a look-up that fails is passed on and not remembered", async () => {
+  test("a failed look-up rejects and is not cached", async () => {
     const { use, state } = openKeyring();
     state.failure = new Error("down");
     await assert.rejects(use(), /down/);
@@ -351,7 +351,7 @@ describe("the keyring", () => {
     assert.equal(state.lookUps, 2);
   });
 
-  test("the use of a key is noted at most once a minute", async () => {
+  test("the use of a key is recorded at most once a minute", async () => {
     const { use, state, clock } = openKeyring();
     const start = clock.now();
     await use();
@@ -363,25 +363,25 @@ describe("the keyring", () => {
     assert.deepEqual(state.touches, [start, start + 60_000]);
   });
 
-  test("what another process noted counts too", async () => {
+  test("a use recorded by another process counts too", async () => {
     const { use, state, clock } = openKeyring();
     state.record = { ...state.record, lastUsedAt: clock.now() - 59_999 };
     await use();
     assert.deepEqual(state.touches, []);
   });
 
-  test("a key that is refused is not noted as used", async () => {
+  test("a refused key is not recorded as used", async () => {
     const { use, state } = openKeyring();
     state.record = { ...state.record, revokedAt: 1 };
     await assert.rejects(use());
     assert.deepEqual(state.touches, []);
   });
 
-  test("a note that fails is logged, not tried again for a minute, and does not fail the request", async () => {
+  test("a use that cannot be recorded is logged, not retried for a minute, and does not fail the request", async () => {
     const { state, clock, use } = openKeyring();
     await use();
     await clock.advance(56_000);
-    await use(); // looked up; not due yet
+    await use(); // looked up; recording is not due yet
     await clock.advance(4_000);
     state.failure = new Error("down");
     assert.equal((await use()).id, "key_1");

@@ -1,5 +1,5 @@
 /**
- * The benchmark of several processes: what it refuses, and that it leaves nothing when it is told to stop.
+ * The benchmark of several processes: what it refuses, and that it leaves nothing behind when told to stop.
  */
 
 import assert from "node:assert/strict";
@@ -17,20 +17,20 @@ describe("the cluster benchmark's command line", { skip: skipOffNode }, () => {
     "The seconds must be a number of at least 1, not soon": ["soon"],
   };
   for (const [complaint, args] of Object.entries(refused)) {
-    test(`${args.join(" ")} is refused with what is accepted`, async () => {
+    test(`${args.join(" ")} is refused, and the usage printed`, async () => {
       const { code, stdout, stderr } = await runScript(script, args);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.ok(stderr.startsWith(`${complaint}.\n\nUsage: `), stderr);
     });
   }
 
-  test("--help tells of its argument", async () => {
+  test("--help describes its argument", async () => {
     const { code, stdout, stderr } = await runScript(script, ["--help"]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^Usage: .+ \[seconds\]$/m);
   });
 
-  test("without PostgreSQL it says in one line where it looked for one", async () => {
+  test("without PostgreSQL it says in one line where it looked", async () => {
     const nowhere = "postgres://postgres@127.0.0.1:1/postgres";
     const { code, stdout, stderr } = await runScript(script, [], { TEST_DATABASE_URL: nowhere });
     assert.deepEqual([code, stdout], [1, ""]);
@@ -38,7 +38,7 @@ describe("the cluster benchmark's command line", { skip: skipOffNode }, () => {
   });
 });
 
-/** The processes that a process has started, and the database that they were told of. */
+/** A process's child processes, and the database that each was given. */
 async function childrenOf(
   pid: number,
 ): Promise<readonly { readonly pid: number; readonly database: string }[]> {
@@ -59,7 +59,7 @@ const skip =
   (process.platform !== "linux" && "it reads Linux's /proc") ||
   (await skipWithoutPostgres());
 
-test("told to stop, it leaves no server and no database", { skip, timeout: 60_000 }, async () => {
+test("it leaves no server and no database behind when told to stop", { skip, timeout: 60_000 }, async () => {
   const { TEST_DATABASE_URL } = process.env;
   const measuring = startScript(script, ["1"], { ...(TEST_DATABASE_URL && { TEST_DATABASE_URL }) });
   await measuring.said(/^1 process, streamed replies: /m);

@@ -1,5 +1,5 @@
 /**
- * The benchmark's command line: what it refuses, and what it leaves on a server that it visits.
+ * The benchmark's command line: what it refuses, and what it leaves behind on a server that it measures.
  */
 
 import assert from "node:assert/strict";
@@ -28,35 +28,35 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
     );
   });
 
-  test("half a conversation at once is refused", async () => {
+  test("half a stream is refused", async () => {
     assert.equal(
       await complaint([...server, "--streams", "2.5"]),
       "--streams must be a whole number of at least 1, not 2.5.\n",
     );
   });
 
-  test("a round without end is refused", async () => {
+  test("an endless round is refused", async () => {
     assert.equal(
       await complaint(["--seconds", "Infinity"]),
       "--seconds must be a number of at least 0.2, not Infinity.\n",
     );
   });
 
-  test("without a key, it says where one may stand", async () => {
+  test("without a key, it says where to give one", async () => {
     assert.equal(
       await complaint(["--url", "http://127.0.0.1:1"]),
       "--url needs an API key with the scope full_access, in the variable TWIN_KEY or in --key.\n",
     );
   });
 
-  test("its help tells of the variable for the key", async () => {
+  test("--help mentions the variable for the key", async () => {
     const { code, stdout } = await runScript(script, ["--help"]);
     assert.equal(code, 0);
     assert.match(stdout, /TWIN_KEY/);
   });
 });
 
-/** A service, a key of its, and visits of it. */
+/** A service, one of its keys, and a way to measure it. */
 async function openVisited(context: TestContext, engine: TwinEngine, store: Partial<Store> = {}) {
   const whole = { ...createMemoryStore(), ...store };
   const fixture = await openFixture(overSocket, { store: whole, engines: { echo: engine } });
@@ -67,7 +67,7 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
   return { fixture, key, visit };
 }
 
-/** Something that one waits for until another says so. */
+/** A promise that one side awaits and the other resolves. */
 function createGate() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
@@ -81,7 +81,7 @@ async function countConversations(fixture: Fixture, key: string): Promise<number
   return (await dataOf<unknown[]>(await fixture.call("GET", "/conversations", key))).length;
 }
 
-describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
+describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
   test("it leaves twenty requests of the key's budget, and none of its conversations", async (context) => {
     const { fixture, key, visit } = await openVisited(context, createEchoEngine());
     const { code, stdout, stderr } = await visit("--streams", "8").ended;
@@ -92,7 +92,7 @@ describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, (
     assert.equal(await countConversations(fixture, key), 0);
   });
 
-  test("what it could not delete is told", async (context) => {
+  test("it reports what it could not delete", async (context) => {
     const broken = { deleteConversation: () => Promise.reject(new Error("The disk is full.")) };
     const { visit } = await openVisited(context, createEchoEngine(), broken);
     const { stdout } = await visit("--streams", "2", "--seconds", "1").ended;
@@ -100,7 +100,7 @@ describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, (
   });
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    test(`${signal} gives up running replies, deletes the conversations and prints what was seen`, async (context) => {
+    test(`${signal} ends running replies, deletes the conversations and prints the results so far`, async (context) => {
       const engine = createScriptedEngine();
       const { fixture, key, visit } = await openVisited(context, engine);
       const visiting = visit("--streams", "2");
@@ -119,7 +119,7 @@ describe("a visit of a server", { skip: skipWithoutSignals, timeout: 60_000 }, (
     });
   }
 
-  test("a conversation that is being made when it is told to stop is deleted, too", async (context) => {
+  test("a conversation that is being created when it is told to stop is deleted, too", async (context) => {
     const memory = createMemoryStore();
     const making = createGate();
     const goOn = createGate();

@@ -1,5 +1,5 @@
 /**
- * Cancelling a reply: at once, as often as one likes, wherever it runs.
+ * Cancelling a reply: at once, any number of times, wherever it runs.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ for (const transport of transports) {
       run.write("so far");
       await stream.next();
       const answer = await chat.post(`/messages/${messageId}/cancel`);
-      assert.equal(run.signal.aborted, true, "and no time has passed on the clock");
+      assert.equal(run.signal.aborted, true, "no time has passed on the clock");
       const message = await dataOf<MessageResource>(answer);
       assert.deepEqual(
         [message.id, message.status, message.finishReason, message.content, message.error],
@@ -57,7 +57,7 @@ for (const transport of transports) {
       );
     });
 
-    test("a normal send that waits answers with the cancelled message", async () => {
+    test("a waiting normal send is answered with the cancelled message", async () => {
       await using chat = await openChat(transport);
       const sending = chat.send();
       (await chat.engine.next()).write("half");
@@ -69,7 +69,7 @@ for (const transport of transports) {
       assert.deepEqual([message.status, message.content], ["cancelled", "half"]);
     });
 
-    test("many cancels at once answer the same", async () => {
+    test("concurrent cancels get the same answer", async () => {
       await using chat = await openChat(transport);
       const messageId = await acceptedId(await chat.stream());
       const answers = await Promise.all(
@@ -78,7 +78,7 @@ for (const transport of transports) {
       for (const answer of answers) assert.deepEqual(answer, answers[0]);
     });
 
-    test("only the owner's key of full access cancels, and only a reply", async () => {
+    test("only the owner's full_access key can cancel, and only a reply", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const { data } = await stream.next();
@@ -95,7 +95,7 @@ for (const transport of transports) {
   });
 }
 
-test("a reply that another process runs is cancelled within its next save", async () => {
+test("a reply that another process runs is cancelled at its next save", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -111,7 +111,7 @@ test("a reply that another process runs is cancelled within its next save", asyn
   assert.equal(textOf(await stream.rest()), "so far");
 });
 
-/** A chat on a store that keeps a reply's beginning at once and tells of it only when it is released. */
+/** A chat on a store that stores a reply's beginning at once but answers only when released. */
 async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/messages") {
   const store = createMemoryStore();
   let release = () => {};
@@ -153,7 +153,7 @@ test("a reply whose conversation is deleted while it begins ends as soon as it h
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
 });
 
-test("a reply that takes longer to begin than its lease is not taken for abandoned by its own process", async () => {
+test("a reply that takes longer to begin than its lease lasts is not treated as abandoned by its own process", async () => {
   const { chat, sending, release } = await openSlowlyBegun();
   await using _ = chat;
   await chat.clock.advance(45_000);
@@ -162,7 +162,7 @@ test("a reply that takes longer to begin than its lease is not taken for abandon
   assert.equal((await dataOf<MessageResource>(await sending)).status, "completed");
 });
 
-test("with onDisconnect cancel, whoever follows a reply since before it has begun counts", {
+test("with onDisconnect cancel, a follower that came before the reply had begun counts", {
   timeout: 20_000,
 }, async () => {
   const options = { onDisconnect: "cancel" } as const;
@@ -183,7 +183,7 @@ test("with onDisconnect cancel, whoever follows a reply since before it has begu
   assert.equal(run.signal.aborted, true);
 });
 
-test("a reply that has its end already, though it is not stored yet, is not cancelled any more", async () => {
+test("a reply that has ended, though its end is not stored yet, can no longer be cancelled", async () => {
   const store = createMemoryStore();
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -204,7 +204,7 @@ test("a reply that has its end already, though it is not stored yet, is not canc
   assert.deepEqual([message.status, message.content], ["completed", "whole"]);
 });
 
-test("what an engine writes when it is told to stop is no part of the reply", async () => {
+test("what an engine writes after it is told to stop is not part of the reply", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -216,7 +216,7 @@ test("what an engine writes when it is told to stop is no part of the reply", as
   assert.equal(textOf(await stream.rest()), "So far");
 });
 
-test("the history for a reply that was cancelled is asked for no more", async () => {
+test("the store is no longer asked for the history of a reply that was cancelled", async () => {
   const memory = createMemoryStore();
   let asked = 0;
   async function readHistory(): Promise<never> {
@@ -224,10 +224,10 @@ test("the history for a reply that was cancelled is asked for no more", async ()
     throw new StoreUnavailable("away");
   }
   await using chat = await openChat(inProcess, { store: { ...memory, readHistory } });
-  const first = chat.send(); // whose conversation has no history to read
+  const first = chat.send(); // no history to read yet
   (await chat.engine.next()).finish();
   await first;
-  await using other = await chat.another(); // which knows nothing of it
+  await using other = await chat.another(); // has not seen the first exchange
   const stream = await other.stream();
   const messageId = await acceptedId(stream);
   await other.clock.advance(2_000);
@@ -236,7 +236,7 @@ test("the history for a reply that was cancelled is asked for no more", async ()
   await stream.rest();
   const before = asked;
   await other.clock.advance(10_000);
-  assert.ok(asked <= before + 1, "once more at most: what was waited for already");
+  assert.ok(asked <= before + 1, "at most once more: the attempt that was already due");
 });
 
 test("a reply that has ended leaves no timer behind, however it ended", async () => {
@@ -253,6 +253,6 @@ test("a reply that has ended leaves no timer behind, however it ended", async ()
     await stream.rest();
     assert.equal(chat.clock.pending, before, end);
     await (await chat.resume(messageId)).rest();
-    assert.equal(chat.clock.pending, before, `${end}, and told again`);
+    assert.equal(chat.clock.pending, before, `${end}, then replayed`);
   }
 });

@@ -17,7 +17,7 @@ import { createScriptedEngine, type ScriptedEngine } from "./scripted-engine.ts"
 
 export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock" | "store"> {
   readonly engine: ScriptedEngine;
-  /** A key of full access, and the conversation that was made with it. */
+  /** A full_access key, and the conversation that was created with it. */
   readonly key: string;
   readonly conversationId: string;
   readonly fixture: Fixture;
@@ -30,7 +30,7 @@ export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock"
   resume(messageId: string, after?: number): Promise<EventReader>;
   message(id: string): Promise<MessageResource>;
   status(): Promise<string>;
-  /** Another service on the same store, engine and clock: a second process, or the next one. */
+  /** Another service on the same store, engine and clock: a second process, or a later one. */
   another(options?: Partial<ServiceOptions>): Promise<Chat>;
 }
 
@@ -88,7 +88,7 @@ function chatOn(fixture: Fixture, setting: Setting): Chat {
     },
     async [Symbol.asyncDispose]() {
       const disposed = fixture[Symbol.asyncDispose]();
-      await fixture.clock.advance(20_000); // more than a shutdown waits for anything
+      await fixture.clock.advance(20_000); // longer than a shutdown waits for anything
       await disposed;
     },
   };
@@ -102,7 +102,7 @@ export async function acceptedId(stream: EventReader): Promise<string> {
   return String(data.progress.messageId);
 }
 
-/** A store that cannot be reached while it is away: its calls wait, then fail, even if it has come back meanwhile. */
+/** A store that is unreachable while `isAway()`: its calls wait, then fail, even if it has come back by then. */
 export function withOutages(store: Store, isAway: () => boolean, wait = async () => {}): Store {
   return new Proxy(store, {
     get(target, name) {

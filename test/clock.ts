@@ -9,13 +9,13 @@ import type { Clock } from "../core/clock.ts";
 /** A {@link Clock} whose time a test advances. */
 export interface ManualClock extends Clock {
   /**
-   * Moves time on, calling what falls due in the order of its time, each with `now()` at its moment. Lets
+   * Moves time forward and runs the timers that fall due, in order, each with `now()` at its due time. Lets
    * promises settle before the first, after each, and at the end, so that chains of timers run too.
    */
   advance(milliseconds: number): Promise<void>;
-  /** Sets the time without calling anything, as an operator sets a clock. Timers keep their distance. */
+  /** Changes the time without running anything, as an operator sets a clock. Timers keep their remaining time. */
   step(milliseconds: number): void;
-  /** How many callbacks still wait for their time. */
+  /** How many timers are pending. */
   readonly pending: number;
 }
 
@@ -24,7 +24,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-// A few macrotasks, each of which lets every microtask before it run: enough for what awaits in a row.
+// A few macrotasks, each of which lets every microtask before it run: enough for a chain of awaits.
 const settlingTurns = 4;
 
 /**
@@ -40,11 +40,11 @@ const settlingTurns = 4;
  */
 export function createManualClock(startMs = 1_750_000_000_000): ManualClock {
   const timers = new Set<Timer>();
-  // Timers count elapsed time, which a step does not move.
+  // Timers count elapsed time, which a step does not change.
   let elapsed = 0;
   let epoch = startMs;
 
-  // The earliest timer; of equal ones the oldest, since a set iterates in the order of insertion.
+  // The earliest timer; of equal ones the oldest, since a set iterates in insertion order.
   const nextDue = (until: number): Timer | undefined => {
     let due: Timer | undefined;
     for (const timer of timers) {

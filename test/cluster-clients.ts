@@ -1,5 +1,5 @@
 /**
- * Clients of the servers of a cluster, for the tests of several machines.
+ * Clients of the servers of a cluster, for the tests of several processes.
  */
 
 import assert from "node:assert/strict";
@@ -8,13 +8,13 @@ import { until } from "./cluster-redis.ts";
 import { type ServerProcess, token } from "./cluster-server.ts";
 import { dataOf, parseEvents, textOf } from "./harness.ts";
 
-/** One of two servers, in no order. */
+/** One of two servers, in no particular order. */
 let turn = 0;
 export function either<Value>([one, other]: readonly [Value, Value]): Value {
   return (turn++ * 7919) % 5 < 2 ? one : other;
 }
 
-/** Where a server, or a proxy in front of it, is asked. */
+/** The address of a server, or of a proxy in front of it. */
 export type Address = Pick<ServerProcess, "url">;
 
 export type Servers = [ServerProcess, ServerProcess];
@@ -56,7 +56,7 @@ export async function newConversation(server: Address, key: string, twinId: stri
   return `/conversations/${(await dataOf<{ id: string }>(response)).id}`;
 }
 
-/** An event stream that is being read: what has arrived, and its end. */
+/** An event stream being read: what has arrived, and when it ends. */
 export interface Reading {
   readonly text: () => string;
   readonly raw: () => string;
@@ -78,7 +78,7 @@ export function read(response: Response, noted: (text: string) => void = () => {
   return { text, raw: () => raw, done, stop: () => void reader?.cancel() };
 }
 
-/** Begins a reply of so many words on a server, and waits for the first. */
+/** Begins a reply of that many words on a server, and waits for the first. */
 export async function beginReply(server: Address, key: string, path: string, words: number) {
   const reading = read(
     await call(server, "POST", `${path}/messages/stream`, key, { content: String(words) }),

@@ -1,5 +1,5 @@
 /**
- * The whole API through two servers: each request goes to either of them.
+ * The whole API on two servers: each request goes to either of them.
  */
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { token } from "./cluster-server.ts";
 import { assertConforms } from "./conformance.ts";
 import { dataOf, parseEvents, textOf } from "./harness.ts";
 
-/** Asks for everything that the API has, and holds each answer to its document. */
+/** Calls every endpoint of the API, and checks each answer against the OpenAPI document. */
 export async function useWholeApi(servers: Servers): Promise<void> {
   const owner = await token("erin");
   async function ask(

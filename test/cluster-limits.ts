@@ -1,5 +1,5 @@
 /**
- * One budget for two server processes, asked by more than either can take at once. Part of `cluster.ts`.
+ * One budget shared by two server processes, under more requests than either can take at once. Part of `cluster.ts`.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 const requests = 20_000;
 const requestsPerSocket = 20;
 
-/** What a key may do, and how long it takes to gain another token, in milliseconds. */
+/** The tokens in a key's full bucket, and how long it takes to gain another, in milliseconds. */
 const capacity = 500;
 const intervalMs = 7200;
 
@@ -45,7 +45,7 @@ for (const limits of ["Redis", "PostgreSQL"]) {
       await database.drop();
     });
 
-    test("the two servers admit as many as the key may, and not one too many", async (t) => {
+    test("the two servers admit as many requests as the key allows, and not one more", async (t) => {
       const { key } = await newKey(servers[0], "alice");
       const startedAt = performance.now();
       const sockets = Array.from({ length: requests / requestsPerSocket }, (_, n) =>
@@ -62,7 +62,7 @@ for (const limits of ["Redis", "PostgreSQL"]) {
   });
 }
 
-test("a PostgreSQL that crashes has forgotten no token that was taken", {
+test("no token that was taken is forgotten when PostgreSQL crashes", {
   skip: skipWithoutPrograms,
 }, async (t) => {
   const postgres = await createPostgres();

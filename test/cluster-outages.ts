@@ -1,5 +1,5 @@
 /**
- * What two server processes do while their PostgreSQL or their Redis is away. Part of `cluster.ts`.
+ * What two server processes do while their PostgreSQL or their Redis is down. Part of `cluster.ts`.
  */
 
 import assert from "node:assert/strict";
@@ -41,7 +41,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     await redis.start();
     cluster = await createCluster({
       ...settings,
-      LEASE_MS: "30000", // the default: a reply survives what is shorter
+      LEASE_MS: "30000", // the default: a reply survives shorter outages
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
       MODEL_BASE_URL: model.url,
@@ -56,7 +56,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     model.close();
   });
 
-  /** Sends until told to stop, and counts the answers. What was acknowledged must be there in the end. */
+  /** Sends until told to stop, and counts the answers. Whatever was acknowledged must be stored in the end. */
   async function sendAlong() {
     const { key: sender } = await newKey(servers[0], "sender");
     const paths = await Promise.all(servers.map((server) => newConversation(server, sender, "echo")));
@@ -92,13 +92,13 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
             more = list.pagination.hasMore;
           }
           for (const each of sent)
-            if (each.path === path) assert.ok(ids.has(each.id), "an acknowledged reply is there");
+            if (each.path === path) assert.ok(ids.has(each.id), "an acknowledged reply is stored");
         }
       },
     };
   }
 
-  test("connections that are killed cost a few 503 at most", async (t) => {
+  test("killed connections cost at most a few 503s", async (t) => {
     const admin = await connect(postgres.url);
     const sending = await sendAlong();
     for (let round = 0; round < 30; round++) {
@@ -113,11 +113,11 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     await sending.stop();
     await admin.end();
     t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(sending.statuses))}`);
-    // 409: the reply before failed to be stored at first, and is still being stored.
+    // 409: the previous reply could not be stored at first, and is still being stored.
     for (const status of sending.statuses.keys()) assert.ok([200, 409, 503].includes(status), `${status}`);
   });
 
-  test("a PostgreSQL that is away for three seconds costs running replies nothing", async (t) => {
+  test("running replies survive three seconds without PostgreSQL", async (t) => {
     const path = await newConversation(servers[0], key, "slow");
     const { reading } = await beginReply(servers[0], key, path, 100);
     postgres.stop();
@@ -137,7 +137,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     assert.deepEqual([reply?.status, reply?.content], ["completed", reading.text()]);
   });
 
-  test("a Redis that stops lets each server limit alone, and one that is back is shared again", async (t) => {
+  test("each server limits alone while Redis is down, and they share it again once it is back", async (t) => {
     const { key: reader } = await newKey(servers[0], "eve", "read_only");
     await redis.stop();
     const alone = await Promise.all(
@@ -154,7 +154,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     t.diagnostic(`the budget was shared again ${sharedMs} ms after Redis`);
   });
 
-  test("both servers have lived through all of it", async () => {
+  test("both servers have survived all of it", async () => {
     const codes = await Promise.all(servers.map((server) => server.kill("SIGTERM")));
     assert.deepEqual(codes, [0, 0]);
   });

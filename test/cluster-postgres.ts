@@ -12,7 +12,7 @@ import { freePort } from "./cluster-redis.ts";
 
 const packaged = "/usr/lib/postgresql";
 
-/** The folder of PostgreSQL's programs: the newest that Debian has installed, else whatever the path finds. */
+/** The folder of PostgreSQL's programs: the newest installed by Debian, or else whatever is on the PATH. */
 function programs(): string {
   try {
     const [newest] = readdirSync(packaged).sort((one, other) => Number(other) - Number(one));
@@ -46,12 +46,12 @@ export interface PrivatePostgres {
   start(): void;
   /** Ends all connections and stops. */
   stop(): void;
-  /** Ends at once, as `kill -9` of all its processes does. */
+  /** Stops at once, as `kill -9` of all its processes does. */
   crash(): void;
   dispose(): Promise<void>;
 }
 
-/** Makes a database cluster; it runs after {@link PrivatePostgres.start}. */
+/** Creates a database cluster, which runs once {@link PrivatePostgres.start} is called. */
 export async function createPostgres(): Promise<PrivatePostgres> {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), "twins-postgres-"));
@@ -69,7 +69,7 @@ export async function createPostgres(): Promise<PrivatePostgres> {
     "--encoding",
     "UTF8",
   );
-  // A write that does not wait for its log is lost in a crash for certain, not only if it is recent.
+  // So that a write that does not wait for its log is certain to be lost in a crash, not only if it is recent.
   const lazy = "-c wal_writer_delay=10s";
   const flags = `${lazy} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
   let running = false;

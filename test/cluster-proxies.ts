@@ -45,20 +45,20 @@ for (const program of proxies) {
       servers = await Promise.all(ports.map((port) => cluster.start(port)));
       proxy = await program.start(ports);
       await until(
-        "the proxy sees both",
+        "the proxy reaches a ready server",
         5000,
         async () => (await fetch(`${proxy.url}/readyz`)).status === 200,
       );
     });
     after(async () => {
-      // Where the start failed, some of them never were; whatever was left would keep this process waiting.
+      // If starting failed, some of them do not exist; any that were left would keep this process alive.
       await proxy?.stop();
       await cluster?.dispose();
       await database?.drop();
       model?.close();
     });
 
-    test("events arrive as they are made, and are not compressed", async (t) => {
+    test("events arrive as they are produced, and are not compressed", async (t) => {
       const { key } = await newKey(proxy, "alice");
       const path = await newConversation(proxy, key, "slow");
       const lags: number[] = [];
@@ -74,18 +74,18 @@ for (const program of proxies) {
       await read(response, (text) => lags.push(Date.now() - Number(text.trimEnd().split(" ").at(-1)))).done;
       lags.sort((one, other) => one - other);
       const median = lags[Math.floor(lags.length / 2)] ?? 0;
-      t.diagnostic(`text was here after ${median} ms in the median`);
+      t.diagnostic(`text arrived after ${median} ms (median)`);
       assert.ok(median < 300 && lags.length > 15, `${median} ms, ${lags.length} pieces`);
     });
 
-    test("an error of the service's is passed on as it is", async () => {
+    test("an error from the service is passed on unchanged", async () => {
       const { key } = await newKey(proxy, "bob");
       const response = await call(proxy, "POST", "/conversations", key, { twinId: "x".repeat(300_000) });
       assert.equal(response.status, 413);
       assert.match(await response.text(), /"code":"payload_too_large"/);
     });
 
-    test("servers that are restarted one after the other lose no request and no reply", async (t) => {
+    test("restarting the servers one after the other loses no request and no reply", async (t) => {
       const { key } = await newKey(proxy, "carol");
       const streams = await Promise.all(
         Array.from({ length: 4 }, async () =>
@@ -118,7 +118,7 @@ for (const program of proxies) {
   });
 }
 
-/** Reads and sends until told to stop, and repeats a send whose door was just closing, with its `Idempotency-Key`. */
+/** Reads and sends until told to stop, and repeats a send that met a closing server, with its `Idempotency-Key`. */
 async function startTraffic(proxy: RunningProxy, owner: string) {
   const { key } = await newKey(proxy, owner);
   const path = await newConversation(proxy, key, "echo");
@@ -152,7 +152,7 @@ async function startTraffic(proxy: RunningProxy, owner: string) {
     assert.equal(conversation.messageCount, 2 * count.sent);
     assert.equal((await historyOf(proxy, key, path)).at(-1)?.role, "assistant");
   })();
-  done.catch(() => {}); // told of by `stop`
+  done.catch(() => {}); // reported by `stop`
   return {
     async stop() {
       going = false;

@@ -1,5 +1,5 @@
 /**
- * The reverse proxies of `deploy/`, with their files there, on ports of this machine.
+ * The reverse proxies of `deploy/`, with their configuration files there, on ports of this machine.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ export interface RunningProxy {
 /** A kind of proxy. */
 export interface ProxyProgram {
   readonly name: string;
-  /** Why it cannot be tried here, or false. */
+  /** Why it cannot be tested here, or false. */
   readonly skip: string | false;
   start(servers: readonly [number, number]): Promise<RunningProxy>;
 }
@@ -27,7 +27,7 @@ function skipWithout(program: string, ...flags: string[]): string | false {
   return spawnSync(program, flags).status === 0 ? false : `there is no ${program} on this machine`;
 }
 
-/** The file of `deploy/` for this machine: its text with the ports of two servers, and whatever else is told. */
+/** A file of `deploy/` adapted to this machine: with the ports of two servers, and any other replacements. */
 async function deployed(
   file: string,
   [one, other]: readonly [number, number],
@@ -36,7 +36,7 @@ async function deployed(
   let text = await readFile(new URL(`../deploy/${file}`, import.meta.url), "utf8");
   const all = { "127.0.0.1:8787": `127.0.0.1:${one}`, "127.0.0.1:8788": `127.0.0.1:${other}`, ...replaced };
   for (const [from, to] of Object.entries(all)) {
-    if (!text.includes(from)) throw new Error(`deploy/${file} has no "${from}" any more.`);
+    if (!text.includes(from)) throw new Error(`deploy/${file} no longer contains "${from}".`);
     text = text.replaceAll(from, to);
   }
   return text;
@@ -78,7 +78,7 @@ const nginx: ProxyProgram = {
       events { worker_connections 1024; }
       http {
         access_log off;
-        gzip on; # as many have it
+        gzip on; # as is common
         ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((of) => `${of}_temp_path ${folder}/${of};`).join(" ")}
         ${site}
       }`;

@@ -17,17 +17,17 @@ export const skipWithoutRedis: string | false =
 export interface PrivateRedis {
   readonly url: string;
   readonly port: number;
-  /** Starts it, again if it was stopped. Resolves once it takes connections. */
+  /** Starts it, or restarts it if it was stopped. Resolves once it accepts connections. */
   start(): Promise<void>;
-  /** Ends it without a word, as `kill -9` does. */
+  /** Ends it without warning, as `kill -9` does. */
   stop(): Promise<void>;
-  /** It keeps its connections and answers nothing, until it goes on. */
+  /** Keeps its connections open but answers nothing until `goOn`. */
   pause(): void;
   goOn(): void;
   dispose(): Promise<void>;
 }
 
-/** Prepares a Redis; it runs after {@link PrivateRedis.start}. */
+/** Prepares a Redis, which runs once {@link PrivateRedis.start} is called. */
 export async function createRedis(...flags: string[]): Promise<PrivateRedis> {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), "twins-redis-"));
@@ -61,8 +61,8 @@ export async function createRedis(...flags: string[]): Promise<PrivateRedis> {
 }
 
 /**
- * A port that nobody listens on, and that no connection gets by chance before it is used: systems give those ports
- * from 32768 on. Two calls in a row give two ports.
+ * A port that nobody listens on, and that no outgoing connection is given before it is used: systems assign those
+ * from 32768 up. Two calls in a row return two different ports.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -81,7 +81,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Resolves once a port takes connections. Rejects after 10 seconds. */
+/** Resolves once a port accepts connections. Rejects after 10 seconds. */
 export async function untilListening(port: number): Promise<void> {
   await until(`something listens on port ${port}`, 10_000, () => {
     return new Promise<boolean>((resolve) => {
@@ -95,7 +95,7 @@ export async function untilListening(port: number): Promise<void> {
   });
 }
 
-/** Asks until it is so. Rejects when it takes longer. Returns how long it took, in milliseconds. */
+/** Polls until `ask` says yes, and rejects if that takes too long. Returns how long it took, in milliseconds. */
 export async function until(
   what: string,
   milliseconds: number,
@@ -103,7 +103,8 @@ export async function until(
 ): Promise<number> {
   const startedAt = performance.now();
   while (!(await ask())) {
-    if (performance.now() - startedAt > milliseconds) throw new Error(`In ${milliseconds} ms not: ${what}.`);
+    if (performance.now() - startedAt > milliseconds)
+      throw new Error(`Not within ${milliseconds} ms: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return Math.round(performance.now() - startedAt);

@@ -1,5 +1,5 @@
 /**
- * Server processes for the tests of several machines, and the slow model that their twins ask.
+ * Server processes for the tests of several processes, and the slow model that their twins ask.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -96,10 +96,10 @@ function listeningUrl(child: ChildProcess): Promise<string> {
   });
 }
 
-/** A model that streams as many words as it is asked for, a word each 50 ms. Each word is the time it was sent at. */
+/** A model that streams as many words as it is asked for, one every 50 ms. Each word is the time it was sent. */
 export interface SlowModel {
   readonly url: string;
-  /** How many replies it streams now. */
+  /** How many replies it is streaming now. */
   readonly streaming: number;
   close(): void;
 }

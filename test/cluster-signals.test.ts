@@ -13,7 +13,7 @@ function createSignals() {
   const sent: SignalTopic[] = [];
   const state = {
     ...{ lost: false, down: false, answer: Promise.resolve(), beginning: Promise.resolve() },
-    /** Whoever follows has one connection that is answered; whether what it says takes it now. */
+    /** Whether a follower has only one connection that is answered, and whether its own signal occupies that now. */
     ...{ scarce: false, taken: false },
   };
   const signals: StoreSignals = {
@@ -76,7 +76,7 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
   const path = `/conversations/${conversationId}`;
   return {
     ...{ textRead, clock, sent, state, listeners, here, there, key, path, engine },
-    /** Lets the store read, and say what it read once that is released. */
+    /** Lets the store read, but answer only once released. */
     holdAnswers() {
       let release = () => {};
       state.answer = new Promise((resolve) => {
@@ -99,7 +99,7 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
 
 type Two = Awaited<ReturnType<typeof openTwo>>;
 
-/** Follows on the other service; what has arrived can be read at any time. */
+/** Follows on the other service; what has arrived so far can be read at any time. */
 async function followThere({ there, key }: Two, replyPath: string) {
   const response = await there.call("GET", `${replyPath}/stream`, key);
   const seen = { text: "" };
@@ -114,7 +114,7 @@ async function followThere({ there, key }: Two, replyPath: string) {
 }
 
 describe("a reply that is followed on another process", () => {
-  test("new text is there within 300 ms, again and again", async () => {
+  test("new text arrives within 300 ms, every time", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -131,7 +131,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("its end is there at once", async () => {
+  test("its end arrives at once", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -144,14 +144,14 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("its end is there at once though it comes while the store answers what was before", async () => {
+  test("its end arrives at once even if it comes while the store is answering an earlier read", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     await two.clock.advance(400);
     const release = two.holdAnswers();
     run.write("Good");
-    await two.clock.advance(160); // saved, told, and being looked up
+    await two.clock.advance(160); // saved, signalled, and being read
     run.write("bye.");
     run.finish();
     await sending;
@@ -163,7 +163,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("signals that come while the store answers make one look more, not many, and none without a pause", async () => {
+  test("signals that come while the store is answering cause one more read, not one each, and no busy loop", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -178,14 +178,14 @@ describe("a reply that is followed on another process", () => {
     await settle();
     assert.equal(two.textRead.length - before, 2);
     assert.equal(follower.content(), "Goodbye.");
-    await two.clock.advance(10_000); // in which a look is due once a second
-    assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} looks`);
+    await two.clock.advance(10_000); // a read is due once a second
+    assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} reads`);
     run.finish();
     await Promise.all([sending, follower.done]);
     await two.close();
   });
 
-  test("whoever leaves while the store answers has it asked no more", async () => {
+  test("a follower that leaves while the store is answering causes no further reads", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
@@ -202,7 +202,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("of two who follow, one who leaves takes nothing from the other", async () => {
+  test("when one of two followers leaves, the other still gets all of the text", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
@@ -219,7 +219,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("whoever has left and comes back behind its end is told all of it at once", async () => {
+  test("a follower that left and comes back after its end gets that at once", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
@@ -235,7 +235,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("whoever comes just as the last one leaves gets all of it", async () => {
+  test("a follower that comes just as the last one leaves gets all of the text", async () => {
     for (let steps = 0; steps < 60; steps++) {
       const two = await openTwo();
       const { run, sending, replyPath } = await two.send();
@@ -255,7 +255,7 @@ describe("a reply that is followed on another process", () => {
     }
   });
 
-  test("those who follow it are told at once that it was deleted with its conversation", async () => {
+  test("its followers are told at once when it is deleted with its conversation", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     run.write("So far");
@@ -273,7 +273,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("nothing listens for it any more once nobody follows", async () => {
+  test("nothing listens for it any more once nobody follows it", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const before = two.listeners.size;
@@ -286,7 +286,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("its follower says every two seconds that it is there, however fast the text comes", async () => {
+  test("its follower announces itself every two seconds, however fast the text comes", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -301,7 +301,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("it is saved no more often once nobody follows elsewhere, and nobody is told", async () => {
+  test("it sends no more signals once nobody follows it elsewhere", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
@@ -319,7 +319,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("it gets through on the one connection that is answered, where a pool lets in more that are not", async () => {
+  test("it gets through even if only one of the pool's connections is answered", async () => {
     const two = await openTwo();
     two.state.scarce = true;
     const { run, sending, replyPath } = await two.send();
@@ -333,7 +333,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("lost signals cost a second, not the text", async () => {
+  test("lost signals delay the text by about a second, but lose none of it", async () => {
     const two = await openTwo();
     two.state.lost = true;
     const { run, sending, replyPath } = await two.send();
@@ -393,7 +393,7 @@ test("a key that was revoked on another process is refused at once", async () =>
   await two.close();
 });
 
-test("a service that was closed listens no more", async () => {
+test("a closed service no longer listens for signals", async () => {
   const two = await openTwo();
   assert.ok(two.listeners.size > 0);
   await two.close();
@@ -419,7 +419,7 @@ test("a follower on another process reads only the text that it does not have", 
   await two.close();
 });
 
-/** A reply that somebody follows on another process, and whose sender has left. Without followers it is cancelled. */
+/** A reply that is followed on another process and whose sender has left. Without followers it is cancelled. */
 async function openFollowedElsewhere() {
   const two = await openTwo({ onDisconnect: "cancel" });
   const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
@@ -432,11 +432,11 @@ async function openFollowedElsewhere() {
   return { two, run, stream, following };
 }
 
-test("with onDisconnect cancel, a follower on another process counts, and its going is noticed", async () => {
+test("with onDisconnect cancel, a follower on another process counts, and its leaving is noticed", async () => {
   const { two, run, following } = await openFollowedElsewhere();
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
-  Object.assign(two.state, { down: true, lost: true }); // nobody can say that it is there
+  Object.assign(two.state, { down: true, lost: true }); // the follower cannot announce itself
   await two.clock.advance(12_000);
   Object.assign(two.state, { down: false, lost: false });
   await two.clock.advance(20_000);
@@ -447,7 +447,7 @@ test("with onDisconnect cancel, a follower on another process counts, and its go
   await two.close();
 });
 
-test("with onDisconnect cancel, a follower on another process counts who came before the reply had begun", {
+test("with onDisconnect cancel, a follower on another process that came before the reply had begun counts", {
   timeout: 20_000,
 }, async () => {
   const two = await openTwo({ onDisconnect: "cancel" });
@@ -471,7 +471,7 @@ test("with onDisconnect cancel, a follower on another process counts who came be
   await two.close();
 });
 
-test("with onDisconnect cancel, whoever has left and comes back counts, when the followers elsewhere have gone", async () => {
+test("with onDisconnect cancel, a reader that left and came back counts once the followers elsewhere have left", async () => {
   const { two, run, stream, following } = await openFollowedElsewhere();
   const again = await two.here.call("GET", stream, two.key);
   await following.body?.cancel();
@@ -483,11 +483,11 @@ test("with onDisconnect cancel, whoever has left and comes back counts, when the
   await two.close();
 });
 
-test("with onDisconnect cancel, a step back of the clock keeps nobody's place who has left", async () => {
+test("with onDisconnect cancel, a follower that has left does not count even if the clock steps back", async () => {
   const { two, run, following } = await openFollowedElsewhere();
   two.clock.step(-3_600_000);
   await two.clock.advance(20_000);
-  assert.equal(run.signal.aborted, false, "who still follows counts");
+  assert.equal(run.signal.aborted, false, "a remaining follower counts");
   await following.body?.cancel();
   two.clock.step(-3_600_000);
   await two.clock.advance(15_000);

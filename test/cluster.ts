@@ -1,8 +1,8 @@
 /**
  * Two server processes on one PostgreSQL and one Redis behave as one server. `npm run test:cluster`.
  *
- * What asks gently is done on the machine's own PostgreSQL and Redis, if they answer at the standard ports, in
- * a scratch database. What breaks things has private ones, in a temporary folder. `CLUSTER_LOG=1` shows the
+ * Tests that break nothing use the machine's own PostgreSQL and Redis, if they answer on the standard ports, with
+ * a scratch database. Tests that break things have private ones, in a temporary folder. `CLUSTER_LOG=1` shows the
  * servers' warnings.
  */
 
@@ -70,7 +70,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();
   });
 
-  test("a reply that one server makes is followed on the other while it is made", async (t) => {
+  test("a reply that one server produces is followed live on the other", async (t) => {
     const [here, there] = servers;
     const path = await newConversation(here, key, "slow");
     const { reading, replyPath } = await beginReply(here, key, path, 60);
@@ -88,7 +88,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     lags.sort((one, other) => one - other);
     const [median = 0, last = 0] = [lags[Math.floor(lags.length / 2)], lags.at(-1)];
     t.diagnostic(
-      `new text was elsewhere after ${median} ms in the median, ${last} ms at most, ${lags.length} times`,
+      `new text reached the other server after ${median} ms (median), ${last} ms at most, ${lags.length} times`,
     );
     assert.ok(median < 300 && lags.length > 8);
   });
@@ -106,11 +106,11 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     t.diagnostic(`the model had stopped after ${stoppedMs} ms`);
   });
 
-  test("a stream that broke is resumed on the other server, and no text is lost or doubled", async () => {
+  test("a broken stream is resumed on the other server, with no text lost or duplicated", async () => {
     const [here, there] = servers;
     const path = await newConversation(here, key, "slow");
     const { reading, replyPath } = await beginReply(here, key, path, 40);
-    await until("some text is there", 5000, () => reading.text().length > 100);
+    await until("some text has arrived", 5000, () => reading.text().length > 100);
     reading.stop();
     await reading.done;
     const text = reading.text();
@@ -125,7 +125,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     assert.equal(stored.status, "completed");
   });
 
-  test("equal requests with one idempotency key make one reply, wherever they arrive", async () => {
+  test("identical sends with one idempotency key produce one reply, wherever they arrive", async () => {
     const path = await newConversation(servers[0], key, "slow");
     const headers = { "Idempotency-Key": "once" };
     const sends = Array.from({ length: 12 }, (_, n) =>
@@ -137,7 +137,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     assert.equal((await historyOf(servers[1], key, path)).length, 2);
   });
 
-  test("of sends at once into one conversation one begins; the others are told which", async () => {
+  test("of concurrent sends into one conversation one begins a reply, and the others are told which", async () => {
     const path = await newConversation(servers[0], key, "slow");
     const sends = Array.from({ length: 8 }, (_, n) =>
       call(servers[n % 2 === 0 ? 0 : 1], "POST", `${path}/messages`, key, { content: "10" }),
@@ -177,7 +177,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     t.diagnostic(`the key was refused after ${refusedMs} ms`);
   });
 
-  test("both servers take from one budget, and not one request too many", async () => {
+  test("both servers share one budget, and admit not one request too many", async () => {
     const { key: reader } = await newKey(servers[0], "carol", "read_only");
     const startedAt = performance.now();
     const answers = await Promise.all(
@@ -189,7 +189,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     assert.ok(answers.every(({ status }) => status === 200 || status === 429));
   });
 
-  test("conversations whose requests go to either server are as whole as those on one", async () => {
+  test("conversations whose requests go to either server are as complete as on one", async () => {
     const { key: talker } = await newKey(servers[0], "dave");
     await Promise.all(
       Array.from({ length: 20 }, async (_, number) => {
@@ -208,7 +208,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     assert.equal(((await list.json()) as { pagination: { total: number } }).pagination.total, 20);
   });
 
-  test("the whole API, each request at either server, answers as its document says", () =>
+  test("the whole API answers as its document says when each request goes to either server", () =>
     useWholeApi(servers));
 
   test("when a server is killed, the other ends its reply as interrupted and frees the conversation", async (t) => {
@@ -235,7 +235,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     servers[0] = await cluster.start();
   });
 
-  test("a server that is told to stop finishes its replies while the other goes on, and exits with 0", async () => {
+  test("a server that is told to stop finishes its replies while the other keeps serving, and exits with 0", async () => {
     const [here, there] = servers;
     const path = await newConversation(here, key, "slow");
     const { reading } = await beginReply(here, key, path, 30);
