@@ -10,7 +10,7 @@ function serve(args: readonly string[], environment: Environment = {}): Settings
   return config.command === "serve" ? config.settings : assert.fail();
 }
 
-/** The one line that a bad setting is answered with. */
+/** The one-line error for a bad setting. */
 function complaint(args: readonly string[], environment: Environment = {}): string {
   try {
     readConfig(args, environment);
@@ -23,7 +23,7 @@ function complaint(args: readonly string[], environment: Environment = {}): stri
 }
 
 describe("settings", () => {
-  test("without any, they have their defaults", () => {
+  test("they have defaults", () => {
     assert.deepEqual(serve([]), {
       host: "127.0.0.1",
       port: 8787,
@@ -51,14 +51,14 @@ describe("settings", () => {
     });
   });
 
-  test("a flag may be followed by its value or hold it, and wins over the variable", () => {
+  test("a flag takes its value as the next argument or after =, and wins over the variable", () => {
     assert.equal(serve(["--port", "1"], { PORT: "2" }).port, 1);
     assert.equal(serve(["--port=1"], { PORT: "2" }).port, 1);
     assert.equal(serve([], { PORT: "2" }).port, 2);
     assert.equal(serve(["--model-name=a=b"]).modelName, "a=b");
   });
 
-  test("a flag's good value makes up for a bad variable", () => {
+  test("a valid flag makes up for an invalid variable", () => {
     assert.equal(serve(["--port=1"], { PORT: "x" }).port, 1);
   });
 
@@ -66,7 +66,7 @@ describe("settings", () => {
     assert.equal(serve([], { PORT: "", JWT_SECRET: "", CORS_ORIGINS: "" }).port, 8787);
   });
 
-  test("each setting but secrets can be given by its flag", () => {
+  test("every setting except secrets can be given as a flag", () => {
     const values: Record<string, string> = {
       PORT: "1",
       DATABASE_URL: "memory:",
@@ -94,7 +94,7 @@ describe("settings", () => {
     }
   });
 
-  test("secrets are taken from variables alone", () => {
+  test("secrets are taken only from variables", () => {
     for (const variable of ["JWT_SECRET", "MODEL_API_KEY"]) {
       const flag = `--${variable.toLowerCase().replaceAll("_", "-")}`;
       const message = complaint([flag, "tell nobody, it is a secret of mine"]);
@@ -103,7 +103,7 @@ describe("settings", () => {
     }
   });
 
-  test("what is not accepted is answered with the setting's name and what is accepted", () => {
+  test("an invalid value is refused with the setting's name and what is accepted", () => {
     const cases: [variable: string, value: string, accepted: string][] = [
       ["PORT", "65536", "from 0 to 65535"],
       ["PORT", "-1", "whole number"],
@@ -161,12 +161,12 @@ describe("settings", () => {
     }
   });
 
-  test("a secret has at least 32 bytes", () => {
+  test("a secret must have at least 32 bytes", () => {
     assert.equal(serve([], { JWT_SECRET: "é".repeat(16) }).jwtSecret, "é".repeat(16));
     assert.match(complaint([], { JWT_SECRET: "x".repeat(31) }), /^JWT_SECRET must be at least 32 bytes/);
   });
 
-  test("JWTs are verified in one way", () => {
+  test("only one way of verifying JWTs can be set", () => {
     const secret = { JWT_SECRET: "x".repeat(32) };
     const jwks = { JWT_JWKS_URL: "https://id.example/jwks" };
     const key = { JWT_PUBLIC_KEY: "{}" };
@@ -180,7 +180,7 @@ describe("settings", () => {
     assert.match(complaint(["--jwt-jwks-url=https://id.example/jwks"], secret), /Only one/);
   });
 
-  test("databases", () => {
+  test("a database is memory:, sqlite:<path> or postgres://…, and nothing else", () => {
     const cases: [string, Settings["database"] | undefined][] = [
       ["memory:", { kind: "memory" }],
       ["sqlite:x.db", { kind: "sqlite", path: "x.db" }],
@@ -190,12 +190,12 @@ describe("settings", () => {
       ["postgres://a:b@h:1/c", { kind: "postgres", url: "postgres://a:b@h:1/c" }],
       ["postgresql://h/c?sslmode=require", { kind: "postgres", url: "postgresql://h/c?sslmode=require" }],
       ["sqlite:a b#1.db", { kind: "sqlite", path: "a b#1.db" }],
-      ["sqlite://data/x.db", undefined], // an address would have it below a host, others below this folder
+      ["sqlite://data/x.db", undefined], // data is a host to some, a folder to others
       ["sqlite:x.db?mode=ro", undefined],
       ["sqlite:~/x.db", undefined],
       ["sqlite:", undefined],
       ["sqlite::memory:", undefined],
-      ["sqlite:file:x.db", undefined], // SQLite's own address: x.db to it, and file:x.db to whoever looks at the file
+      ["sqlite:file:x.db", undefined], // a URI to SQLite, which opens x.db; everyone else looks for file:x.db
       ["memory", undefined],
       ["memory:x", undefined],
       ["./x.db", undefined],
@@ -210,14 +210,14 @@ describe("settings", () => {
     }
   });
 
-  test("addresses to listen on", () => {
+  test("a host is a name or an IP address, with or without brackets", () => {
     assert.equal(serve(["--host", "::"]).host, "::");
     assert.equal(serve(["--host", "[::1]"]).host, "::1");
     assert.equal(serve(["--host", "0.0.0.0"]).host, "0.0.0.0");
     assert.equal(serve(["--host", "localhost"]).host, "localhost");
   });
 
-  test("a base path gets one slash before it and none behind", () => {
+  test("a base path gets a leading slash, loses a trailing one, and must be plain segments", () => {
     for (const text of ["/x/y", "x/y", "/x/y/"]) assert.equal(serve(["--base-path", text]).basePath, "/x/y");
     assert.equal(serve(["--base-path", "/"]).basePath, "");
     for (const text of ["/x//y", "//x", "/x/../y", "/.", "/x?y", "/x#y", "/%78", "/x y", "/{id}"]) {
@@ -225,7 +225,7 @@ describe("settings", () => {
     }
   });
 
-  test("origins are exact", () => {
+  test("origins must be exact", () => {
     const origins = "https://app.example, http://localhost:3000";
     assert.deepEqual(serve(["--cors-origins", origins]).corsOrigins, [
       "https://app.example",
@@ -244,13 +244,13 @@ describe("settings", () => {
     }
   });
 
-  test("a model's address loses slashes at its end", () => {
+  test("a model's address loses its trailing slash", () => {
     assert.equal(serve(["--model-base-url", "http://127.0.0.1:1/v1/"]).modelBaseUrl, "http://127.0.0.1:1/v1");
   });
 });
 
 describe("the command line", () => {
-  test("what it does not know is answered with the way to help", () => {
+  test("unknown arguments are refused with a hint", () => {
     assert.match(complaint(["--prot", "1"]), /"--prot".*--help/);
     assert.match(complaint(["serve"]), /"serve".*--help/);
     assert.match(complaint(["-p", "1"]), /"-p".*--help/);
@@ -259,7 +259,7 @@ describe("the command line", () => {
     assert.match(complaint(["token", "token", "--sub", "alice"]), /"token"/);
   });
 
-  test("a flag needs a value, once", () => {
+  test("a flag needs a value, and may be given only once", () => {
     assert.match(complaint(["--port"]), /--port needs a value/);
     assert.match(complaint(["--port", "--host", "x"]), /--port needs a value/);
     assert.match(complaint(["--port="]), /--port needs a value/);
@@ -267,14 +267,14 @@ describe("the command line", () => {
     assert.match(complaint(["--help=x"]), /no value/);
   });
 
-  test("help and the version are told whatever else is wrong with the settings", () => {
+  test("--help and --version work whatever is wrong with the settings", () => {
     for (const args of [["--help"], ["-h"], ["token", "--help"], ["--port", "x", "--help"]]) {
       assert.deepEqual(readConfig(args, { PORT: "x" }), { command: "help" });
     }
     assert.deepEqual(readConfig(["--version"], { PORT: "x" }), { command: "version" });
   });
 
-  test("token takes an owner and a time, an hour if none is given", () => {
+  test("token takes an owner and a lifetime, one hour by default", () => {
     const config = readConfig(["token", "--sub", "alice"], {});
     assert.deepEqual(config, {
       command: "token",
@@ -294,8 +294,8 @@ describe("the command line", () => {
   });
 });
 
-describe("what is told of the settings", () => {
-  test("help lists each flag, each variable, each default and what is accepted", () => {
+describe("documentation of the settings", () => {
+  test("--help lists each flag, each variable, each default and what is accepted", () => {
     for (const { variable, flag, fallback, accepts } of Object.values(settings)) {
       const line = usage("twin-service").match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
       assert.ok(line, variable);

@@ -1,6 +1,6 @@
 /**
- * Holds every answer that a test gets against what all answers have in common and against the service's own
- * OpenAPI document: no field beside the documented ones, no status that is not announced.
+ * Checks every answer that a test gets against what all answers have in common and against the service's own
+ * OpenAPI document: no undocumented fields, no undocumented statuses.
  */
 
 import assert from "node:assert/strict";
@@ -43,7 +43,7 @@ ajv.addSchema({ $id: "api", components: { schemas: closed(openApi.components.sch
 const validators = new Map<string, ValidateFunction>();
 const requestIds = new Set<string>();
 
-/** Fails unless an answer is as every answer is, and as the document says of this request's. */
+/** Fails unless an answer has what all answers have, and is what the document says of this request. */
 export async function assertConforms(
   method: string,
   target: string,
@@ -57,7 +57,7 @@ export async function assertConforms(
   if (operation && method !== "HEAD") assertAnnounced(response, operation);
   const text = isEventStream(response) ? undefined : await response.clone().text();
   if (method === "HEAD" || response.status === 204) {
-    assert.equal(text, "", "an answer without a body has none");
+    assert.equal(text, "", "an answer to HEAD, or a 204, has no body");
     return;
   }
   if (text === undefined) {
@@ -68,11 +68,11 @@ export async function assertConforms(
   assertBody(JSON.parse(text), response, method, path, operation);
 }
 
-/** The header fields that all answers have, and those that none has. */
+/** Fails unless an answer has the header fields that all have, and none of those that none has. */
 export function assertCommon({ headers }: Pick<Response, "headers">): void {
   const requestId = headers.get("x-request-id") ?? "";
   assert.match(requestId, requestIdPattern);
-  assert.ok(!requestIds.has(requestId), "a request's id is its own");
+  assert.ok(!requestIds.has(requestId), "a request id is unique");
   requestIds.add(requestId);
   assert.equal(headers.get("x-content-type-options"), "nosniff");
   assert.match(headers.get("cache-control") ?? "", /^no-store(, no-transform)?$/);
@@ -89,7 +89,7 @@ function assertStream({ headers, status }: Response, operation: Operation | unde
   assert.equal(headers.get("content-type"), "text/event-stream; charset=utf-8");
   assert.equal(headers.get("cache-control"), "no-store, no-transform");
   assert.equal(headers.get("x-accel-buffering"), "no");
-  assert.ok(operation?.responses["200"]?.content?.["text/event-stream"], "a stream is announced as one");
+  assert.ok(operation?.responses["200"]?.content?.["text/event-stream"], "a stream is documented as one");
 }
 
 function assertBody(
@@ -123,7 +123,7 @@ function assertBody(
 const general =
   /^(access-control-.*|cache-control|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
 
-/** Fails if an answer has a header field that its status does not announce. */
+/** Fails if an answer has a header field that is not documented for its status. */
 function assertAnnounced({ headers, status }: Response, { operationId, responses }: Operation): void {
   const announced = Object.keys(responses[status]?.headers ?? {}).map((name) => name.toLowerCase());
   for (const name of headers.keys()) {
@@ -132,7 +132,7 @@ function assertAnnounced({ headers, status }: Response, { operationId, responses
   }
 }
 
-/** Fails unless the announced header fields are there. Some of a status' errors tell more than others. */
+/** Fails unless the documented header fields are there. Some errors of a status have more than others. */
 function assertHeaders(
   { headers: announced = {} }: DocumentedResponse,
   headers: Headers,
@@ -165,7 +165,7 @@ function assertMatches(schema: unknown, value: unknown, name: string): void {
   assert.ok(validator(value), `${name}: ${ajv.errorsText(validator.errors)} in ${JSON.stringify(value)}`);
 }
 
-/** The documented operation that a request's method and path mean. Literal segments win over parameters. */
+/** The documented operation for a request's method and path. Literal segments win over parameters. */
 export function operationAt(method: string, path: string): Operation | undefined {
   const segments = path.split("/");
   const fits = Object.keys(openApi.paths).filter((pattern) => {
@@ -181,7 +181,7 @@ export function operationAt(method: string, path: string): Operation | undefined
   return openApi.paths[best]?.[method === "HEAD" ? "get" : method.toLowerCase()];
 }
 
-/** Whether a segment can stand where an id is expected; others lead nowhere. */
+/** Whether a segment can be an id; others match nothing. */
 function isId(segment = ""): boolean {
   if (segment === "" || segment.length > 1024) return false;
   try {
@@ -195,7 +195,7 @@ function openSegments(pattern: string): number {
   return pattern.split("{").length;
 }
 
-/** The same schema for objects that have none but the documented members. */
+/** The same schema for objects that have no members besides the documented ones. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -204,7 +204,7 @@ function closed(schema: unknown): unknown {
   return isObject ? { additionalProperties: false, ...copy } : copy;
 }
 
-/** References of the document, made to point into it from outside. */
+/** The document's references, rewritten to point into it from outside. */
 function localized(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"api#/'));
 }

@@ -5,7 +5,7 @@ import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { heapInUse, skipOffV8 } from "./garbage.ts";
 import { errorOf, inProcess, openFixture } from "./harness.ts";
 
-/** Sends, has the engine reply, and returns what it got to see. */
+/** Sends a message, has the engine reply, and returns the history that it was given. */
 async function exchange(chat: Chat, content: string, reply = `to ${content}`) {
   const sending = chat.send(content);
   const run = await chat.engine.next();
@@ -22,7 +22,7 @@ function said(...contents: string[]): HistoryMessage[] {
   ]);
 }
 
-/** A store that counts what it is asked. */
+/** A store that counts the calls of each method. */
 function counted(store: Store): { readonly store: Store; readonly calls: Map<string, number> } {
   const calls = new Map<string, number>();
   const proxy = new Proxy(store, {
@@ -39,7 +39,7 @@ function counted(store: Store): { readonly store: Store; readonly calls: Map<str
 }
 
 describe("conversations in memory", () => {
-  test("a conversation that goes on is not read again", async () => {
+  test("a conversation that continues is not read again", async () => {
     const { store, calls } = counted(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
     await exchange(chat, "one");
@@ -49,7 +49,7 @@ describe("conversations in memory", () => {
     assert.equal(calls.get("readHistory"), undefined);
   });
 
-  test("what another process has added is seen", async () => {
+  test("messages added by another process are seen", async () => {
     await using chat = await openChat(inProcess);
     await using other = await chat.another();
     await exchange(chat, "one");
@@ -58,7 +58,7 @@ describe("conversations in memory", () => {
     assert.deepEqual(await exchange(other, "four"), said("one", "two", "three"));
   });
 
-  test("a failed exchange is left out, and the next one is not", async () => {
+  test("a failed exchange is left out, but the next one is not", async () => {
     await using chat = await openChat(inProcess);
     await exchange(chat, "one");
     const sending = chat.send("two");
@@ -68,7 +68,7 @@ describe("conversations in memory", () => {
     assert.deepEqual(await exchange(chat, "four"), said("one", "three"));
   });
 
-  test("a model gets to see 25 exchanges, whether they are remembered or read", async () => {
+  test("a model is given the last 25 exchanges, whether they are remembered or read", async () => {
     await using chat = await openChat(inProcess);
     const names = Array.from({ length: 27 }, (_, index) => `question ${index}`);
     for (const name of names) await exchange(chat, name);
@@ -77,7 +77,7 @@ describe("conversations in memory", () => {
     assert.deepEqual(await exchange(other, "last"), said(...names.slice(-24), "next"));
   });
 
-  test("a reply that was cancelled before its history was read takes nothing from the next one's", async () => {
+  test("a reply that was cancelled before its history was read removes nothing from the next one's", async () => {
     const memory = createMemoryStore();
     let hanging = false;
     const store: Store = {
@@ -131,7 +131,7 @@ describe("conversations in memory", () => {
     }
   });
 
-  test("nothing is kept of the address that a message was sent to", { skip: skipOffV8 }, async () => {
+  test("a remembered conversation does not retain its request's URL", { skip: skipOffV8 }, async () => {
     await using fixture = await openFixture(inProcess);
     async function keptOf(search: string): Promise<number> {
       const before = await heapInUse();
@@ -142,7 +142,7 @@ describe("conversations in memory", () => {
       }
       return ((await heapInUse()) - before) / 200;
     }
-    await keptOf(""); // code that ran for the first time
+    await keptOf(""); // warms up: compiled code stays in memory, too
     const long = `?${"x".repeat(8000)}`;
     const more = (await keptOf(long)) - (await keptOf(""));
     assert.ok(more < long.length / 2, `${more} bytes a conversation`);

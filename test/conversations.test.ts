@@ -6,7 +6,7 @@ import { dataOf, errorOf, type Fixture, newTwin, openFixture, transports } from 
 
 for (const transport of transports) {
   describe(`conversations, ${transport.name}`, () => {
-    test("a conversation is created and told where it is", async () => {
+    test("a created conversation is returned with its Location", async () => {
       await using fixture = await openFixture(transport);
       const response = await fixture.call("POST", "/conversations", await fixture.key(), {
         twinId: "echo",
@@ -28,7 +28,7 @@ for (const transport of transports) {
       });
     });
 
-    test("Location leads to the conversation, below the base path too", async () => {
+    test("Location leads to the conversation, under a base path too", async () => {
       await using fixture = await openFixture(transport, { basePath: "/chat/v9" });
       const key = await fixture.key();
       const created = await fixture.call("POST", "/conversations", key, { twinId: "echo" });
@@ -38,7 +38,7 @@ for (const transport of transports) {
       assert.deepEqual(await read.json(), await created.json());
     });
 
-    test("a title is optional, and null is none", async () => {
+    test("a title is optional, and null means none", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       for (const body of [{ twinId: "echo" }, { twinId: "echo", title: null }]) {
@@ -58,7 +58,7 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 0);
     });
 
-    test("a list has the owner's conversations, newest first, and those of one twin alone", async () => {
+    test("a list has the owner's conversations, newest first, and can be limited to one twin", async () => {
       const twins = createTwinList([newTwin({ id: "a" }), newTwin({ id: "b" })]);
       await using fixture = await openFixture(transport, { twins });
       const key = await fixture.key();
@@ -85,7 +85,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a query is read as forms are sent, names and values", async () => {
+    test("names and values in a query are decoded as form data", async () => {
       const twins = createTwinList([newTwin({ id: "Zoë B" }), newTwin({ id: "?" }), newTwin({ id: "A B" })]);
       await using fixture = await openFixture(transport, { twins });
       const key = await fixture.key();
@@ -104,7 +104,7 @@ for (const transport of transports) {
       assert.deepEqual(await listIds(fixture, key, "??twinId=nowhere"), [plain, strange, id]);
     });
 
-    test("a parameter that is no UTF-8, or has malformed escapes, is refused by its name", async () => {
+    test("a parameter that is not UTF-8, or has malformed escapes, is refused by its name", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       for (const value of ["%ff", "echo%c3", "%c3%28", "%ed%a0%80", "%c0%80", "%", "%2", "%zz", "%u0041"]) {
@@ -119,7 +119,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a title is changed and taken away", async () => {
+    test("a title can be changed and removed", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const id = await fixture.conversation(key);
@@ -135,7 +135,7 @@ for (const transport of transports) {
       }
     });
 
-    test("an empty change is refused", async () => {
+    test("a PATCH without a title is refused", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const id = await fixture.conversation(key);
@@ -168,7 +168,7 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 0);
     });
 
-    test("another owner's conversation is answered as one that does not exist, wherever it is named", async () => {
+    test("another owner's conversation gets the same answer as one that does not exist, on every endpoint", async () => {
       await using fixture = await openFixture(transport);
       const id = await fixture.conversation(await fixture.key("full_access", "bob"));
       const key = await fixture.key();
@@ -195,7 +195,7 @@ for (const transport of transports) {
   });
 }
 
-/** An answer to compare with another: its status and body, with the request's id struck out. */
+/** An answer to compare with another: its status and body, with the request id masked. */
 async function refusalOf(fixture: Fixture, method: string, path: string, key: string, body?: unknown) {
   const response = await fixture.call(method, `/conversations/${path}`, key, body);
   return { status: response.status, body: (await response.text()).replace(/req_\w+/, "req_") };

@@ -1,5 +1,5 @@
 /**
- * What one owner's clients were told before the server was killed, and whether it is still so afterwards.
+ * What one owner's clients were told before the server was killed, and whether it still holds afterwards.
  */
 
 import assert from "node:assert/strict";
@@ -14,24 +14,24 @@ export interface Journal {
   work(url: string): Promise<void>;
   /** From now on the server may be gone at any time. */
   stop(): void;
-  /** Holds the restarted server to all that was acknowledged. Rejects if anything is amiss. */
+  /** Checks that the restarted server has everything that was acknowledged. Rejects if anything is amiss. */
   verify(url: string): Promise<{ acknowledged: number; interrupted: number }>;
 }
 
 /** A conversation as its client knows it. */
 interface Known {
   readonly id: string;
-  /** The titles that it may have: the last one acknowledged, and one on its way. */
+  /** The titles that it may have: the last one acknowledged, and one in flight. */
   titles: (string | null)[];
-  /** `asked`: the deletion was on its way; nobody knows. */
+  /** `asked`: the deletion was in flight, with an unknown outcome. */
   deleted: "no" | "asked" | "yes";
-  /** The messages whose end was told. */
+  /** The messages whose end was acknowledged. */
   readonly ended: MessageResource[];
-  /** The replies that were accepted: how much of their text was received. */
+  /** The replies that were accepted, with as much of their text as was received. */
   readonly accepted: Map<string, string>;
 }
 
-/** A send that may have been on its way, and how to send it again. */
+/** A send that may have been in flight, and what it takes to send it again. */
 interface LastSend {
   readonly path: string;
   readonly content: string;
@@ -40,7 +40,7 @@ interface LastSend {
 
 let count = 0;
 
-/** What the model answers: the question tells all of it, so that any part of it can be recognized. */
+/** What the model answers: it follows from the question, so that any part of it can be recognized. */
 export function answerTo(question: string): string {
   return Array.from({ length: 12 }, (_, index) => `${question}:${index} `).join("");
 }
@@ -145,9 +145,9 @@ export function createJournal(owner: string): Journal {
   function verifyConversation(conversation: Known, found: readonly ConversationResource[]): boolean {
     const { id, titles, deleted } = conversation;
     const [record, ...copies] = found.filter((one) => one.id === id);
-    assert.deepEqual(copies, [], `${id} is there more than once`);
-    if (deleted === "yes") assert.equal(record, undefined, `${id} was deleted, and is there`);
-    if (deleted === "no") assert.ok(record, `${id} was acknowledged, and is gone`);
+    assert.deepEqual(copies, [], `${id} is listed more than once`);
+    if (deleted === "yes") assert.equal(record, undefined, `${id} was deleted, but is still there`);
+    if (deleted === "no") assert.ok(record, `${id} was acknowledged, but is gone`);
     if (!record) return false;
     assert.ok(titles.includes(record.title), `${id} is called ${record.title}, not ${titles}`);
     assert.equal(record.status, "idle", `${id} is busy after the restart`);
@@ -162,13 +162,13 @@ export function createJournal(owner: string): Journal {
       assert.deepEqual(
         messages.filter((one) => one.id === message.id),
         [message],
-        `${message.id} is not there once as it was acknowledged`,
+        `${message.id} is not there exactly once, as it was acknowledged`,
       );
     }
     for (const [replyId, text] of accepted) {
       const content = messages.find((one) => one.id === replyId)?.content;
-      assert.ok(content !== undefined, `${replyId} was accepted, and is gone`);
-      assert.ok(content.startsWith(text) || text.startsWith(content), `${replyId} has another text`);
+      assert.ok(content !== undefined, `${replyId} was accepted, but is gone`);
+      assert.ok(content.startsWith(text) || text.startsWith(content), `${replyId} has a different text`);
     }
     const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
     assert.equal(new Set(questions).size, questions.length, "a question was stored twice");
@@ -186,7 +186,7 @@ export function createJournal(owner: string): Journal {
     return message.status === "failed";
   }
 
-  /** Sends again what nobody answered: with its key, it is there once. */
+  /** Repeats an unanswered send with the same key: it must be stored only once. */
   async function retry(url: string, sending: LastSend): Promise<void> {
     const answer = await post(url, sending);
     const replayed = answer.headers.get("idempotency-replayed") === "true";
@@ -218,7 +218,7 @@ export function createJournal(owner: string): Journal {
       try {
         while (!stopped) await workOn(url);
       } catch (error) {
-        // Anything may be cut off by the kill, and nothing before it.
+        // The kill may cut off anything, but nothing may fail before it.
         if (!stopped) throw error;
       }
     },
@@ -228,7 +228,7 @@ export function createJournal(owner: string): Journal {
     async verify(url) {
       const found = await listAll(url);
       let interrupted = 0;
-      let acknowledged = 1; // the key, without which nothing could be asked
+      let acknowledged = 1; // the key, without which no request is answered
       for (const conversation of known) {
         acknowledged += 1 + conversation.ended.length;
         if (verifyConversation(conversation, found)) interrupted += await verifyMessages(url, conversation);

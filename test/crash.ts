@@ -1,8 +1,8 @@
 /**
- * Kills the server with SIGKILL in the middle of its work, again and again, and looks at what is left: all that
- * it acknowledged, exactly once; replies cut off as interrupted, with the beginning of their text; nothing busy.
+ * Kills the server with SIGKILL in the middle of its work, again and again, and checks what is left: everything
+ * it acknowledged, exactly once; cut-off replies as interrupted, with the beginning of their text; nothing busy.
  *
- * `CRASH_CYCLES=1000` for more than the 50 of default. It needs no network but 127.0.0.1.
+ * `CRASH_CYCLES=1000` runs more than the default of 50. It needs no network but 127.0.0.1.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";
 const clients = 4;
 
-/** What the servers wrote last: for whoever has to find out why one failed. */
+/** The end of the servers' logs, printed when something fails. */
 let lastLog = "";
 
 interface RunningServer {
@@ -55,7 +55,7 @@ async function startServer(folder: string, modelUrl: string): Promise<RunningSer
     const url = /^listening on (.*)$/.exec(line)?.[1];
     if (url !== undefined) return { url, process: server };
   }
-  throw new Error("The server ended before it listened.");
+  throw new Error("The server ended before it was listening.");
 }
 
 async function kill({ process: server }: RunningServer): Promise<void> {
@@ -90,7 +90,7 @@ async function streamAnswer(answer: string, response: ServerResponse): Promise<v
   response.end("data: [DONE]\n\n");
 }
 
-/** One cycle: clients work until the server is killed under them. */
+/** One cycle: clients work until the server is killed. */
 async function work(server: RunningServer, journal: Journal): Promise<void> {
   const token = await signToken({ secret, sub: journal.owner, expiresInSeconds: 600, clock: systemClock });
   await journal.createKey(server.url, token);
@@ -135,6 +135,6 @@ try {
 assert.ok(totals.acknowledged > cycles && (cycles < 10 || totals.interrupted > 0), "the clients did work");
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 process.stdout.write(
-  `${cycles} crashes in ${seconds} s: ${totals.acknowledged} acknowledged facts are all there, ` +
-    `${totals.interrupted} replies were cut off and are interrupted.\n`,
+  `${cycles} crashes in ${seconds} s: all ${totals.acknowledged} acknowledged facts are still there, and ` +
+    `${totals.interrupted} replies that were cut off are interrupted.\n`,
 );

@@ -19,7 +19,7 @@ const challenge = 'Bearer realm="twins"';
 
 for (const transport of transports) {
   describe(`credentials, ${transport.name}`, () => {
-    test("a key is taken from either header, whatever the scheme's case, and from both if they agree", async () => {
+    test("a key is read from either header, whatever the scheme's case, and from both if they agree", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       const accepted: Record<string, string>[] = [
@@ -36,7 +36,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a key is taken from no other place", async () => {
+    test("a key is read from nowhere else", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const elsewhere: [string, RequestInit][] = [
@@ -62,7 +62,7 @@ for (const transport of transports) {
       }
     });
 
-    test("contradicting or repeated credentials are refused", async () => {
+    test("conflicting or repeated credentials are refused", async () => {
       await using fixture = await openFixture(transport);
       const [one, other] = [await fixture.key(), await fixture.key()];
       const twice = (name: string) =>
@@ -140,7 +140,7 @@ for (const transport of transports) {
     });
 
     for (const { operationId, method, path } of ofKeys) {
-      test(`${operationId} asks for a key, and takes no token for one`, async () => {
+      test(`${operationId} requires a key, and accepts no token in its place`, async () => {
         await using fixture = await openFixture(transport);
         const target = concrete(path);
         await assertAskedForCredentials(await fixture.send(target, { method }));
@@ -150,7 +150,7 @@ for (const transport of transports) {
     }
 
     for (const { operationId, method, path } of ofTokens) {
-      test(`${operationId} asks for a token, and takes no key for one`, async () => {
+      test(`${operationId} requires a token, and accepts no key in its place`, async () => {
         await using fixture = await openFixture(transport);
         const target = concrete(path);
         await assertAskedForCredentials(await fixture.send(target, { method }));
@@ -164,7 +164,7 @@ for (const transport of transports) {
     }
 
     for (const { operationId, method, path } of ofKeys.filter(({ scope }) => scope === "full_access")) {
-      test(`${operationId} asks for the scope full_access`, async () => {
+      test(`${operationId} requires the scope full_access`, async () => {
         await using fixture = await openFixture(transport);
         const headers = { "X-API-Key": await fixture.key("read_only") };
         const response = await fixture.send(concrete(path), { method, headers });
@@ -177,7 +177,7 @@ for (const transport of transports) {
       });
     }
 
-    test("a read_only key reads all that a full_access key made for the same owner", async () => {
+    test("a read_only key can read everything that the same owner's full_access key created", async () => {
       await using fixture = await openFixture(transport);
       const writer = await fixture.key();
       const reader = await fixture.key("read_only");
@@ -201,7 +201,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a token must be signed here, be valid now, and name an owner", async () => {
+    test("a token must be signed with the service's secret, be valid now, and name an owner", async () => {
       await using fixture = await openFixture(transport);
       const now = Math.floor(fixture.clock.now() / 1000);
       const good = { sub: "alice", exp: now + 60 };
@@ -228,14 +228,14 @@ for (const transport of transports) {
       assert.deepEqual(await dataOf<ApiKeyResource[]>(response), []);
     });
 
-    test("a verifier of the host's own that refuses a token is a 401 with its challenge", async () => {
+    test("a token that the host's own verifier refuses is a 401 with a challenge", async () => {
       const verifyToken = () => Promise.reject(new ApiError("invalid_token", "The session is over."));
       await using fixture = await openFixture(transport, { verifyToken });
       const response = await fixture.call("GET", "/auth/api-keys", "session");
       assert.equal(await assertRefused(response, "invalid_token"), "The session is over.");
     });
 
-    test("a challenge of the host's own replaces the service's", async () => {
+    test("a challenge from the host's own verifier replaces the service's", async () => {
       const headers = { "www-authenticate": "Session" };
       const verifyToken = () => Promise.reject(new ApiError("invalid_token", "It is over.", { headers }));
       await using fixture = await openFixture(transport, { verifyToken });
@@ -243,7 +243,7 @@ for (const transport of transports) {
       assert.equal(response.headers.get("www-authenticate"), "Session");
     });
 
-    test("a verifier of the host's own that names no owner makes no keys", async () => {
+    test("a host's own verifier that names no valid owner is a 500, and the log says why", async () => {
       const said: unknown[] = [];
       const log: Log = (_, __, { error } = {}) => void said.push(error);
       for (const owner of [undefined, null, "", "  ", 42, "a\nb", "a".repeat(256)]) {
@@ -256,7 +256,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a store that is down is 503 unavailable, and no credentials are still 401", async () => {
+    test("a store that is down is 503 unavailable, but missing credentials are still 401", async () => {
       const down = () => Promise.reject(new StoreUnavailable("connection refused by 10.0.0.7"));
       const store = { ...createMemoryStore(), findKey: down, ping: down, findAbandonedReplies: down };
       await using fixture = await openFixture(transport, { store });
@@ -273,7 +273,7 @@ for (const transport of transports) {
       assert.equal((await fixture.send("/api/v1/twins")).status, 401);
     });
 
-    test("a store that is damaged is not ready either, and the log says why", async () => {
+    test("a damaged store is not ready either, and the log says why", async () => {
       const ping = () => Promise.reject(new Error("database disk image is malformed"));
       const said: unknown[] = [];
       const log: Log = (level, _, fields) => level === "error" && said.push(fields?.error);
@@ -288,19 +288,19 @@ for (const transport of transports) {
   });
 }
 
-/** A path of a route's pattern, of objects that do not exist. */
+/** A path that matches a route's pattern, for objects that do not exist. */
 function concrete(pattern: string): string {
   return pattern.replaceAll(/\{\w+\}/g, "nowhere");
 }
 
-/** No credential was found. `what` tells a failure's request from the others. */
+/** Fails unless no credential was found. `what` says in a failure which request it was. */
 async function assertAskedForCredentials(response: Response, what?: string): Promise<void> {
   assert.equal(response.status, 401, what);
   assert.equal(response.headers.get("www-authenticate"), challenge, what);
   assert.equal((await errorOf(response)).code, "missing_credentials", what);
 }
 
-/** The credential is none that is accepted. `what` as above. Returns the error's message. */
+/** Fails unless the credential was not accepted. `what` as above. Returns the error's message. */
 async function assertRefused(response: Response, expectedCode: string, what?: string): Promise<string> {
   assert.equal(response.status, 401, what);
   assert.equal(response.headers.get("www-authenticate"), `${challenge}, error="invalid_token"`, what);
@@ -313,7 +313,7 @@ async function createKey(fixture: Fixture, token: string, body: object): Promise
   return dataOf(await fixture.call("POST", "/auth/api-keys", token, body));
 }
 
-/** Signs claims as they are, with the fixture's own secret or another. */
+/** Signs claims verbatim, with the fixture's own secret or another. */
 function sign(claims: Record<string, unknown>, secret = fixtureSecret): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(secret));
 }

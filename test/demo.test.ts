@@ -1,5 +1,5 @@
 /**
- * The demo as a command: what it refuses, and that it leaves nothing when it is told to stop.
+ * The demo as a command: what it refuses, and that it leaves nothing behind when told to stop.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ describe("the demo's command line", { skip: skipOffNode }, () => {
     });
   }
 
-  test("--help says what it does, and does not do it", async () => {
+  test("--help says what it does, without doing it", async () => {
     const { code, stdout, stderr } = await runScript(script, ["--help"]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^Usage: npm run demo\n/);
@@ -39,7 +39,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const TMPDIR = await mkdtemp(join(tmpdir(), "twin-service-demo-test-"));
     context.after(() => rm(TMPDIR, { recursive: true }));
     const demo = startScript(script, [], { TMPDIR });
-    await demo.said(/^A server at /m); // a token is to be made now, by a process of its own
+    await demo.said(/^A server at /m); // next, a process of its own makes a token
     demo.signal(signal);
     const { code, stdout, stderr } = await demo.ended;
     assert.deepEqual([code, stderr], [1, "Stopped.\n"]);
@@ -48,6 +48,6 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
       [],
     );
     const [, api = ""] = /^A server at (\S+)$/m.exec(stdout) ?? [];
-    await assert.rejects(fetch(`${api}/openapi.json`), "nobody listens any more");
+    await assert.rejects(fetch(`${api}/openapi.json`), "nothing is listening any more");
   });
 }

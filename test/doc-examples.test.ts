@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const { exports: entries } = JSON.parse(await readFile(join(root, "jsr.json"), "utf8"));
 const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 
-/** What examples take from their reader. */
+/** What examples expect their reader to have. */
 const given = `
 declare const service: import("twin-service").Service;
 declare const options: import("twin-service").ServiceOptions;
@@ -32,7 +32,7 @@ declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;
 `;
 
 describe("examples", () => {
-  test("those in doc comments and documents are sound TypeScript", async (t) => {
+  test("those in doc comments and documents pass the type check", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
     t.after(() => rm(folder, { recursive: true }));
     await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction"); // Windows lets anybody make one
@@ -47,7 +47,7 @@ describe("examples", () => {
     assert.equal(compile(folder), "");
   });
 
-  test("every function that an entry exports has one", async () => {
+  test("every function that an entry point exports has one", async () => {
     const documented = new Set<string>();
     for (const file of await filesWithExamples()) {
       for (const [, name = ""] of (await readFile(join(root, file), "utf8")).matchAll(functionWithExample)) {
@@ -115,7 +115,7 @@ function compilerSettings(): object {
   };
 }
 
-/** What the compiler has to say. */
+/** The compiler's output. */
 function compile(folder: string): string {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const { stdout, stderr } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });

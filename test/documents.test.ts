@@ -1,5 +1,5 @@
 /**
- * What documents say beside the code: error codes, limits, the README's first stream, and where links lead.
+ * What documents repeat from the code: error codes, limits, the README's first stream; and where links lead.
  */
 
 import assert from "node:assert/strict";
@@ -29,7 +29,7 @@ function read(path: string): Promise<string> {
 }
 
 describe("documents", () => {
-  test("errors.md has each error code with its status, and no other", async () => {
+  test("errors.md lists every error code with its status, and no others", async () => {
     const rows = [...(await read("docs/errors.md")).matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)];
     assert.deepEqual(
       rows.map(([, code, status]) => [code, Number(status)]),
@@ -37,7 +37,7 @@ describe("documents", () => {
     );
   });
 
-  test("errors.md has the limits that schemas and servers set", async () => {
+  test("errors.md states the limits that schemas and servers set", async () => {
     const document = await read("docs/errors.md");
     const { name, expiresInDays } = createApiKeySchema.properties;
     const { title, twinId } = createConversationSchema.properties;
@@ -58,7 +58,7 @@ describe("documents", () => {
     for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);
   });
 
-  test("the README's first stream has the events that its command prints", async () => {
+  test("the README's first stream shows the events that its command prints", async () => {
     const readme = await read("README.md");
     const [, question = ""] = /-d '\{"content": "(.+?)"\}'/.exec(readme) ?? [];
     const printed = [...readme.matchAll(/^id: (\d+)\ndata: \{"type":"(\w+)"(?:.*?"stage":"(\w+)")?/gm)];
@@ -81,7 +81,7 @@ describe("documents", () => {
     );
   });
 
-  test("their links lead somewhere", () => {
+  test("their links are not broken", () => {
     assert.deepEqual(brokenLinks(root), []);
   });
 });

@@ -9,7 +9,7 @@ export interface EventReader {
   next(): Promise<StreamEvent>;
   /** All events up to the body's end. */
   rest(): Promise<StreamEvent[]>;
-  /** Leaves, as a client that closes its connection. */
+  /** Leaves, like a client that closes its connection. */
   leave(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function readEvents(response: Response): EventReader {
   async function readMore(): Promise<boolean> {
     const { value, done } = await reader.read();
     if (done) {
-      if (text !== "") throw new Error(`The body ends inside of an event: ${JSON.stringify(text)}`);
+      if (text !== "") throw new Error(`The body ends inside an event: ${JSON.stringify(text)}`);
       return false;
     }
     text += value;

@@ -30,7 +30,7 @@ const commands = {
 };
 const { flags, names } = commands[runtime];
 
-/** Modules that listen on nothing by themselves. */
+/** Modules that do not listen by themselves. */
 const hosted = ["next-route", "worker"];
 
 async function start(name: string): Promise<Example> {
@@ -71,7 +71,7 @@ for (const name of names) {
         assert.equal(streamed.headers.get("content-type"), "text/event-stream; charset=utf-8");
         const events = await eventsOf(streamed);
         assert.match(textOf(events), /^one two three four five$/i);
-        assert.ok(events.filter(({ data }) => data.type === "delta").length > 1, "it came piece by piece");
+        assert.ok(events.filter(({ data }) => data.type === "delta").length > 1, "it arrived in pieces");
 
         const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
         const { messageId, rest } = await begin(long);
@@ -82,13 +82,13 @@ for (const name of names) {
     });
 
     if (name === "fastify") {
-      test("the host's own store has been used", async () => {
+      test("uses the host's own store", async () => {
         await use(name, async ({ page }) => assert.equal(await page(), "Conversations: 1"));
       });
     }
 
     if (name === "hono") {
-      test("a user's session with the host makes a key of that user", async () => {
+      test("lets a user's session with the host create a key for that user", async () => {
         await use(name, async ({ send, json }) => {
           const headers = { "Content-Type": "application/json" };
           const body = JSON.stringify({ name: "by session" });
@@ -101,12 +101,12 @@ for (const name of names) {
           const withHers = { headers: { "X-API-Key": key } };
           const [hers] = await dataOf<{ id: string }[]>(await send("/api/v1/conversations", withHers));
           const [same] = await dataOf<{ id: string }[]>(await send("/api/v1/conversations", json()));
-          assert.ok(hers && hers.id === same?.id, "she sees her conversation with it");
+          assert.ok(hers && hers.id === same?.id, "she sees her conversation with that key");
         });
       });
     }
 
-    test("a reader that leaves ends its reply", async () => {
+    test("ends a reply when its reader leaves", async () => {
       await use(name, async ({ send, root, json }) => {
         const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
         const { messageId, leave } = await begin(long);
@@ -149,7 +149,7 @@ async function use(name: string, body: (use: Use) => Promise<void>): Promise<voi
   }
 }
 
-/** Reads a stream's first event, long before its end. */
+/** Reads a stream up to its first delta, long before its end. */
 async function begin(response: Response): Promise<{
   readonly messageId: string;
   rest(): Promise<string>;

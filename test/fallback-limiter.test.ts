@@ -43,11 +43,11 @@ describe("a fallback limiter", () => {
     for (let n = 0; n < 200; n++) assert.equal((await limiter.take("a", policy)).allowed, true);
     assert.equal((await limiter.take("a", policy)).allowed, false);
     assert.equal((await limiter.peek("a", policy)).allowed, false);
-    assert.equal(state.asked, before + 1, "one request finds out, and the others do not wait for it");
+    assert.equal(state.asked, before + 1, "one request finds out, and the others do not ask");
     limiter.close();
   });
 
-  test("it tells of an outage once and of its end once", async () => {
+  test("it logs an outage once and its end once", async () => {
     const { clock, state, limiter, told } = open();
     state.down = true;
     await Promise.all(Array.from({ length: 10 }, () => limiter.take("a", policy)));
@@ -62,7 +62,7 @@ describe("a fallback limiter", () => {
     limiter.close();
   });
 
-  test("it is back with the shared limiter within five seconds of its recovery", async () => {
+  test("it returns to the shared limiter within five seconds of its recovery", async () => {
     const { clock, state, memory, limiter } = open();
     state.down = true;
     await limiter.take("a", policy);
@@ -83,7 +83,7 @@ describe("a fallback limiter", () => {
     assert.deepEqual(told(), ["warn", "info"]);
   });
 
-  test("closed, it no longer looks whether the shared limiter is back", async () => {
+  test("it no longer checks whether the shared limiter is back once it is closed", async () => {
     const { clock, state, limiter } = open();
     state.down = true;
     await limiter.take("a", policy);
@@ -92,7 +92,7 @@ describe("a fallback limiter", () => {
     assert.equal(clock.pending, 0);
   });
 
-  test("closed while the shared limiter is asked, it does not begin to look whether that is back", async () => {
+  test("it does not start such checks if it is closed while it asks the shared limiter", async () => {
     const { clock, state, limiter } = open();
     state.down = true;
     const taking = limiter.take("a", policy);

@@ -17,7 +17,7 @@ const jsonType = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
 const expectation = "Expect: 100-continue";
 
-// One server for all: a connection that was hung up on lingers, which each server's end would wait for.
+// One server for all tests: a connection that it hung up on lingers, and closing a server would wait for that.
 let fixture: Fixture;
 before(async () => {
   fixture = await openFixture(overSocket);
@@ -37,8 +37,8 @@ describe("framing", () => {
     ["a user in Host", `${health}\r\nHost: a@b\r\nConnection: close\r\n\r\n`, 400, "invalid_request"],
     ["a broken port in Host", `${health}\r\nHost: a:b\r\nConnection: close\r\n\r\n`, 400, "invalid_request"],
     ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "invalid_request"],
-    ["HTTP/0.9 by name", "GET /healthz HTTP/0.9\r\n\r\n", 400, "invalid_request"],
-    ["HTTP/2 without a warning", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "invalid_request"],
+    ["HTTP/0.9 with its version", "GET /healthz HTTP/0.9\r\n\r\n", 400, "invalid_request"],
+    ["HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "invalid_request"],
     ["101 header fields", head(health, ...fields(99)), 431, "headers_too_large"],
     ["3,000 header fields", head(health, ...fields(3000)), 431, "headers_too_large"],
     ["a header field of 100 KiB", head(health, `X: ${"x".repeat(102_400)}`), 431, "headers_too_large"],
@@ -47,13 +47,13 @@ describe("framing", () => {
     ["a path of 100 KiB", head(`GET /${"x".repeat(102_400)} HTTP/1.1`), 414, "uri_too_long"],
     ["a query of 1 MiB", head(`GET /healthz?${"x".repeat(1_048_576)} HTTP/1.1`), 414, "uri_too_long"],
     ["two lengths", head(create, "Content-Length: 1", "Content-Length: 2"), 400, "invalid_request"],
-    ["a length and chunks", head(create, "Content-Length: 1", chunked), 400, "invalid_request"],
-    ["a length that is none", head(create, "Content-Length: -1"), 400, "invalid_request"],
+    ["both a length and chunks", head(create, "Content-Length: 1", chunked), 400, "invalid_request"],
+    ["an invalid length", head(create, "Content-Length: -1"), 400, "invalid_request"],
     ["a folded header field", head(health, "X: a", " b"), 400, "invalid_request"],
     ["a space in a field's name", head(health, "X y: a"), 400, "invalid_request"],
     ["NUL in a header field", head(health, "X: a\0b"), 400, "invalid_request"],
     ["a space in the path", head("GET /health z HTTP/1.1"), 400, "invalid_request"],
-    ["a raw byte beyond ASCII in the path", Buffer.from(head("GET /\xe4 HTTP/1.1")), 400, "invalid_request"],
+    ["a raw non-ASCII byte in the path", Buffer.from(head("GET /\xe4 HTTP/1.1")), 400, "invalid_request"],
     ["a bare line feed", `${health}\nHost: a\n\n`, 400, "invalid_request"],
     ["an unknown expectation", head(create, "Expect: cookies"), 400, "invalid_request"],
     ["garbage", "\x00\x01\x02\xff\r\n\r\n", 400, "invalid_request"],
@@ -62,42 +62,32 @@ describe("framing", () => {
     ["a double slash before a host", head("GET //evil.test/../healthz HTTP/1.1"), 404, "not_found"],
     ["dots in the path", head("GET /x/../healthz HTTP/1.1"), 404, "not_found"],
     ["an absolute target without a path", head("GET http://twins.test?/healthz HTTP/1.1"), 404, "not_found"],
-    ["another scheme's target", head("GET file:///healthz/x HTTP/1.1"), 404, "not_found"],
-    ["the server as a whole", head("OPTIONS * HTTP/1.1"), 404, "not_found"],
+    ["a target with another scheme", head("GET file:///healthz/x HTTP/1.1"), 404, "not_found"],
+    ["OPTIONS *", head("OPTIONS * HTTP/1.1"), 404, "not_found"],
     ["TRACE", head("TRACE /healthz HTTP/1.1"), 405, "method_not_allowed"],
-    ["a method nobody knows", head("BREW /healthz HTTP/1.1"), 405, "method_not_allowed"],
+    ["an unknown method", head("BREW /healthz HTTP/1.1"), 405, "method_not_allowed"],
     ["a method in lower case", head("get /healthz HTTP/1.1"), 405, "method_not_allowed"],
     ["CONNECT to a path", head("CONNECT /healthz HTTP/1.1"), 405, "method_not_allowed"],
     ["CONNECT without Host", "CONNECT /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
-    ["a method nobody knows without Host", "BREW /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+    ["an unknown method without Host", "BREW /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+    ["an unknown method with two Hosts", head("BREW /healthz HTTP/1.1", "Host: a/b"), 400, "invalid_request"],
+    ["an unknown method with 101 fields", head("BREW / HTTP/1.1", ...fields(99)), 431, "headers_too_large"],
     [
-      "a method nobody knows with two Hosts",
-      head("BREW /healthz HTTP/1.1", "Host: a/b"),
-      400,
-      "invalid_request",
-    ],
-    [
-      "a method nobody knows with 101 fields",
-      head("BREW / HTTP/1.1", ...fields(99)),
-      431,
-      "headers_too_large",
-    ],
-    [
-      "a transfer coding beside chunked",
+      "a transfer coding besides chunked",
       head(create, "Transfer-Encoding: gzip, chunked"),
       400,
       "invalid_request",
     ],
     [
-      "a method nobody knows with a Host of blanks",
+      "an unknown method with a Host full of spaces",
       `BREW / HTTP/1.1\r\nHost:${" ".repeat(30_000)}x\r\n\r\n`,
       404,
       "not_found",
     ],
-    ["a method nobody knows, elsewhere", head("BREW /tea HTTP/1.1"), 404, "not_found"],
+    ["an unknown method on an unknown path", head("BREW /tea HTTP/1.1"), 404, "not_found"],
   ];
   for (const [name, bytes, status, code] of refused) {
-    test(`${name} is ${status} ${code}`, async () => {
+    test(`refuses ${name} with ${status} ${code}`, async () => {
       const answer = assertRefused(await exchange(fixture.url, bytes), status, code);
       assert.equal(answer.headers.get("connection"), "close");
       if (status === 405) assert.equal(answer.headers.get("allow"), "GET, HEAD, OPTIONS");
@@ -108,16 +98,16 @@ describe("framing", () => {
   const accepted: [name: string, bytes: string][] = [
     ["100 header fields", head(health, ...fields(98))],
     ["an absolute target, whatever its host", head("GET http://evil.test:1/healthz HTTP/1.1")],
-    ["a fragment that should not be there", head("GET /healthz?a#b?c HTTP/1.1")],
+    ["a target with a fragment", head("GET /healthz?a#b?c HTTP/1.1")],
     ["HTTP/1.0 without Host", "GET /healthz HTTP/1.0\r\n\r\n"],
-    ["an address of IPv6 as Host", `${health}\r\nHost: [::1]:8787\r\nConnection: close\r\n\r\n`],
-    ["one of IPv4 within IPv6", `${health}\r\nHost: [::ffff:127.0.0.1]\r\nConnection: close\r\n\r\n`],
-    ["a name with an underscore", `${health}\r\nHost: twin_service:8787\r\nConnection: close\r\n\r\n`],
+    ["an IPv6 Host", `${health}\r\nHost: [::1]:8787\r\nConnection: close\r\n\r\n`],
+    ["an IPv4-mapped IPv6 Host", `${health}\r\nHost: [::ffff:127.0.0.1]\r\nConnection: close\r\n\r\n`],
+    ["a Host with an underscore", `${health}\r\nHost: twin_service:8787\r\nConnection: close\r\n\r\n`],
     ["an offer to upgrade", `${health}\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
     ["a body where none is expected", `${head(health, "Content-Length: 5")}hello`],
   ];
   for (const [name, bytes] of accepted) {
-    test(`${name}: served`, async () => {
+    test(`serves ${name}`, async () => {
       const [answer, ...more] = parseAnswers(await exchange(fixture.url, bytes));
       assert.deepEqual(more, []);
       assert.equal(answer?.status, 200);
@@ -125,7 +115,7 @@ describe("framing", () => {
     });
   }
 
-  test("a refusal has a body unless it is HEAD that is refused, whatever came before", async () => {
+  test("a refusal has a body unless the refused request is HEAD, whatever came before it", async () => {
     const good = keptOpen("HEAD /healthz HTTP/1.1");
     const broken = (method: string) => `${method} /healthz HTTP/1.1\r\nHost: a\r\nX y: z\r\n\r\n`;
     const ofGet = await exchange(fixture.url, good + broken("GET"));
@@ -134,7 +124,7 @@ describe("framing", () => {
     assert.match(ofHead, /\r\n\r\nHTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
   });
 
-  test("a method nobody knows is told those that there are, also where its head comes in pieces", async () => {
+  test("an unknown method is 405 even if its head arrives in pieces", async () => {
     const text = await talk(fixture.url, (socket) => {
       socket.write("BREW /healthz HTTP/1.1\r\nX: y\r\n");
       setImmediate(() => socket.write("Host: a\r\n\r\n"));
@@ -144,16 +134,16 @@ describe("framing", () => {
 
   const bodiless: [name: string, bytes: string, status: number, length: RegExp | null][] = [
     ["HEAD", head("HEAD /healthz HTTP/1.1"), 200, /^24$/],
-    ["HEAD of who waits to continue", head("HEAD /healthz HTTP/1.1", expectation), 200, /^24$/],
+    ["HEAD that expects 100 Continue", head("HEAD /healthz HTTP/1.1", expectation), 200, /^24$/],
     ["HEAD with a body that does not end", head("HEAD /healthz HTTP/1.1", chunked), 200, /^24$/],
     ["HEAD with two Hosts", head("HEAD /healthz HTTP/1.1", "Host: a", chunked), 400, /^\d{2,}$/],
     ["HEAD with a long field", head("HEAD /healthz HTTP/1.1", `X: ${"x".repeat(34_000)}`), 431, /^\d{2,}$/],
     ["HEAD with a long query", head(`HEAD /healthz?${"x".repeat(40_000)} HTTP/1.1`), 414, /^\d{2,}$/],
     ["OPTIONS", head("OPTIONS /healthz HTTP/1.1"), 204, null],
-    ["OPTIONS of who waits to continue", head("OPTIONS /healthz HTTP/1.1", expectation), 204, null],
+    ["OPTIONS that expects 100 Continue", head("OPTIONS /healthz HTTP/1.1", expectation), 204, null],
   ];
   for (const [name, bytes, status, length] of bodiless) {
-    test(`${name} is answered ${status} without a body`, async () => {
+    test(`${name} gets a ${status} without a body`, async () => {
       const text = await exchange(fixture.url, bytes);
       const [headers, body] = text.split("\r\n\r\n");
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -165,7 +155,7 @@ describe("framing", () => {
   }
 
   for (const name of ["Authorization", "X-API-Key", "authorization"]) {
-    test(`${name} sent twice is 400, though both are the same`, async () => {
+    test(`${name} sent twice is 400, even if both are the same or one is empty`, async () => {
       const key = await createKey("read_only");
       const field = `${name}: ${name === "X-API-Key" ? key : `Bearer ${key}`}`;
       for (const second of [field, `${name}: `]) {
@@ -186,21 +176,21 @@ describe("framing", () => {
     assert.equal(await countConversations(key), 0);
   });
 
-  test("a key in a trailer is none", async () => {
+  test("a key in a trailer does not count", async () => {
     const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
     const trailer = `X-API-Key: ${await createKey("full_access")}`;
     const text = await exchange(fixture.url, request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
     assertRefused(text, 401, "missing_credentials");
   });
 
-  test("a body in chunks, split anywhere, is read", async () => {
+  test("a chunked body is read, wherever it is split", async () => {
     const request = head(create, await credential(), jsonType, chunked);
     const chunks = [...body].map(chunkOf).join("");
     const [answer] = parseAnswers(await exchange(fixture.url, request, `${chunks}0\r\n\r\n`));
     assert.equal(answer?.status, 201);
   });
 
-  test("a body in pieces that arrived before it was asked for is read to its end", async () => {
+  test("a chunked body that arrives before it is needed is read to its end", async () => {
     const limiter = createMemoryLimiter();
     await using fixture = await openFixture(overSocket, {
       limiter: {
@@ -221,7 +211,7 @@ describe("framing", () => {
     }
   });
 
-  test("names and values count in any case, and no name counts for its length", async () => {
+  test("header fields are case-insensitive, and not confused with others of the same length", async () => {
     const key = `X-API-Key: ${await createKey("full_access")}`;
     const others = ["From: alice@twins.test", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"];
     const request = head(create, key, jsonType, "TRANSFER-ENCODING: Chunked", ...others);
@@ -230,7 +220,7 @@ describe("framing", () => {
     assert.equal(answer?.status, 201, answer?.body);
   });
 
-  test("a body whose chunks break off is 400, and nothing is stored", async () => {
+  test("a body whose chunks turn to garbage is 400, and nothing is stored", async () => {
     const key = await createKey("full_access");
     const request = head(create, `X-API-Key: ${key}`, jsonType, chunked);
     const text = await exchange(fixture.url, request, `${chunkOf(body)}nonsense\r\n`);
@@ -246,7 +236,7 @@ describe("framing", () => {
     assert.equal((await fixture.send("/healthz")).status, 200);
   });
 
-  test("a client that leaves within its body is waited for no longer", async () => {
+  test("nothing waits any longer for a client that leaves in the middle of its body", async () => {
     const waiting = fixture.clock.pending;
     const request = head(create, await credential(), jsonType, `Content-Length: ${body.length + 1}`);
     await talk(fixture.url, (socket) => socket.end(request + body));
@@ -254,7 +244,7 @@ describe("framing", () => {
     assert.equal(fixture.clock.pending, waiting);
   });
 
-  test("what follows a body's announced end is another request, answered after it", async () => {
+  test("what follows a body's announced end is another request, answered after the first", async () => {
     const request = keptOpen(create, await credential(), jsonType, `Content-Length: ${body.length}`);
     const answers = parseAnswers(await exchange(fixture.url, `${request}${body}garbage\r\n\r\n`));
     assert.deepEqual(
@@ -263,7 +253,7 @@ describe("framing", () => {
     );
   });
 
-  test("requests sent in one go are answered in order, and garbage behind them last", async () => {
+  test("pipelined requests are answered in order, and garbage after them last", async () => {
     const requests = ["/healthz", "/nowhere", "/readyz"].map((path) => keptOpen(`GET ${path} HTTP/1.1`));
     const answers = parseAnswers(await exchange(fixture.url, `${requests.join("")}\0\0garbage\r\n\r\n`));
     assert.deepEqual(
@@ -272,7 +262,7 @@ describe("framing", () => {
     );
   });
 
-  test("garbage behind a streamed send leaves the stream whole", async () => {
+  test("garbage after a streamed send leaves the stream intact", async () => {
     const key = await createKey("full_access");
     const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
     const content = '{"content":"One two"}';
@@ -293,26 +283,26 @@ describe("framing", () => {
   });
 });
 
-describe("bodies that are refused", () => {
+describe("refused bodies", () => {
   const tooLong: [name: string, field: string, sent: string | Uint8Array][] = [
-    ["of an announced length", `Content-Length: ${megabytes.length}`, megabytes],
+    ["with a Content-Length", `Content-Length: ${megabytes.length}`, megabytes],
     ["in one chunk", chunked, Buffer.concat([Buffer.from("800000\r\n"), megabytes])],
     ["in many chunks", chunked, chunkOf("x".repeat(1000)).repeat(8000)],
   ];
   for (const [name, field, sent] of tooLong) {
-    test(`a body too long ${name} gets its 413 while the client still sends`, async () => {
+    test(`an overlong body ${name} gets its 413 while the client is still sending`, async () => {
       const request = head(create, await credential(), jsonType, field);
       const answer = assertRefused(await exchange(fixture.url, request, sent), 413, "payload_too_large");
       assert.equal(answer.headers.get("connection"), "close");
     });
   }
 
-  test("a long body without credentials gets its 401 while the client still sends", async () => {
+  test("a long body without credentials gets its 401 while the client is still sending", async () => {
     const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
     assertRefused(await exchange(fixture.url, request, megabytes), 401, "missing_credentials");
   });
 
-  test("a connection goes on after a small body that was refused unread", async () => {
+  test("a connection stays open after a small body is refused unread", async () => {
     const refusal = `${keptOpen(create, jsonType, `Content-Length: ${body.length}`)}${body}`;
     const answers = parseAnswers(await exchange(fixture.url, refusal + head(health)));
     assert.deepEqual(
@@ -321,17 +311,17 @@ describe("bodies that are refused", () => {
     );
   });
 
-  test("a connection whose client still owes a body that nobody will read is closed", async () => {
+  test("a connection is closed if its client still owes a body that nobody will read", async () => {
     const owed = [[`Content-Length: ${maxBodyBytes + 1}`], [chunked], ["Content-Length: 10", expectation]];
     for (const fieldLines of owed) {
       const text = await exchange(fixture.url, keptOpen(create, jsonType, ...fieldLines));
       const { headers } = assertRefused(text, 401, "missing_credentials");
       assert.equal(headers.get("connection"), "close");
-      assert.ok(Date.parse(headers.get("date") ?? ""), "it tells the time, as each answer does");
+      assert.ok(Date.parse(headers.get("date") ?? ""), "it has a Date, as every answer does");
     }
   });
 
-  test("a connection whose client owes a body that came too late is closed", async () => {
+  test("a connection is closed if a body does not arrive in time", async () => {
     for (const waiting of [[], [expectation]]) {
       const { pending } = fixture.clock;
       const request = keptOpen(create, await credential(), jsonType, "Content-Length: 10", ...waiting);
@@ -344,7 +334,7 @@ describe("bodies that are refused", () => {
     }
   });
 
-  test("a client that waits for 100 Continue gets it once all but the body is checked, and keeps its connection", async () => {
+  test("a client that waits for 100 Continue gets it once everything but the body is checked, and keeps its connection", async () => {
     const length = `Content-Length: ${body.length}`;
     const request = keptOpen(create, await credential(), jsonType, length, expectation);
     let sent = false;
@@ -361,7 +351,7 @@ describe("bodies that are refused", () => {
     );
   });
 
-  test("a client that waits in vain gets its refusal, and no 100 Continue", async () => {
+  test("a client that waits for 100 Continue gets its refusal instead", async () => {
     const key = await credential();
     const readOnly = `X-API-Key: ${await createKey("read_only")}`;
     const length = `Content-Length: ${body.length}`;
@@ -381,7 +371,7 @@ describe("bodies that are refused", () => {
     }
   });
 
-  test("a client of HTTP/1.0 is not told to continue", async () => {
+  test("an HTTP/1.0 client is not sent 100 Continue", async () => {
     const fieldLines = [await credential(), jsonType, `Content-Length: ${body.length}`, expectation];
     const request = ["POST /api/v1/conversations HTTP/1.0", ...fieldLines, "", body].join("\r\n");
     const [answer] = parseAnswers(await exchange(fixture.url, request));
@@ -402,8 +392,8 @@ function chunkOf(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
-describe("a server of the host's own", () => {
-  test("that continues by itself is not told to continue again", async () => {
+describe("a host's own server", () => {
+  test("sends 100 Continue only once if it does so by itself", async () => {
     const server = createServer(toNodeHandler(fixture.service));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
@@ -416,7 +406,7 @@ describe("a server of the host's own", () => {
     );
   });
 
-  test("may have cut the path off where it mounted the service", async () => {
+  test("may strip the path that it mounted the service under", async () => {
     await using mounted = await openFixture(inProcess, { basePath: "/chat" });
     const handler = toNodeHandler(mounted.service);
     const server = createServer((message, response) => {
@@ -436,7 +426,7 @@ describe("a server of the host's own", () => {
 
 let owners = 0;
 
-/** The secret of a new key, of an owner who has no other: an owner may create few in an hour. */
+/** The secret of a new key, of a new owner: an owner may create only a few an hour. */
 function createKey(scope: Scope): Promise<string> {
   return fixture.key(scope, `owner-${++owners}`);
 }

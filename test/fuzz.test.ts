@@ -7,10 +7,10 @@ import { assertCommon, assertError } from "./conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { parseAnswers, talk } from "./raw-socket.ts";
 
-/** The same requests at every run; fast-check tells it, with the request that failed. */
+/** Every run makes the same requests; fast-check reports the seed with the request that failed. */
 const seed = 20_260_102;
 
-/** So that requests come further than to their 429. */
+/** So that requests get further than a 429. */
 const unlimited: RateLimiter = {
   take: async () => ({ allowed: true, debt: 0 }),
   peek: async () => ({ allowed: true, debt: 0 }),
@@ -28,7 +28,7 @@ interface Known {
 const existing = Symbol("a conversation that exists");
 
 describe("random requests", () => {
-  test("10,000 of them in-process never end in a 5xx, and store nothing when they are refused", async () => {
+  test("10,000 of them in-process never get a 5xx, and store nothing when they are refused", async () => {
     const { store, takeWrites } = countingStore();
     await using fixture = await openFixture(inProcess, { store, limiter: unlimited });
     const known = await knownOf(fixture);
@@ -62,7 +62,7 @@ describe("random requests", () => {
     });
     after(() => fixture[Symbol.asyncDispose]());
 
-    test("500 of them, damaged, get answers of the one shape, and the server lives", async () => {
+    test("500 of them, damaged, get well-formed answers, and the server survives", async () => {
       const { keys, conversation } = await knownOf(fixture);
       const [key = ""] = keys;
       const requests = [
@@ -99,7 +99,7 @@ async function knownOf(fixture: Fixture): Promise<Known> {
   return { keys, token: await fixture.token(), conversation };
 }
 
-/** A store that counts what it takes in, and a look at the count that sets it back. */
+/** A store that counts its writes, and a function that reads and resets the count. */
 function countingStore(): { readonly store: Store; takeWrites(): number } {
   const store = createMemoryStore();
   let writes = 0;

@@ -1,5 +1,5 @@
 /**
- * Full garbage collections, for tests of what is kept. V8's, so not on Bun.
+ * Full garbage collections, for tests of what stays in memory. They are V8's, so not for Bun.
  */
 
 import { memoryUsage } from "node:process";
@@ -8,9 +8,9 @@ import { runInNewContext } from "node:vm";
 import { runtime } from "./runtime.ts";
 
 /** Why tests that collect garbage are left out here, or false. */
-export const skipOffV8 = runtime === "bun" && "Bun runs no V8, whose switch this takes";
+export const skipOffV8 = runtime === "bun" && "it needs a flag of V8, which Bun does not run";
 
-/** Collects all that nobody reaches any more, also what turns up when others have let go of it. */
+/** Collects everything unreachable, including what becomes so only through earlier rounds. */
 export async function collectGarbage(): Promise<void> {
   setFlagsFromString("--expose-gc");
   const gc: () => void = runInNewContext("gc");
@@ -20,7 +20,7 @@ export async function collectGarbage(): Promise<void> {
   }
 }
 
-/** The bytes of the JavaScript heap that somebody still reaches. */
+/** The bytes of the JavaScript heap that are still reachable. */
 export async function heapInUse(): Promise<number> {
   await collectGarbage();
   return memoryUsage().heapUsed;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groupItems } from "../core/grouping.ts";
 
-/** A grouping whose groups a test lets go on, one after the other. */
+/** A grouping whose groups a test completes, one by one. */
 function createGroups() {
   const groups: string[][] = [];
   const goOn: ((error?: Error) => void)[] = [];
@@ -16,7 +16,7 @@ function createGroups() {
   return { grouping, groups, goOn };
 }
 
-test("what comes while a group is under way makes up the next one", async () => {
+test("items that arrive while a group is in progress form the next one", async () => {
   const { grouping, groups, goOn } = createGroups();
   const results = ["a", "b", "c"].map((item) => grouping.add(item));
   assert.deepEqual(groups, [["a"]]);
@@ -27,7 +27,7 @@ test("what comes while a group is under way makes up the next one", async () => 
   assert.deepEqual(await Promise.all(results), ["A", "B", "C"]);
 });
 
-test("a group that fails is a failure of its own items alone", async () => {
+test("a group that fails rejects only its own items", async () => {
   const { grouping, goOn } = createGroups();
   const [first, second] = [grouping.add("a"), grouping.add("b")];
   goOn[0]?.(new Error("broken"));

@@ -20,10 +20,10 @@ import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";
 
-/** Where the tests' clocks begin: 2026-01-02T03:04:05.678Z. */
+/** When the tests' clocks start: 2026-01-02T03:04:05.678Z. */
 export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-/** What tokens for the fixtures are signed with. */
+/** The secret that tokens for the fixtures are signed with. */
 export const fixtureSecret = "a secret for tests, 32 bytes long or more";
 
 /** One way to reach a service. */
@@ -34,7 +34,7 @@ export interface Transport {
 
 /** A service that can be reached. */
 interface Connection {
-  /** Where it listens. In-process: nowhere. */
+  /** Where it listens; empty in-process. */
   readonly url: string;
   send(path: string, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export const overSocket: Transport = {
   },
 };
 
-/** The two ways that every endpoint test goes. */
+/** The two transports that every endpoint test runs on. */
 export const transports: readonly Transport[] = [inProcess, overSocket];
 
 /** A service under test, and what its tests do with it. */
@@ -75,7 +75,7 @@ export interface Fixture extends AsyncDisposable {
   readonly clock: ManualClock;
   /** Where the service listens; empty in-process. */
   readonly url: string;
-  /** Sends a request as it is. Each answer is held against the OpenAPI document. */
+  /** Sends a request unchanged. Every answer is checked against the OpenAPI document. */
   send(path: string, init?: RequestInit): Promise<Response>;
   /** Sends JSON with a credential: an API key or a token. */
   call(
@@ -129,7 +129,7 @@ export async function openFixture(
     limiter: createMemoryLimiter({ clock }),
     verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
-    joinTokens: false, // what joins them runs on the system's time, not on the clock
+    joinTokens: false, // joining runs on the system's time, not on the clock
     ...options,
   });
   const { url, send: sendAsIs, close } = await transport.open(service);

@@ -14,7 +14,7 @@ import { routes } from "../core/routes.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
 
-/** Each path's methods, as Allow tells them. */
+/** Each path's methods, as `Allow` lists them. */
 const allowed = new Map<string, string>();
 for (const { path } of routes) {
   const here = routes.filter((route) => route.path === path);
@@ -28,7 +28,7 @@ for (const transport of transports) {
     for (const [path, allow] of allowed) {
       const target = path.replaceAll(/\{\w+\}/g, "nowhere");
 
-      test(`${path} refuses other methods and says which it takes`, async () => {
+      test(`${path} refuses other methods and says which it allows`, async () => {
         await using fixture = await openFixture(transport);
         for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE", "get", "Post"]) {
           const sent = new Request("http://twins.test", { method }).method;
@@ -41,7 +41,7 @@ for (const transport of transports) {
         }
       });
 
-      test(`${path} tells its methods to OPTIONS, without a credential`, async () => {
+      test(`${path} answers OPTIONS with its methods, without a credential`, async () => {
         await using fixture = await openFixture(transport);
         const response = await fixture.send(target, { method: "OPTIONS" });
         assert.equal(response.status, 204);
@@ -99,7 +99,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a malformed escape in the path is a 404", async () => {
+    test("a malformed escape, a control character or an overlong segment in the path is a 404", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       for (const segment of [
@@ -118,7 +118,7 @@ for (const transport of transports) {
       }
     });
 
-    test("the store is not asked for what can be no id: a control character, more than 1,024 characters", async () => {
+    test("the store is not asked for an id with a control character or more than 1,024 characters", async () => {
       const asked: string[] = [];
       const memory = createMemoryStore();
       const store: Store = {
@@ -147,7 +147,7 @@ for (const transport of transports) {
       }
     });
 
-    test("of a literal segment and a parameter the literal wins", async () => {
+    test("a literal segment wins over a parameter", async () => {
       await using fixture = await openFixture(transport);
       const response = await fixture.send("/api/v1/conversations/a/messages/stream");
       assert.equal(response.status, 405);
@@ -169,7 +169,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a request's id is made here, and the same in header and body", async () => {
+    test("a request id is never the client's, and is the same in header and body", async () => {
       await using fixture = await openFixture(transport);
       const response = await fixture.send("/nowhere", { headers: { "X-Request-Id": "req_mine" } });
       const id = response.headers.get("x-request-id") ?? "";
@@ -200,7 +200,7 @@ for (const transport of transports) {
       assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
     });
 
-    test("a path and query of 8 KiB are taken, one character more is not", async () => {
+    test("a path and query of 8 KiB are accepted, one character more is not", async () => {
       await using fixture = await openFixture(transport);
       const path = "/healthz?".padEnd(8192, "x");
       assert.equal((await fixture.send(path)).status, 200);
@@ -209,7 +209,7 @@ for (const transport of transports) {
       assert.equal((await errorOf(response)).code, "uri_too_long");
     });
 
-    test("an unexpected exception is a 500 that tells nothing, and the log everything", async () => {
+    test("an unexpected exception is a 500 that reveals nothing, and is logged in full", async () => {
       const logged: unknown[] = [];
       const store = {
         ...createMemoryStore(),
@@ -232,7 +232,7 @@ for (const transport of transports) {
       assert.match(String(entry?.error.stack), /no such table: secrets/);
     });
 
-    test("a reply that fails is one error in the log, however often its failure is answered", async () => {
+    test("a failed reply is logged as one error, however often its failure is returned", async () => {
       const logged: unknown[] = [];
       const engine: TwinEngine = { reply: () => Promise.reject(new Error("out of order")) };
       await using fixture = await openFixture(transport, {
@@ -288,7 +288,7 @@ for (const transport of transports) {
     const origin = "https://app.example.com";
     const corsOrigins = [origin];
 
-    test("a listed origin may read every answer, and no other", async () => {
+    test("a listed origin may read every answer, and no other origin may", async () => {
       await using fixture = await openFixture(transport, { corsOrigins });
       for (const path of ["/healthz", "/nowhere", "/api/v1/twins"]) {
         const response = await fixture.send(path, { headers: { Origin: origin } });
@@ -333,7 +333,7 @@ for (const transport of transports) {
       assert.match(response.headers.get("access-control-max-age") ?? "", /^\d+$/);
     });
 
-    test("nothing is said of origins where none is listed", async () => {
+    test("no CORS header fields are sent if no origin is listed", async () => {
       await using fixture = await openFixture(transport);
       const headers = { Origin: origin, "Access-Control-Request-Method": "POST" };
       const response = await fixture.send("/api/v1/conversations", { method: "OPTIONS", headers });
@@ -347,7 +347,7 @@ for (const transport of transports) {
 }
 
 describe("single endpoints", () => {
-  test("an endpoint's own function walks the same steps, for a router of the host's", async () => {
+  test("an endpoint's own handler takes the same steps, for hosts with a router of their own", async () => {
     await using fixture = await openFixture(inProcess);
     const { handlers } = fixture.service;
     const headers = { "X-API-Key": await fixture.key("read_only") };
@@ -364,7 +364,7 @@ describe("single endpoints", () => {
     assert.deepEqual(Object.keys(handlers).sort(), routes.map(({ operationId }) => operationId).sort());
   });
 
-  test("an endpoint that a host routes to is as strict as by its path", async () => {
+  test("a handler that a host routes to is as strict as a request routed by its path", async () => {
     await using fixture = await openFixture(inProcess);
     const { resumeMessageStream, getTwin } = fixture.service.handlers;
     const headers = { "X-API-Key": await fixture.key("read_only") };
@@ -380,14 +380,14 @@ describe("single endpoints", () => {
     }
   });
 
-  test("what stands behind a number sign is no part of what a request is aimed at", async () => {
+  test("a fragment is not part of a request's target", async () => {
     await using fixture = await openFixture(inProcess);
     for (const path of ["/healthz#/nowhere", "/healthz?a=b#/nowhere"]) {
       assert.equal((await fixture.service.fetch(new Request(`http://host.test${path}`))).status, 200, path);
     }
   });
 
-  test("an error of the host's whose header fields cannot be sent is a 500", async () => {
+  test("a host's error whose header fields cannot be sent is a 500", async () => {
     for (const [name, value] of [
       ["X-Reason", "never \u2013 ever"],
       ["X Reason", "none"],
@@ -402,7 +402,7 @@ describe("single endpoints", () => {
     }
   });
 
-  test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
+  test("a body that the host has already read is a 500, and the log says what to do", async () => {
     const said: unknown[] = [];
     await using fixture = await openFixture(inProcess, {
       log: (_, __, { error } = {}) => void said.push(error),
@@ -415,7 +415,7 @@ describe("single endpoints", () => {
     assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
   });
 
-  test("an option that would be misunderstood in silence is refused with what is accepted", async () => {
+  test("an option that would be silently misunderstood is refused with what is accepted", async () => {
     const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
       [
         { basePath: "twins-api" },
@@ -458,13 +458,13 @@ describe("single endpoints", () => {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
     }
     assert.throws(() => createService(undefined as never), /createService: store must be a store/);
-    const engines = Object.assign(Object.create(null), { echo: createEchoEngine() }); // as a module's namespace is
+    const engines = Object.assign(Object.create(null), { echo: createEchoEngine() }); // like a module namespace
     await using __ = await openFixture(inProcess, { engines });
     const corsOrigins = ["https://a.example", "capacitor://localhost"];
     await using _ = await openFixture(inProcess, { basePath: "/@a/b.c", leaseMs: undefined, corsOrigins });
   });
 
-  test("the runtime's own SHA-256 finds keys and equal requests of a service without it, and the other way round", async () => {
+  test("services with and without the runtime's own SHA-256 recognize each other's keys and repeated requests", async () => {
     const store = createMemoryStore();
     await using portable = await openFixture(inProcess, { store });
     await using native = await openFixture(inProcess, { store, sha256: (text) => hash("sha256", text) });

@@ -1,5 +1,5 @@
 /**
- * Idempotency-Key: a request that is sent again has no second effect.
+ * Idempotency-Key: a repeated request has no second effect.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ async function messageCount(chat: Chat): Promise<number> {
 
 for (const transport of transports) {
   describe(transport.name, () => {
-    test("a retry after the end gets the same message, and no engine is asked again", async () => {
+    test("a retry after the end gets the same message, and the engine is not asked again", async () => {
       await using chat = await openChat(transport);
       const sending = chat.send("Hi", once);
       const run = await chat.engine.next();
@@ -65,7 +65,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a streamed retry with a Last-Event-ID gets what follows, while the reply runs and after", async () => {
+    test("a streamed retry with a Last-Event-ID gets what follows it, while the reply runs and afterwards", async () => {
       await using chat = await openChat(transport);
       const first = await chat.stream("Hi", once);
       const messageId = await acceptedId(first);
@@ -90,7 +90,7 @@ for (const transport of transports) {
       assert.equal(await messageCount(chat), 2);
     });
 
-    test("a Last-Event-ID means nothing to a send that begins a reply", async () => {
+    test("a send that begins a reply ignores Last-Event-ID", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
       const run = await chat.engine.next();
@@ -99,7 +99,7 @@ for (const transport of transports) {
       assert.equal(textOf(await stream.rest()), "Hello");
     });
 
-    test("fifty equal sends at once make one reply", async () => {
+    test("fifty identical concurrent sends produce one reply", async () => {
       await using chat = await openChat(transport);
       const sends = Array.from({ length: 50 }, (_, index) =>
         chat.post(index % 2 ? "/messages" : "/messages/stream", { content: "Hi" }, once),
@@ -116,7 +116,7 @@ for (const transport of transports) {
       assert.equal(await messageCount(chat), 2);
     });
 
-    test("fifty equal creations at once make one conversation", async () => {
+    test("fifty identical concurrent creations produce one conversation", async () => {
       await using chat = await openChat(transport);
       const answers = await Promise.all(
         Array.from({ length: 50 }, () =>
@@ -134,7 +134,7 @@ for (const transport of transports) {
       assert.equal(listed.length, 2);
     });
 
-    test("other fields with the same key are refused, while the reply runs and after", async () => {
+    test("other fields with the same key are refused, while the reply runs and afterwards", async () => {
       await using chat = await openChat(transport);
       const sending = chat.send("Hi", once);
       const run = await chat.engine.next();
@@ -148,7 +148,7 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 1);
     });
 
-    test("a field that is null is as one that is absent", async () => {
+    test("a null field counts as absent", async () => {
       await using chat = await openChat(transport);
       const create = (body: object) => chat.fixture.call("POST", "/conversations", chat.key, body, once);
       const first = await dataOf<{ id: string }>(await create({ twinId: "scripted" }));
@@ -175,7 +175,7 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 1);
     });
 
-    test("what was deleted since is not found", async () => {
+    test("a retry is not found if what it created has been deleted", async () => {
       await using chat = await openChat(transport);
       const created = await chat.fixture.call(
         "POST",
@@ -205,7 +205,7 @@ for (const transport of transports) {
       assert.equal(wasReplayed(answer), false);
     });
 
-    test("a key counts for one owner and one conversation", async () => {
+    test("a key applies to one owner and one conversation", async () => {
       await using chat = await openChat(transport);
       const other = await chat.fixture.conversation(chat.key, "scripted");
       const stranger = await chat.fixture.key("full_access", "bob");
@@ -229,7 +229,7 @@ for (const transport of transports) {
       }
     });
 
-    test("owners who begin conversations with the same key get one each", async () => {
+    test("owners who create conversations with the same key get one each", async () => {
       await using chat = await openChat(transport);
       const stranger = await chat.fixture.key("full_access", "bob");
       const ids = new Set<string>();
@@ -257,7 +257,7 @@ for (const transport of transports) {
       assert.notEqual((await dataOf<MessageResource>(answer)).id, id);
     });
 
-    test("a key of more than 255 characters, of other than printable ASCII, or sent twice, is refused", async () => {
+    test("a key that is empty, longer than 255 characters, not printable ASCII, or sent twice is refused", async () => {
       await using chat = await openChat(transport);
       for (const key of ["", "a".repeat(256), "é", "a\tb", "a, a", ", a"]) {
         const refused = await chat.send("Hi", { "Idempotency-Key": key });
@@ -265,12 +265,12 @@ for (const transport of transports) {
         const { code, details = {} } = await errorOf(refused);
         assert.equal(code, "validation_error");
         assert.equal((details.fields as { path: string }[])[0]?.path, "Idempotency-Key");
-        assert.equal((await chat.get("", { "Idempotency-Key": key })).status, 200, "where it says nothing");
+        assert.equal((await chat.get("", { "Idempotency-Key": key })).status, 200, "a GET ignores it");
       }
       assert.equal(chat.engine.asked, 0);
     });
 
-    test("a key of 255 characters, and one of every printable ASCII character, count", async () => {
+    test("keys of 255 characters and of every printable ASCII character are accepted", async () => {
       await using chat = await openChat(transport);
       const printable = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x7e - index));
       for (const key of ["a".repeat(255), `a${printable}a`, "a,b"]) {
@@ -284,7 +284,7 @@ for (const transport of transports) {
   });
 }
 
-test("a retry to another process follows the reply of the first", async () => {
+test("a retry on another process follows the reply of the first", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const sending = chat.send("Hi", once);
   const run = await chat.engine.next();
@@ -306,7 +306,7 @@ test("a retry after a crash gets the interrupted reply, and no second one is mad
   const stream = readEvents(await chat.post("/messages/stream", { content: "Hi" }, once));
   const messageId = await acceptedId(stream);
   await chat.engine.next();
-  // The first service stays as it is and is never asked again: as good as killed.
+  // The first service is left as it is and never used again: as good as killed.
   await using next = await chat.another();
   const answer = await next.send("Hi", once);
   assert.equal(answer.status, 503);

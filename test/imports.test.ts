@@ -18,7 +18,7 @@ const forbidden = /\b(?:process|Buffer|setImmediate|clearImmediate|Deno|Bun|requ
 const files = (await readdir(core)).filter((name) => name.endsWith(".ts"));
 
 describe("core", () => {
-  test("has files to look at", () => {
+  test("has files to check", () => {
     assert.ok(files.length > 20);
   });
 
@@ -55,7 +55,7 @@ describe("core", () => {
   });
 });
 
-/** What a module imports, in the order of its text. */
+/** What a module imports, in order. */
 function importsOf(text: string): string[] {
   const pattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\1/g;
   return [...codeWithStrings(text).matchAll(pattern)].map(([, , source = ""]) => source);
@@ -65,7 +65,7 @@ function codeWithStrings(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
 }
 
-/** A module's text without comments, strings and regular expressions' worth of words in them. */
+/** A module's text without comments and without the contents of strings. */
 function codeOf(text: string): string {
   return codeWithStrings(text)
     .replaceAll(/(["'])(?:\\.|(?!\1)[^\\\n])*\1/g, '""')

@@ -6,12 +6,12 @@ import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } fro
 
 const maxBodyBytes = 256 * 1024;
 
-/** What `fetch` wants to hear of a body that is a stream, and TypeScript's DOM does not know. */
+/** What `fetch` requires for a body that is a stream, and TypeScript's DOM types lack. */
 const halfDuplex = { duplex: "half" };
 
 for (const transport of transports) {
   describe(`input, ${transport.name}`, () => {
-    test("a body is taken as JSON only, with any parameters", async () => {
+    test("a body must be application/json, with any parameters", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       for (const type of [
@@ -29,7 +29,7 @@ for (const transport of transports) {
         "application/x-www-form-urlencoded",
         "json",
         "",
-        "application/json, application/json", // as two fields are joined
+        "application/json, application/json", // how two fields are joined
         "application/json; a=b, text/plain",
         'application/json; a="b',
         "\u00a0application/json",
@@ -41,7 +41,7 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 5);
     });
 
-    test("a body is not taken in any coding", async () => {
+    test("a body with any Content-Encoding is refused", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       for (const coding of ["gzip", "identity", "br"]) {
@@ -51,7 +51,7 @@ for (const transport of transports) {
       }
     });
 
-    test("what is not JSON in UTF-8 is invalid_json", async () => {
+    test("a body that is not JSON in UTF-8 is invalid_json", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const tooDeep = `${"[".repeat(64)}${"]".repeat(64)}`;
@@ -62,17 +62,17 @@ for (const transport of transports) {
         ["two bodies", '{"twinId":"echo"}{}'],
         ["a trailing comma", '{"twinId":"echo",}'],
         ["a comment", '{"twinId":"echo"} // hello'],
-        ["no number", '{"twinId":"echo","a":NaN}'],
+        ["NaN", '{"twinId":"echo","a":NaN}'],
         ["a raw control character", '{"twinId":"echo","title":"a\nb"}'],
         ["a byte order mark", '\ufeff{"twinId":"echo"}'],
         ["invalid UTF-8", Buffer.from('{"twinId":"echo","title":"\xff"}', "latin1")],
         ["an encoded surrogate", Buffer.from('{"twinId":"echo","title":"\xed\xa0\x80"}', "latin1")],
         ["an overlong encoding", Buffer.from('{"twinId":"echo","title":"\xc0\x80"}', "latin1")],
         ["UTF-16", Buffer.from('{"twinId":"echo"}', "utf16le")],
-        ["too deep nesting of arrays", `{"twinId":"echo","a":${tooDeep}}`],
-        ["too deep nesting behind an empty text", `{"twinId":"echo","a":"","b":${tooDeep}}`],
-        ["too deep nesting behind an escaped backslash", `{"twinId":"echo","a":"\\\\","b":${tooDeep}}`],
-        ["too deep nesting of objects", `${'{"a":'.repeat(65)}0${"}".repeat(65)}`],
+        ["arrays nested too deeply", `{"twinId":"echo","a":${tooDeep}}`],
+        ["arrays nested too deeply after an empty string", `{"twinId":"echo","a":"","b":${tooDeep}}`],
+        ["arrays nested too deeply after a backslash", `{"twinId":"echo","a":"\\\\","b":${tooDeep}}`],
+        ["objects nested too deeply", `${'{"a":'.repeat(65)}0${"}".repeat(65)}`],
         ["a nesting bomb", "[".repeat(maxBodyBytes)],
       ];
       for (const [name, body] of broken) {
@@ -83,7 +83,7 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 0);
     });
 
-    test("nesting as deep as 64 is accepted, brackets in strings and those that are closed do not count", async () => {
+    test("nesting of up to 64 levels is accepted, and brackets that are closed or in strings do not count", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const deep = `${"[".repeat(63)}${"]".repeat(63)}`;
@@ -93,7 +93,7 @@ for (const transport of transports) {
       }
     });
 
-    test("JSON that is no object is a validation_error of the body", async () => {
+    test("JSON that is not an object is a validation_error of the body", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       for (const body of ["null", "[]", '[{"twinId":"echo"}]', "7", "true", '"twinId"']) {
@@ -105,7 +105,7 @@ for (const transport of transports) {
       }
     });
 
-    test("all wrong fields are listed, with what is accepted", async () => {
+    test("all invalid fields are listed, with what is accepted", async () => {
       await using fixture = await openFixture(transport);
       const response = await post(fixture, await fixture.key(), '{"title":7}');
       const { details, message } = await errorOf(response);
@@ -121,7 +121,7 @@ for (const transport of transports) {
       { field: "title", path: "/conversations", max: 200, rest: { twinId: "echo" } },
       { field: "content", path: "/messages", max: 32_000, rest: {} },
     ]) {
-      test(`${field} has 1 to ${max} characters, counted as Unicode does, and says something`, async () => {
+      test(`${field} must have 1 to ${max} Unicode characters, not only white space`, async () => {
         await using fixture = await openFixture(transport);
         const key = await fixture.key();
         const target =
@@ -159,7 +159,7 @@ for (const transport of transports) {
       });
     }
 
-    test("null is no content", async () => {
+    test("content must not be null or absent", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const target = `/conversations/${await fixture.conversation(key)}/messages`;
@@ -181,7 +181,7 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 1);
     });
 
-    test("members that are not known are ignored and never stored", async () => {
+    test("unknown members are ignored and never stored", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const body =
@@ -208,7 +208,7 @@ for (const transport of transports) {
       assert.equal(({} as { title?: string }).title, undefined);
     });
 
-    test("members of the prototype do not stand for members of the body", async () => {
+    test("__proto__ and constructor members do not stand in for the body's own", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       for (const body of ['{"__proto__":{"twinId":"echo"}}', '{"constructor":{"twinId":"echo"}}']) {
@@ -216,7 +216,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a body that does not arrive within 30 seconds is given up", async () => {
+    test("a body that does not arrive within 30 seconds is refused", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const pending = fixture.clock.pending;
@@ -234,7 +234,7 @@ for (const transport of transports) {
       assert.equal(fixture.clock.pending, pending, "no timer is left behind");
     });
 
-    test("a body is ignored where none is asked for", async () => {
+    test("a body is ignored where none is expected", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const id = await fixture.conversation(key);
@@ -263,7 +263,7 @@ for (const transport of transports) {
     const wrongType = { "Content-Type": "text/plain" };
     const tooLong = "x".repeat(maxBodyBytes + 1);
 
-    test("of two faults the earlier one is told", async () => {
+    test("of two faults, the one that is checked first is reported", async () => {
       await using fixture = await openFixture(transport);
       const writer = await fixture.key();
       const reader = await fixture.key("read_only");
@@ -321,7 +321,7 @@ async function countConversations(fixture: Fixture, key: string): Promise<number
   return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }
 
-test("a body that is longer than its Content-Length says is not read on", async () => {
+test("a body that turns out longer than its Content-Length is not read to its end", async () => {
   await using fixture = await openFixture(inProcess);
   let pulled = 0;
   let cancelled = false;
@@ -344,7 +344,7 @@ test("a body that is longer than its Content-Length says is not read on", async 
   const response = await fixture.service.fetch(new Request("http://twins.test/api/v1/conversations", init));
   assert.equal(response.status, 413);
   assert.ok(pulled < 10, `${pulled} pieces were read`);
-  assert.ok(cancelled, "whoever sends it is told");
+  assert.ok(cancelled, "the sender is told to stop");
 });
 
 describe("a body that the runtime has at hand", () => {
@@ -360,7 +360,7 @@ describe("a body that the runtime has at hand", () => {
     return status === 201 ? "created" : JSON.parse(String(body)).error.code;
   }
 
-  test("is taken piece by piece where nobody says how long it is", async () => {
+  test("is read piece by piece if its length is not announced", async () => {
     await using fixture = await openFixture(inProcess);
     const arrayBuffer = () => assert.fail("it may be endless");
     const body = new Blob(['{"twinId":"echo"}']).stream();

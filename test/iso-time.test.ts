@@ -4,7 +4,7 @@ import { isoTime } from "../core/iso-time.ts";
 
 const day = 86_400_000;
 
-test("a time is written as a Date writes it, whatever was written before", () => {
+test("a time is formatted as by Date, whatever was formatted before", () => {
   const farthest = 8_640_000_000_000_000;
   const edges = [
     0,
@@ -27,13 +27,13 @@ test("a time is written as a Date writes it, whatever was written before", () =>
     { length: 5000 },
     (_, index) => ((index * 7_919_777_777) % (400 * 365 * day)) - 100 * 365 * day,
   );
-  const parts = [0.5, -0.5, 999.999, day - 0.25, Date.UTC(2026, 0, 1) + 7.75, -1234.5]; // as file times have
+  const parts = [0.5, -0.5, 999.999, day - 0.25, Date.UTC(2026, 0, 1) + 7.75, -1234.5]; // as in file times
   for (const time of [...edges, ...parts, ...years, ...spread, ...edges]) {
     assert.equal(isoTime(time), new Date(time).toISOString());
   }
 });
 
-test("what is no time is a RangeError", () => {
+test("an invalid time is a RangeError", () => {
   for (const time of [Number.NaN, Number.POSITIVE_INFINITY, -9e15]) {
     assert.throws(() => isoTime(time), RangeError);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createJsonLog } from "../adapters/json-log.ts";
 
-/** What a log writes of an error. */
+/** What a log writes for an error. */
 function written(error: unknown) {
   let line = "";
   const log = createJsonLog({
@@ -14,7 +14,7 @@ function written(error: unknown) {
   return JSON.parse(line).error;
 }
 
-test("an error is written with its causes, and with each error that it gathers, but not with other properties", () => {
+test("an error is logged with its causes and the errors that it aggregates, but without other properties", () => {
   const full = Object.assign(new Error("no space"), { code: "ENOSPC", request: "secret" });
   const gathered = new AggregateError([full, new Error("i/o error")]);
   const { message, cause, ...rest } = written(new Error("not stored", { cause: gathered }));
@@ -29,7 +29,7 @@ test("an error is written with its causes, and with each error that it gathers, 
   assert.doesNotMatch(JSON.stringify([cause, rest]), /secret/);
 });
 
-test("errors that lie in one another without end are written to a depth", () => {
+test("endlessly nested errors are logged to a limited depth", () => {
   const endless = new AggregateError([], "endless");
   endless.errors.push(endless);
   assert.equal(written(endless).message, "endless");

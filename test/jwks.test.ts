@@ -18,7 +18,7 @@ async function jwkOf({ publicKey }: { publicKey: KeyObject }, kid?: string): Pro
   return { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };
 }
 
-/** A verifier over a JWKS address that answers as a test has it. */
+/** A verifier for a JWKS address whose answers a test decides. */
 async function open() {
   const clock = createManualClock();
   const state = {
@@ -78,7 +78,7 @@ test("nothing is fetched before the first token, and then once for many", async 
   assert.equal(state.fetches, 1);
 });
 
-test("what cannot be a token of these keys asks for no fetch", async () => {
+test("a token that such a key cannot have signed causes no fetch", async () => {
   const { state, verify, token } = await open();
   for (const text of ["twin_x", "a.b.c", (await token(one.privateKey)).replace(/\.[^.]+$/, ".")]) {
     await assert.rejects(verify(text), refused);
@@ -88,7 +88,7 @@ test("what cannot be a token of these keys asks for no fetch", async () => {
   assert.equal(state.fetches, 0);
 });
 
-test("an unknown kid asks for at most one fetch in 30 seconds", async () => {
+test("unknown kids cause at most one fetch every 30 seconds", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey, "one"));
   for (let count = 0; count < 5; count++) {
@@ -112,7 +112,7 @@ test("a new key is found when a token names it", async () => {
   assert.equal(state.fetches, 2);
 });
 
-test("a forged token of a known kid is refused without another fetch", async () => {
+test("a forged token with a known kid is refused without another fetch", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey, "one"));
   await clock.advance(minute);
@@ -132,7 +132,7 @@ test("a withdrawn key is noticed after ten minutes", async () => {
   await assert.rejects(verify(good), refused);
 });
 
-test("tokens without a kid are tried on all keys, and keys without one on all tokens", async () => {
+test("tokens without a kid are tried with all keys, and keys without one on all tokens", async () => {
   const { state, verify, token, clock } = await open();
   state.answer = async () =>
     Response.json({ keys: [await jwkOf(rsa), await jwkOf(one), await jwkOf(two, "two")] });
@@ -144,14 +144,14 @@ test("tokens without a kid are tried on all keys, and keys without one on all to
   assert.equal(state.fetches, 1);
 });
 
-test("a token that names a key is not tried on another", async () => {
+test("a token that names a key is not tried with another", async () => {
   const { state, verify, token } = await open();
   state.answer = async () => Response.json({ keys: [await jwkOf(one, "one"), await jwkOf(two, "two")] });
   assert.equal(await verify(await token(two.privateKey, "two")), "alice");
   await assert.rejects(verify(await token(two.privateKey, "one")), refused);
 });
 
-test("a key without a kid that took the place of another is found", async () => {
+test("a key without a kid that replaced another is found", async () => {
   const { state, verify, token, clock } = await open();
   state.answer = async () => Response.json({ keys: [await jwkOf(one)] });
   assert.equal(await verify(await token(one.privateKey)), "alice");
@@ -160,7 +160,7 @@ test("a key without a kid that took the place of another is found", async () => 
   assert.equal(await verify(await token(two.privateKey)), "alice");
 });
 
-test("a token without a kid that no key signed asks for the keys again, once in 30 seconds", async () => {
+test("a token without a kid that no known key signed causes at most one fetch every 30 seconds", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey));
   await assert.rejects(verify(await token(two.privateKey)), refused);
@@ -171,7 +171,7 @@ test("a token without a kid that no key signed asks for the keys again, once in 
   assert.equal(state.fetches, 2);
 });
 
-test("down from the start is 503 with the time of the next attempt, one in 30 seconds", async () => {
+test("an address that is down from the start is 503 with the time to the next attempt, one every 30 seconds", async () => {
   const { state, verify, token, clock } = await open();
   const good = await token(one.privateKey, "one");
   const { answer } = state;
@@ -189,7 +189,7 @@ test("down from the start is 503 with the time of the next attempt, one in 30 se
   assert.deepEqual(state.logged, ["warn fetching the JWKS document failed"]);
 });
 
-test("known keys are usable for an hour while the address is down, with an attempt each 30 seconds", async () => {
+test("known keys are usable for an hour while the address is down, with an attempt every 30 seconds", async () => {
   const { state, verify, token, clock } = await open();
   const good = await token(one.privateKey, "one");
   await verify(good);
@@ -204,7 +204,7 @@ test("known keys are usable for an hour while the address is down, with an attem
   assert.equal(state.fetches, 3);
 });
 
-test("an unknown kid while the address is down may be a new key: 503", async () => {
+test("an unknown kid is 503 while the address is down, since it may be a new key's", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey, "one"));
   state.answer = down;
@@ -213,7 +213,7 @@ test("an unknown kid while the address is down may be a new key: 503", async () 
   assert.equal(await verify(await token(one.privateKey, "one")), "alice");
 });
 
-test("an address that does not answer, or stops amid its answer, is given up after 3 seconds", async () => {
+test("a fetch that gets no answer, or only part of one, is given up after 3 seconds", async () => {
   const forever = new Promise<never>(() => {});
   let cancelled = false;
   const halfBody = new ReadableStream<Uint8Array>({
@@ -236,7 +236,7 @@ test("an address that does not answer, or stops amid its answer, is given up aft
   assert.ok(cancelled);
 });
 
-test("an answer that is no JWKS document counts as down", async () => {
+test("an answer that is not a JWKS document counts as an outage", async () => {
   const keys = [await jwkOf(one, "one")];
   const answers: (() => Response)[] = [
     () => Response.json({ keys }, { status: 500 }),
@@ -255,7 +255,7 @@ test("an answer that is no JWKS document counts as down", async () => {
   }
 });
 
-test("an answer that is refused is read no further", async () => {
+test("a refused answer is not read to its end", async () => {
   for (const status of [200, 500]) {
     const { state, verify, token } = await open();
     let cancelled = false;
@@ -271,7 +271,7 @@ test("an answer that is refused is read no further", async () => {
   }
 });
 
-test("an answer may come in pieces, cut anywhere, and its time-out ends with it", async () => {
+test("an answer may arrive in pieces, split anywhere, and its time-out ends with it", async () => {
   const { state, verify, token, clock } = await open();
   const bytes = new TextEncoder().encode(JSON.stringify({ keys: [await jwkOf(one, "schlüssel")] }));
   const pieces = new ReadableStream({
@@ -286,7 +286,7 @@ test("an answer may come in pieces, cut anywhere, and its time-out ends with it"
   assert.equal(clock.pending, 0);
 });
 
-test("keys that cannot verify signatures are passed over", async () => {
+test("keys that cannot verify signatures are skipped", async () => {
   const { state, verify, token } = await open();
   const broken = { ...(await jwkOf(one)), x: "AAAA" };
   const odd = [
@@ -298,14 +298,14 @@ test("keys that cannot verify signatures are passed over", async () => {
   ];
   state.answer = async () => Response.json({ keys: [...odd, broken, await jwkOf(one, "other")] });
   assert.equal(await verify(await token(one.privateKey)), "alice");
-  // Not all runtimes look at a key's coordinates before they verify with it.
+  // Not all runtimes check a key's coordinates before they verify with it.
   assert.ok(
     state.logged.every((entry) => entry === "warn a key for tokens cannot be used"),
     state.logged.join(),
   );
 });
 
-test("a clock that steps back neither keeps old keys nor stops fetches", async () => {
+test("a clock that steps back neither keeps old keys alive nor stops fetches", async () => {
   const { state, verify, token, clock } = await open();
   const good = await token(one.privateKey, "one");
   await verify(good);
@@ -314,7 +314,7 @@ test("a clock that steps back neither keeps old keys nor stops fetches", async (
   assert.equal(state.fetches, 2);
 });
 
-test("an address that nothing can be fetched from is refused, not taken for one that is down, nor repeated", () => {
+test("an address that cannot be fetched from is refused from the start, without repeating it", () => {
   for (const jwksUrl of [
     "id.example/jwks",
     "/jwks",
@@ -329,7 +329,7 @@ test("an address that nothing can be fetched from is refused, not taken for one 
   }
 });
 
-test("the log of a fetch that failed tells the address without its query", async () => {
+test("a failed fetch is logged with the address but without its query", async () => {
   const entries: unknown[] = [];
   const verify = createJwtVerifier({
     jwksUrl: "https://id.example/jwks?code=word",

@@ -12,7 +12,7 @@ const clock = createManualClock();
 const now = clock.now() / 1000;
 const good = { sub: "alice", exp: now + 60 };
 
-/** A token of exactly these parts, signed with HS256: also such as no library would sign. */
+/** A token of exactly these parts, signed with HS256: even one that no library would sign. */
 function forge(claims: unknown, header: unknown = { alg: "HS256" }, key = secret): string {
   const signed = `${encode(header)}.${typeof claims === "string" ? encodeText(claims) : encode(claims)}`;
   return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
@@ -41,11 +41,11 @@ function verifier(options: Partial<JwtVerifierOptions> = {}) {
 }
 
 describe("tokens signed with the secret", () => {
-  test("a good token tells its owner", async () => {
+  test("a good token yields its owner", async () => {
     assert.equal(await verifier()(forge(good)), "alice");
   });
 
-  test("a token that signToken made is good until it has expired, with 30 seconds of tolerance", async () => {
+  test("a token from signToken is valid until it expires, with 30 seconds of tolerance", async () => {
     const later = createManualClock();
     const verify = verifier({ clock: later });
     const token = await signToken({ secret, sub: "alice", expiresInSeconds: 60, clock: later });
@@ -55,7 +55,7 @@ describe("tokens signed with the secret", () => {
     await assert.rejects(verify(token), refused(/expired/));
   });
 
-  test("exp and sub are required, and must make sense", async () => {
+  test("exp and sub are required, and must be valid", async () => {
     for (const claims of [
       {},
       { sub: "alice" },
@@ -86,7 +86,7 @@ describe("tokens signed with the secret", () => {
     }
   });
 
-  test("an owner may have any printable name of up to 255 characters", async () => {
+  test("an owner may be any printable text of up to 255 characters", async () => {
     for (const sub of [
       "a".repeat(255),
       "auth0|5f7c8e",
@@ -99,7 +99,7 @@ describe("tokens signed with the secret", () => {
     }
   });
 
-  test("a token is not good before nbf, and not if issued in the future, beyond 30 seconds", async () => {
+  test("a token is refused if nbf or iat is more than 30 seconds in the future", async () => {
     assert.equal(await verifier()(forge({ ...good, nbf: now + 30, iat: now + 30 })), "alice");
     await assert.rejects(verifier()(forge({ ...good, nbf: now + 31 })), refused(/nbf/));
     await assert.rejects(verifier()(forge({ ...good, iat: now + 31 })), refused(/future/));
@@ -107,7 +107,7 @@ describe("tokens signed with the secret", () => {
     await assert.rejects(verifier()(forge({ ...good, iat: "now" })), refused());
   });
 
-  test("iss and aud are checked where they are configured, and only there", async () => {
+  test("iss and aud are checked if they are configured, and only then", async () => {
     const verify = verifier({ issuer: "https://id.example", audience: "twins" });
     const claims = { ...good, iss: "https://id.example", aud: "twins" };
     assert.equal(await verify(forge(claims)), "alice");
@@ -130,7 +130,7 @@ describe("tokens signed with the secret", () => {
     }
   });
 
-  test("a token signed otherwise is refused, and no more is told", async () => {
+  test("a token signed with another secret or algorithm is refused, whatever else is wrong with it", async () => {
     const header = encode({ alg: "none" });
     for (const token of [
       forge(good, { alg: "HS256" }, "another secret of at least 32 bytes..."),
@@ -145,7 +145,7 @@ describe("tokens signed with the secret", () => {
     }
   });
 
-  test("what is no signed JWT is refused", async () => {
+  test("anything but a signed JWT is refused", async () => {
     const [header = "", payload = "", signature = ""] = forge(good).split(".");
     for (const token of [
       "",
@@ -177,7 +177,7 @@ describe("tokens signed with the secret", () => {
     await assert.rejects(verifier()(longer), refused(/longer/));
   });
 
-  test("extensions that must be understood are not", async () => {
+  test("a token with a critical extension is refused", async () => {
     const header = { alg: "HS256", crit: ["b64"], b64: true };
     await assert.rejects(verifier()(forge(good, header)), refused(/crit/));
   });
@@ -186,23 +186,23 @@ describe("tokens signed with the secret", () => {
     await assert.rejects(signToken({ secret, sub: "", expiresInSeconds: 1 }), TypeError);
   });
 
-  test("a secret has at least 32 bytes, counted as UTF-8", async () => {
+  test("a secret must have at least 32 bytes, counted as UTF-8", async () => {
     assert.throws(() => createJwtVerifier({ secret: "x".repeat(31) }), TypeError);
     await assert.rejects(signToken({ secret: "x".repeat(31), sub: "alice", expiresInSeconds: 1 }), TypeError);
     createJwtVerifier({ secret: "é".repeat(16) });
   });
 
-  test("exactly one source of keys is taken", () => {
+  test("exactly one source of keys is required", () => {
     assert.throws(() => createJwtVerifier({}), TypeError);
     assert.throws(() => createJwtVerifier({ secret, jwksUrl: "http://127.0.0.1/" }), TypeError);
   });
 
-  test("an empty source of keys, as of a variable that is not set, counts as absent", () => {
+  test("an empty source of keys, such as an empty variable, counts as absent", () => {
     createJwtVerifier({ secret, jwksUrl: "" });
     createJwtVerifier({ secret: "", jwksUrl: "http://127.0.0.1/" });
   });
 
-  test("an option that is not known is refused: a misspelt audience would let all of them in", () => {
+  test("an unknown option is refused: a misspelt audience would let in tokens for any", () => {
     const misspelt = { secret, audiance: "twins" };
     assert.throws(
       () => createJwtVerifier(misspelt),
@@ -253,7 +253,7 @@ describe("tokens signed with a private key", () => {
     }
   });
 
-  test("a public key is never taken for a secret", async () => {
+  test("a public key is never used as a secret", async () => {
     const text = pem(rsa.publicKey);
     const verify = createJwtVerifier({ publicKey: await readPublicKey(text), clock });
     for (const key of [text, text.trim(), JSON.stringify(await exportJWK(rsa.publicKey))]) {
@@ -261,7 +261,7 @@ describe("tokens signed with a private key", () => {
     }
   });
 
-  test("keys that a token brings along are never used", async () => {
+  test("keys that a token carries or points to are never used", async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const jwk = await exportJWK(other.publicKey);
     const verify = createJwtVerifier({ publicKey: await readPublicKey(pem(rsa.publicKey)), clock });
@@ -271,14 +271,14 @@ describe("tokens signed with a private key", () => {
     }
   });
 
-  test("another algorithm than the JWK's own is refused", async () => {
+  test("an algorithm other than the JWK's own is refused", async () => {
     const jwk = { ...(await exportJWK(rsa.publicKey)), alg: "PS256" };
     const verify = createJwtVerifier({ publicKey: await readPublicKey(JSON.stringify(jwk)), clock });
     assert.equal(await verify(await sign("PS256", rsa.privateKey)), "alice");
     await assert.rejects(verify(await sign("RS256", rsa.privateKey)), refused());
   });
 
-  test("what is no public key for signatures is refused with a reason", async () => {
+  test("anything but a public key for signatures is refused with a reason", async () => {
     const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const x25519 = generateKeyPairSync("x25519");
     const privatePem = rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
