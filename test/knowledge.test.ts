@@ -98,7 +98,7 @@ async function ask(
   return { text: writes.join(""), writes, events, sources: sources.map((source) => source.heading) };
 }
 
-/** Asks one question after another, and returns the last reply. */
+/** Asks one question after another, and returns the last answer. */
 async function talk(questions: readonly string[], twin = createTwin(keeper)): Promise<Reply> {
   const history: HistoryMessage[] = [];
   let last: Reply | undefined;
@@ -110,7 +110,7 @@ async function talk(questions: readonly string[], twin = createTwin(keeper)): Pr
   return last;
 }
 
-test("a question is answered with the section that speaks of it, in the twin's voice", async () => {
+test("a question is answered with the section about it, in the twin's voice", async () => {
   const { text, sources } = await ask("How often does the lamp turn?");
   assert.equal(text, "Well now.\n\nThe lamp turns once every twelve seconds. It burned oil until 1921.");
   assert.deepEqual(sources, ["The lamp"]);
@@ -121,7 +121,7 @@ test("one progress event names the sources, with scores from 0 to 1", async () =
   assert.deepEqual(events, [{ stage: "sources", sources: [{ heading: "The lamp", score: 1 }] }]);
 });
 
-test("the text is written word by word, nothing lost between", async () => {
+test("the text is written word by word", async () => {
   const { writes, text } = await ask("lamp");
   assert.ok(writes.length > 10, `${writes.length} writes`);
   assert.match(text, /\n\nThe lamp turns/u);
@@ -133,7 +133,7 @@ test("word forms, accents and small misspellings find their section", async () =
   }
 });
 
-test("what nobody taught the twin gets an honest answer that offers topics", async () => {
+test("a question outside the twin's knowledge gets an honest answer that offers topics", async () => {
   for (const question of [
     "Who won the world cup?",
     "What is the capital of Mongolia?",
@@ -149,7 +149,7 @@ test("what nobody taught the twin gets an honest answer that offers topics", asy
   }
 });
 
-test("words beside the point neither help nor harm", async () => {
+test("incidental words neither help nor harm", async () => {
   assert.deepEqual((await ask("Could you explain roughly how fast the lamp normally turns?")).sources, [
     "The lamp",
   ]);
@@ -196,7 +196,7 @@ const oddHeadings = [
 
 const office = createTwin(oddHeadings.map((heading) => `## ${heading}\n\nText of ${heading}.`).join("\n\n"));
 
-/** What a twin offers, from the topics that it comes to name when it is asked for them again and again. */
+/** All topics that a twin offers, collected by asking for them until no new ones come. */
 async function topicsOf(twin: Twin): Promise<string[]> {
   const topics = new Set<string>();
   const history: HistoryMessage[] = [];
@@ -226,7 +226,7 @@ test("every topic that a twin offers is found by its own words", async () => {
   }
 });
 
-test("a question that names a heading finds its section, whatever case, marks and frame are around it", async () => {
+test("a question that names a heading finds its section, whatever its case, punctuation and phrasing", async () => {
   for (const heading of oddHeadings.filter((odd) => /^[a-z]/iu.test(odd))) {
     for (const question of [
       ` "${heading.toUpperCase()}" ?`,
@@ -242,29 +242,29 @@ test("a question that names a heading finds its section, whatever case, marks an
   }
 });
 
-test("the heading that a question names comes before one that has more words of it", async () => {
+test("the heading that a question names ranks above one that repeats its words", async () => {
   const twin = createTwin("## The lamp\n\nIt turns.\n\n## The lamp room lamp\n\nLamp, lamp, lamp.");
   assert.equal((await ask("Tell me about the lamp", { twin })).sources[0], "The lamp");
 });
 
-test("a heading is not found by one that differs in its signs", async () => {
+test("a heading is not found by one that differs in its symbols", async () => {
   const twin = createTwin("## C\n\nOne.\n\n## F#\n\nTwo.\n\n## €\n\nThree.");
   for (const question of ["C++", "Tell me about C#", "F", "F++", "???"]) {
     assert.deepEqual((await ask(question, { twin })).sources, [], question);
   }
 });
 
-test("a topic whose text stands under deeper headings is found by its name", async () => {
+test("a topic whose text is under deeper headings is found by its name", async () => {
   const twin = createTwin("# About us\n\n## Staff\n\nTwo.\n\n## House\n\nOld.\n\n# The lamp\n\nIt turns.");
   assert.deepEqual((await ask("about us", { twin })).sources, ["Staff"]);
 });
 
-test("of sections with one heading, a follow-up finds the one that the conversation is about", async () => {
+test("among sections with the same heading, a follow-up finds the one that the conversation is about", async () => {
   const twin = createTwin("# Apples\n\n## Price\n\n1 euro.\n\n# Pears\n\n## Price\n\n2 euros.");
   assert.match((await talk(["pears", "What about price?"], twin)).text, /^2 euros/u);
 });
 
-test('"it" and "more" go on with what was spoken of, even where headings are spelt like them', async () => {
+test('"it" and "more" refer to the current topic, even if headings are spelt like them', async () => {
   const twin = createTwin("## IT\n\nCall 42.\n\n## The lamp\n\nIt turns.\n\n## More\n\nA shop.");
   assert.deepEqual((await talk(["What is the lamp?", "explain it"], twin)).sources, ["The lamp"]);
   assert.deepEqual((await talk(["What is the lamp?", "explain IT"], twin)).sources, ["IT"]);
@@ -279,26 +279,26 @@ test("a section is found by the questions that its comment lists, and the commen
   }
 });
 
-test("a follow-up is understood from the question before", async () => {
+test("a follow-up is understood from the previous question", async () => {
   assert.deepEqual((await talk(["When is the lamp on?", "and since when?"])).sources, ["The lamp"]);
   assert.deepEqual((await talk(["How much is a ticket?", "Is it cheaper in September?"])).sources, [
     "Opening hours",
   ]);
 });
 
-test("a follow-up about something unknown is not answered from the question before", async () => {
+test("a follow-up about something unknown is not answered from the previous question", async () => {
   assert.deepEqual((await talk(["How often does the lamp turn?", "And what about elephants?"])).sources, []);
   const long = "Do two black balls mean a storm from the south?";
   assert.deepEqual((await talk([long, "And what about elephants?"])).sources, []);
 });
 
-test("a new subject is not drawn back to the old one", async () => {
+test("a new topic is not drawn back to the old one", async () => {
   assert.deepEqual((await talk(["How often does the lamp turn?", "What does a ticket cost?"])).sources, [
     "Opening hours",
   ]);
 });
 
-test('"tell me more" goes on with what was not told, then says that this was all', async () => {
+test('"tell me more" continues with what has not been told yet, then says that this is all', async () => {
   const first = await talk(["storm signals"]);
   const second = await talk(["storm signals", "tell me more"]);
   const last = await talk(["storm signals", "tell me more", "yes please", "go on"]);
@@ -353,7 +353,7 @@ test("the persona is never revealed, whatever is asked", async () => {
   }
 });
 
-test("a line with code in it begins no code that would take a private section in", async () => {
+test("inline code at the start of a line does not open a block that would swallow a private section", async () => {
   const twin = createTwin("## Install\n\n```npm start```\n\n## Persona\n\nThe password is SESAME.");
   const { text } = await ask("How do I install it?", { twin });
   assert.match(text, /```npm start```/);
@@ -379,7 +379,7 @@ test("the text under a title is persona", () => {
   );
 });
 
-test("a leading heading with others beside it opens a section", () => {
+test("a first heading with others at its level opens a section", () => {
   const { passages } = readKnowledge("Odd", "# Lamp\n\nIt turns.\n\n# Hours\n\nMay.");
   assert.deepEqual(
     passages.map(({ heading }) => heading),
@@ -396,7 +396,7 @@ test("everything below a heading named Instructions stays private", () => {
   assert.deepEqual(readKnowledge("Odd", "# Instructions\n\nA\n\n## Details\n\nB").passages, []);
 });
 
-test("a heading is one whatever other line ends are in it, and opens no section that would be public", async () => {
+test("a private heading stays one with Unicode line separators in it", async () => {
   for (const separator of ["\u2028", "\u2029"]) {
     const twin = createTwin(`## Lamp\n\nIt turns.\n\n## Persona${separator}\n\nThe password is SESAME.`);
     const { text } = await ask("Does the lamp turn?", { twin });
@@ -405,7 +405,7 @@ test("a heading is one whatever other line ends are in it, and opens no section 
   }
 });
 
-test("comments are taken out of the text, but not out of code", () => {
+test("comments are removed from the text, but not from code", () => {
   const { passages } = readKnowledge(
     "Odd",
     "# A\n\nOne <!-- secret\nsecret --> two.\n\n```\n<!-- code -->\n```",
@@ -413,7 +413,7 @@ test("comments are taken out of the text, but not out of code", () => {
   assert.equal(passages[0]?.text, "One two.\n\n```\n<!-- code -->\n```");
 });
 
-test("headings are found in all their forms, and not in code", () => {
+test("headings are found in all their forms, but not in code", () => {
   const text =
     "intro\n\nTitle\n=====\n\nA\n\nSub\n---\nB\n\n### Closed ###\n\n```md\n# not one\n```\n\n#hashtag";
   const { passages } = readKnowledge("Odd", text);
@@ -427,7 +427,7 @@ test("headings are found in all their forms, and not in code", () => {
   );
 });
 
-test("lines that only an editor broke are joined; lists, tables, code and hard breaks keep theirs", () => {
+test("soft-wrapped lines are joined; lists, tables, code and hard breaks keep their lines", () => {
   const passageOf = (text: string) => readKnowledge("Odd", `# A\n\n${text}`).passages[0]?.text;
   assert.equal(passageOf("one\ntwo\n\nthree"), "one two\n\nthree");
   assert.equal(passageOf("- one\n  more\n- two"), "- one more\n- two");
@@ -464,7 +464,7 @@ test("the same turn always gets the same answer", async () => {
   assert.equal(new Set(replies.map(({ text }) => text)).size, 1);
 });
 
-test("own phrases take turns", async () => {
+test("a twin's own phrases take turns", async () => {
   const twin = createTwin("## Voice\n\n- thanks: One.\n- thanks: Two.\n\n## Lamp\n\nIt turns.");
   assert.equal((await talk(["thanks"], twin)).text, "One.");
   assert.equal((await talk(["thanks", "thanks"], twin)).text, "Two.");
@@ -476,7 +476,7 @@ test("a twin without any text says that it doesn't know", async () => {
   assert.deepEqual(sources, []);
 });
 
-test("a twin's new version answers from its new text", async () => {
+test("a new version of a twin answers from its new text", async () => {
   const engine = createKnowledgeEngine();
   const answers: string[] = [];
   for (const color of ["red", "green"]) {
@@ -490,7 +490,7 @@ test("a twin's new version answers from its new text", async () => {
   assert.deepEqual(answers, ["red", "green"]);
 });
 
-test("endless words and questions are cut before they cost memory or time", async () => {
+test("overlong words and questions are cut before they cost memory or time", async () => {
   assert.deepEqual(wordsOf("x".repeat(30_000)), ["x".repeat(40)]);
   const words = Array.from({ length: 6000 }, (_, index) => `w${index}q`).join(" ");
   assert.equal(toQuery(words, "Odd").size, 40);
@@ -499,19 +499,19 @@ test("endless words and questions are cut before they cost memory or time", asyn
   assert.deepEqual((await ask(words)).sources, []);
 });
 
-test("accents heaped on a letter take no longer than the letters of a text", {
+test("accents heaped on a letter take no longer than ordinary text", {
   timeout: 10_000,
 }, async () => {
   const heap = `o${"\u0345".repeat(11_000)}${"\u0301".repeat(10_500)}${"\u0316".repeat(10_000)}dd`;
   const mixed = heap.replace(/\p{M}{8}/gu, "$&\uff9e").slice(0, 32_000);
   for (let count = 0; count < 30; count++) {
-    assert.deepEqual(wordsOf(heap), ["odd"]); // at a second each, were they sorted
+    assert.deepEqual(wordsOf(heap), ["odd"]); // would take a second if the accents were sorted
     assert.deepEqual(wordsOf(mixed).slice(0, 1), ["o"]);
-    await settle(); // lets the time limit count
+    await settle(); // lets the test's timeout fire
   }
 });
 
-test("many lines or items, and a line that nearly is a heading or code, take no longer than other text", {
+test("many lines or items, and lines that are almost a heading or code, take no longer than ordinary text", {
   timeout: 10_000,
 }, async () => {
   const blanks = " ".repeat(20_000);
@@ -521,8 +521,8 @@ test("many lines or items, and a line that nearly is a heading or code, take no 
     `# a\n\n#${blanks}\u2028x`,
     `${"~".repeat(20_000)}\u2028x`,
   ]) {
-    readKnowledge("Odd", text); // each took 10 seconds and more
-    await settle(); // lets the time limit count
+    readKnowledge("Odd", text); // each once took more than 10 seconds
+    await settle(); // lets the test's timeout fire
   }
 });
 
@@ -539,7 +539,7 @@ test("text in scripts without spaces is found by its parts", async () => {
   assert.deepEqual((await ask("東京の天気はどうですか", { twin })).sources, []);
 });
 
-test("names of Object.prototype are words like others", async () => {
+test("names of Object.prototype are ordinary words", async () => {
   assert.deepEqual((await ask("constructor __proto__ hasOwnProperty toString")).sources, []);
 });
 
@@ -560,7 +560,7 @@ test("with a pause, words come one at a time, and an abort ends them", async () 
   assert.equal(writes.length, 2);
 });
 
-test("a long text is read in portions at its first question, and once", async () => {
+test("a long text is indexed in portions at the first question, and only once", async () => {
   const clock = createManualClock();
   const { reply } = createKnowledgeEngine({ clock });
   const sections = Array.from({ length: 100 }, (_, number) => `## Lamp ${number}\n\nIt is number ${number}.`);
@@ -573,14 +573,14 @@ test("a long text is read in portions at its first question, and once", async ()
     );
   const replies = [askFor("Lamp 42"), askFor("Lamp 99")];
   await settle();
-  assert.deepEqual([answers.length, clock.pending], [0, 1]); // everybody else has a turn
+  assert.deepEqual([answers.length, clock.pending], [0, 1]); // everything else gets a turn
   await clock.advance(0);
   await Promise.all(replies);
   await askFor("Lamp 0");
   assert.match(answers.join(""), /^It is number 42\.It is number 99\.It is number 0\./);
 });
 
-test("stems join the forms of an English word", () => {
+test("the forms of an English word have the same stem", () => {
   const families = [
     ["grind", "grinds", "grinding"],
     ["code", "codes", "coding", "coded"],
@@ -593,7 +593,7 @@ test("stems join the forms of an English word", () => {
   assert.notEqual(stem("car"), stem("care"));
 });
 
-test("words are folded; stop words and single letters are no terms", () => {
+test("words are folded; stop words and single letters are not terms", () => {
   assert.deepEqual(wordsOf("Café-Crème, C'est L’ÉTÉ!"), ["cafe", "creme", "c", "est", "l", "ete"]);
   assert.deepEqual(termsOf("What is the X of a lamp?"), ["lamp"]);
 });

@@ -82,7 +82,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal(remainingTokens(refused.debt, readOnly), 0);
     });
 
-    test("a decision tells how full the bucket is after it", async () => {
+    test("a decision says how full the bucket is afterwards", async () => {
       const id = randomUUID();
       const first = await limiter.take(id, readOnly);
       assert.equal(remainingTokens(first.debt, readOnly), 199);
@@ -97,7 +97,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal((await limiter.take(neighbour, readOnly)).allowed, true);
     });
 
-    test("looking takes nothing", async () => {
+    test("a peek takes nothing", async () => {
       const id = randomUUID();
       await limiter.take(id, readOnly);
       for (let n = 0; n < 5; n++) await limiter.peek(id, readOnly);
@@ -105,14 +105,14 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.deepEqual([seen.allowed, remainingTokens(seen.debt, readOnly)], [true, 199]);
     });
 
-    test("looking at an empty bucket says so", async () => {
+    test("a peek at an empty bucket says that nothing is left", async () => {
       const id = randomUUID();
       await takeMany(limiter, id, readOnly, 200);
       const seen = await limiter.peek(id, readOnly);
       assert.deepEqual([seen.allowed, remainingTokens(seen.debt, readOnly)], [false, 0]);
     });
 
-    test("tokens taken at once are never one too many", async () => {
+    test("concurrent takes never admit one too many", async () => {
       const id = randomUUID();
       const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.take(id, readOnly)));
       assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
@@ -127,8 +127,8 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
     });
 
-    test("a bucket is as empty as before after the limiter was closed and opened again", async (t) => {
-      if (!opened.reopen) return t.skip("this limiter keeps nothing past its end");
+    test("a bucket is as empty as before after the limiter is closed and reopened", async (t) => {
+      if (!opened.reopen) return t.skip("this limiter persists nothing");
       const [empty, used] = [randomUUID(), randomUUID()];
       await takeMany(limiter, empty, readOnly, 200);
       await takeMany(limiter, used, readOnly, 3);
@@ -138,7 +138,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
     });
 
     for (const policy of [readOnly, fullAccess]) {
-      test(`a retry after the seconds told succeeds, one second earlier it does not (${policy.capacity})`, async (t) => {
+      test(`a retry succeeds after the seconds given, but not one second earlier (${policy.capacity})`, async (t) => {
         const { clock } = opened;
         if (!clock) return t.skip("this limiter's clock cannot be moved");
         const id = randomUUID();
@@ -157,7 +157,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       });
     }
 
-    test("a bucket fills up over an hour and not further", async (t) => {
+    test("a bucket fills up over an hour and no further", async (t) => {
       const { clock } = opened;
       if (!clock) return t.skip("this limiter's clock cannot be moved");
       const id = randomUUID();
@@ -169,7 +169,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal(await takeMany(limiter, id, readOnly, 201), 200);
     });
 
-    test("no interval admits more than the capacity and what refills in it", async (t) => {
+    test("no interval admits more than the capacity plus what refills in it", async (t) => {
       const { clock } = opened;
       if (!clock) return t.skip("this limiter's clock cannot be moved");
       const bursts = fc.array(
@@ -216,7 +216,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
 
     test("a clock that steps back before a restart does not refill a bucket", async (t) => {
       const { clock, reopen } = opened;
-      if (!clock || !reopen) return t.skip("this limiter's clock cannot be moved, or it keeps nothing");
+      if (!clock || !reopen) return t.skip("this limiter's clock cannot be moved, or it persists nothing");
       const id = randomUUID();
       await takeMany(limiter, id, readOnly, 200);
       clock.step(-7_200_000);

@@ -49,12 +49,12 @@ for (const cached of [10_000, 1]) {
 }
 
 describe("bucket arithmetic", () => {
-  test("one token refills each 18 seconds of 200 an hour, each 7.2 seconds of 500", () => {
+  test("one token refills every 18 seconds for 200 an hour, every 7.2 seconds for 500", () => {
     assert.equal(refillInterval({ capacity: 200 }), 18_000_000);
     assert.equal(refillInterval({ capacity: 500 }), 7_200_000);
   });
 
-  test("debt shrinks with time, to nothing at least", () => {
+  test("debt shrinks with time, down to nothing", () => {
     assert.equal(debtAt({ debt: 50, at: 1000 }, 1020), 30);
     assert.equal(debtAt({ debt: 50, at: 1000 }, 2000), 0);
   });
@@ -63,7 +63,7 @@ describe("bucket arithmetic", () => {
     assert.equal(debtAt({ debt: 50, at: 1000 }, 10), 50);
   });
 
-  test("the last token is taken when the debt is one interval below the hour, not a microsecond above", () => {
+  test("the last token can be taken when the debt is one interval below the hour, not a microsecond above", () => {
     const last = 3_600_000_000 - interval;
     assert.deepEqual(takeToken(last, policy), { allowed: true, debt: 3_600_000_000 });
     assert.deepEqual(takeToken(last + 1, policy), { allowed: false, debt: last + 1 });
@@ -85,7 +85,7 @@ describe("bucket arithmetic", () => {
 });
 
 describe("a memory limiter without a bucket store", () => {
-  test("it forgets no bucket that is not full, however many there are", async () => {
+  test("it never forgets a bucket that is not full, however many there are", async () => {
     const clock = createManualClock();
     const limiter = createMemoryLimiter({ clock });
     const ids = Array.from({ length: 5000 }, (_, n) => `id ${n}`);
@@ -121,7 +121,7 @@ function createManualBuckets() {
   };
 }
 
-/** What became of a promise, seen without waiting for it. */
+/** The state of a promise, seen without waiting for it. */
 function watch(promise: Promise<RateDecision>) {
   const seen: { state: "pending" | "resolved" | "rejected"; allowed?: boolean } = { state: "pending" };
   promise.then(
@@ -183,7 +183,7 @@ describe("a memory limiter over a bucket store", () => {
     await buckets.answer("run");
   });
 
-  test("a bucket that was evicted is loaded as it was saved", async () => {
+  test("an evicted bucket is loaded as it was saved", async () => {
     const { buckets, limiter } = open(1);
     for (const id of ["a", "b"]) {
       limiter.take(id, policy);
@@ -209,7 +209,7 @@ describe("a memory limiter over a bucket store", () => {
     assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
   });
 
-  test("a bucket that was at rest, and is evicted while it is used again, is not loaded beside itself", async () => {
+  test("an idle bucket that is used again when its eviction is due is not loaded a second time", async () => {
     const { buckets, limiter } = open(1);
     limiter.take("a", policy);
     for (let n = 0; n < 2; n++) await buckets.answer("run");
@@ -217,7 +217,7 @@ describe("a memory limiter over a bucket store", () => {
     limiter.peek("b", policy);
     await settle();
     assert.deepEqual(buckets.calls(), ["save a", "load b"]);
-    await buckets.answer("run", "load b"); // from now on b rests, and there is room for one
+    await buckets.answer("run", "load b"); // now b is idle, and there is room for one
     limiter.take("a", policy);
     await settle();
     assert.deepEqual(buckets.calls(), ["save a", "save a"]);
@@ -225,7 +225,7 @@ describe("a memory limiter over a bucket store", () => {
     assert.equal(buckets.kept.get("a")?.debt, 3 * interval);
   });
 
-  test("a load that fails rejects the take, and the next one tries again", async () => {
+  test("a failed load rejects the take, and the next take tries again", async () => {
     const { buckets, limiter } = open();
     const failed = watch(limiter.take("a", policy));
     await buckets.answer("fail");
@@ -235,7 +235,7 @@ describe("a memory limiter over a bucket store", () => {
     assert.deepEqual(taken, { state: "resolved", allowed: true });
   });
 
-  test("a save that fails rejects the take; its token stays taken and is saved with the next", async () => {
+  test("a failed save rejects the take; its token stays taken and is saved with the next one", async () => {
     const { buckets, limiter } = open(1);
     const failed = watch(limiter.take("a", policy));
     await buckets.answer("run");

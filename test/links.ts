@@ -1,5 +1,5 @@
 /**
- * Where the links of documents lead: to a file beside them, and to a heading there.
+ * Checks that the links of documents lead to an existing file, and to a heading there.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { dirname, join, relative } from "node:path";
 
 const places = [".", "docs", "bench"];
 
-/** The links of the documents in a folder, a checkout's or an installed package's, that lead nowhere. */
+/** The broken links of the documents in a folder, a checkout's or an installed package's. */
 export function brokenLinks(root: string): string[] {
   return documentsIn(root).flatMap((file) =>
     linksOf(prose(file))
@@ -39,7 +39,7 @@ function leadsSomewhere(file: string, link: string): boolean {
   return existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
 }
 
-/** What headings are called in addresses. */
+/** The anchors of a document's headings. */
 function anchorsOf(file: string): string[] {
   return [...prose(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading

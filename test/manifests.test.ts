@@ -14,13 +14,13 @@ const npm = await read("package.json");
 const jsr = await read("jsr.json");
 
 describe("the manifests", () => {
-  test("deno.json says what jsr.json says, as Deno itself reads only the one where there are both", () => {
+  test("deno.json repeats jsr.json, because Deno reads only deno.json if there are both", () => {
     const { nodeModulesDir, ...published } = jsr;
     assert.deepEqual(deno, published);
     assert.equal(nodeModulesDir, settings.nodeModulesDir);
   });
 
-  test("jsr.json has package.json's version, license and entries, as sources", () => {
+  test("jsr.json has package.json's version, license and entry points, as sources", () => {
     const sources = Object.entries<{ types: string }>(npm.exports)
       .filter(([name]) => name !== "./package.json")
       .map(([name, { types }]) => [name, types.replace("./dist/", "./").replace(/\.d\.ts$/, ".ts")]);
@@ -31,13 +31,13 @@ describe("the manifests", () => {
     );
   });
 
-  test("an entry's code and its types lie side by side", () => {
+  test("an entry point's code and types are side by side", () => {
     for (const [name, entry] of Object.entries<{ types: string; default: string }>(npm.exports)) {
       if (name !== "./package.json") assert.equal(entry.default, entry.types.replace(/\.d\.ts$/, ".js"));
     }
   });
 
-  test("jsr.json imports package.json's dependencies and peers, in the versions that are tested", () => {
+  test("jsr.json imports package.json's dependencies and peer dependencies, in the tested versions", () => {
     const names = Object.keys({ ...npm.dependencies, ...npm.peerDependencies });
     const imports = names.map((name) => {
       const version = npm.dependencies[name] ?? `^${npm.devDependencies[name]}`;
@@ -46,7 +46,7 @@ describe("the manifests", () => {
     assert.deepEqual(jsr.imports, Object.fromEntries(imports));
   });
 
-  test("the build has package.json's entries", async () => {
+  test("the build has jsr.json's entry points", async () => {
     const { files } = JSON.parse(
       (await readFile(new URL("../tsconfig.build.json", import.meta.url), "utf8")).replace(
         /^ *\/\/.*$/gm,

@@ -40,7 +40,7 @@ for (const transport of transports) {
       });
     });
 
-    test("history holds the question and the reply as it was answered", async () => {
+    test("the history has the question, and the reply as it was returned", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       const reply = await dataOf<MessageResource>(await fixture.call("POST", path, key, { content: "Hi" }));
@@ -60,7 +60,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a conversation counts its messages and tells when the last one came", async () => {
+    test("a conversation has its message count and the time of its last message", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       await fixture.clock.advance(1000);
@@ -72,7 +72,7 @@ for (const transport of transports) {
       assert.equal(conversation.lastMessageAt, "2026-01-02T03:04:06.678Z");
     });
 
-    test("a streamed send goes from accepted over deltas to the complete message, and ends", async () => {
+    test("a streamed send goes from accepted through deltas to the complete message, and ends", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       const response = await fixture.call("POST", `${path}/stream`, key, { content: "One two three" });
@@ -112,7 +112,7 @@ for (const transport of transports) {
     });
 
     for (const content of ['"content":""', "$& $` $1", "{\\", "\u2028"]) {
-      test(`the last event tells the stored reply: ${JSON.stringify(content)}`, async () => {
+      test(`the last event has the stored reply: ${JSON.stringify(content)}`, async () => {
         const text = `:${content}:`;
         await using fixture = await openFixture(transport);
         const { key, path } = await openConversation(fixture);
@@ -124,7 +124,7 @@ for (const transport of transports) {
       });
     }
 
-    test("what is wrong before the first event is an ordinary JSON error", async () => {
+    test("a failure before the first event is an ordinary JSON error", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       const response = await fixture.call("POST", `${path}/stream`, key, { content: "" });
@@ -137,7 +137,7 @@ for (const transport of transports) {
       assert.equal((await errorOf(missing)).code, "conversation_not_found");
     });
 
-    test("a second send meanwhile is refused, names the running reply, and leaves no trace", async () => {
+    test("a second send during a reply is refused with that reply's id, and leaves no trace", async () => {
       const { engine, finish } = heldEngine();
       await using fixture = await openFixture(transport, { engines: { echo: engine } });
       const { key, path } = await openConversation(fixture);
@@ -159,7 +159,7 @@ for (const transport of transports) {
       assert.equal((await eventsOf(first)).at(-1)?.data.type, "complete");
     });
 
-    test("tokens that follow one another at once share deltas, and none is lost", async () => {
+    test("tokens in quick succession share deltas, and none is lost", async () => {
       const tokens = Array.from({ length: 200 }, (_, index) => `${index} `);
       const engine: TwinEngine = {
         async reply(_, output) {
@@ -178,7 +178,7 @@ for (const transport of transports) {
       assert.ok(deltas.length < tokens.length / 2, `${deltas.length} deltas`);
     });
 
-    test("a stream that is all there at once is sent as a text, whole and of known length", async () => {
+    test("a stream that is complete at once is sent as one text of known length", async () => {
       await using fixture = await openFixture(transport, { joinTokens: true });
       const { key, path } = await openConversation(fixture);
       const response = await fixture.call("POST", `${path}/stream`, key, { content: "Séance" });
@@ -191,7 +191,7 @@ for (const transport of transports) {
       { code: "model_error", status: 502 },
       { code: "model_timeout", status: 504 },
     ] as const) {
-      test(`a reply that fails is ${status} ${code}, kept with its partial text`, async () => {
+      test(`a reply that fails is ${status} ${code}, and is stored with its partial text`, async () => {
         const engine: TwinEngine = {
           async reply(_, output) {
             output.write("So far ");
@@ -221,7 +221,7 @@ for (const transport of transports) {
       });
     }
 
-    test("messages are listed oldest first, or turned round, in pages", async () => {
+    test("messages are listed oldest first, or in reverse, in pages", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       for (const content of ["1", "2", "3"]) await fixture.call("POST", path, key, { content });
@@ -233,7 +233,7 @@ for (const transport of transports) {
       assert.deepEqual(await contents("?page=2"), []);
     });
 
-    test("after starts behind a message, in the order asked for", async () => {
+    test("after=<id> lists what follows a message, in the requested order", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       for (const content of ["1", "2", "3"]) await fixture.call("POST", path, key, { content });
@@ -251,7 +251,7 @@ for (const transport of transports) {
       assert.deepEqual(await history(fixture, key, `${path}?after=${all.at(-1)?.id}`), []);
     });
 
-    test("a message to start behind must be one of the conversation's", async () => {
+    test("a message that is read, or named by after, must belong to the conversation", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       const other = await openConversation(fixture);
@@ -268,7 +268,7 @@ for (const transport of transports) {
       }
     });
 
-    test("order and after are refused in any other form", async () => {
+    test("invalid or repeated values of order and after are refused", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
       for (const query of ["order=ASC", "order=", "order=asc&order=asc", "after=", "after=a&after=b"]) {
@@ -295,7 +295,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a message of a twin that its owner may no longer use is refused", async () => {
+    test("a message to a twin that its owner may no longer use is refused", async () => {
       let allowed = true;
       await using fixture = await openFixture(transport, {
         twins: {
@@ -322,7 +322,7 @@ async function history(fixture: Fixture, key: string, path: string): Promise<Mes
   return dataOf(await fixture.call("GET", path, key));
 }
 
-/** An engine that writes nothing until it may. */
+/** An engine that writes nothing until `finish`. */
 function heldEngine(): { readonly engine: TwinEngine; finish(): void } {
   let finish = () => {};
   const held = new Promise<void>((resolve) => {

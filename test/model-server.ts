@@ -1,5 +1,5 @@
 /**
- * A model server for tests, which behaves as badly as it is told to: a real HTTP server on 127.0.0.1.
+ * A model server for tests that misbehaves as told: a real HTTP server on 127.0.0.1.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { AddressInfo, Socket } from "node:net";
 /** How the server answers one request. May take its time, and may leave the answer unfinished. */
 export type Script = (response: ServerResponse) => void | Promise<void>;
 
-/** A request as the server got it. */
+/** A request as the server received it. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   /** The body, parsed. Undefined if it is empty. */
   readonly body: unknown;
-  /** The port that the client's connection came from: one connection, one port. */
+  /** The client's port, which tells connections apart. */
   readonly clientPort: number;
   /** Resolves once the request's connection is closed. */
   readonly closed: Promise<void>;
@@ -31,9 +31,9 @@ export interface ModelServer {
   readonly requests: readonly ReceivedRequest[];
   /** How many connections are open. */
   readonly openConnections: number;
-  /** Sets how the next requests are answered: one script each, the last one for all that follow. */
+  /** Sets how the next requests are answered: one script each, the last one for all later ones. */
   script(...scripts: readonly Script[]): void;
-  /** The request number `index`, as soon as it is there. */
+  /** The request number `index`, as soon as it has arrived. */
   received(index: number): Promise<ReceivedRequest>;
   /** Cuts all connections and stops. */
   close(): Promise<void>;
@@ -101,7 +101,7 @@ async function receive(request: IncomingMessage, closed = Promise.resolve()): Pr
   return { method, path: url, headers, body, clientPort, closed };
 }
 
-// A client that leaves in the middle of its request is what some tests are about.
+// Some tests are about clients that leave in the middle of a request.
 function ignoreBrokenRequest(): void {}
 
 function stop(server: Server): Promise<void> {
@@ -111,19 +111,19 @@ function stop(server: Server): Promise<void> {
   });
 }
 
-/** An address where nobody listens. */
+/** An address where nothing is listening. */
 export async function refusingBaseUrl(): Promise<string> {
   const server = await startModelServer();
   await server.close();
   return server.baseUrl;
 }
 
-/** One event of a stream, with this JSON. */
+/** One event of a stream, with this value as JSON. */
 export function event(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** The event of a piece of text. */
+/** The event for a piece of text. */
 export function delta(content: string): string {
   return event({
     object: "chat.completion.chunk",
@@ -131,7 +131,7 @@ export function delta(content: string): string {
   });
 }
 
-/** The event of a finish reason. */
+/** The event for a finish reason. */
 export function finish(reason: string | null): string {
   return event({
     object: "chat.completion.chunk",
@@ -139,7 +139,7 @@ export function finish(reason: string | null): string {
   });
 }
 
-/** The event of token counts. */
+/** The event for token counts. */
 export function usage(promptTokens: number, completionTokens: number): string {
   const counts = {
     prompt_tokens: promptTokens,
@@ -163,7 +163,7 @@ export function begin(response: ServerResponse): ServerResponse {
   return response;
 }
 
-/** Answers with this body, as one piece. */
+/** Answers with this body, in one piece. */
 export function send(
   body: string | Uint8Array,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
@@ -185,7 +185,7 @@ export function reply(...contents: readonly string[]): Script {
   return send(completion(...contents));
 }
 
-/** Sends these parts of a stream and says no more, but leaves the connection open. */
+/** Sends these parts of a stream and nothing more, but leaves the connection open. */
 export function hangAfter(...parts: readonly string[]): Script {
   return (response) => {
     begin(response);
@@ -193,7 +193,7 @@ export function hangAfter(...parts: readonly string[]): Script {
   };
 }
 
-/** Takes the request and says nothing at all. */
+/** Accepts the request and never answers. */
 export const hang: Script = () => {};
 
 /** Cuts the connection before an answer. */
@@ -216,7 +216,7 @@ export function byteByByte(body: string): Script {
     begin(response);
     for (const byte of new TextEncoder().encode(body)) {
       response.write(Uint8Array.of(byte));
-      await new Promise((resolve) => setImmediate(resolve)); // sends it, before the next joins it
+      await new Promise((resolve) => setImmediate(resolve)); // sends it before the next one joins it
     }
     response.end();
   };

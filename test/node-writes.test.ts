@@ -1,5 +1,5 @@
 /**
- * How the Node adapter puts a stream's pieces on the socket: in chunks of its own where that is safe.
+ * How the Node adapter writes a stream's pieces to the socket: in chunks of its own where that is safe.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { runtime } from "./runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 
-/** Writes each word once the client has got something: the one before, as a rule. So each is a piece of its own. */
+/** Writes each word once the client has received something, usually the previous one, so that each is its own piece. */
 const wordByWord = (received: () => Promise<void>): TwinEngine => ({
   async reply(_, output) {
     for (const word of words) {
@@ -28,16 +28,16 @@ const wordByWord = (received: () => Promise<void>): TwinEngine => ({
 interface Setup {
   /** Gets the response before the service does. */
   readonly middleware?: (response: ServerResponse) => void;
-  /** Makes the engine; `received` resolves when the client has got something more. */
+  /** Makes the engine; `received` resolves when the client has received something more. */
   readonly engine?: (received: () => Promise<void>) => TwinEngine;
   readonly store?: Store;
-  /** Called with each piece that the client gets. */
+  /** Called for each piece that the client receives. */
   readonly received?: () => void;
-  /** The client reads nothing before. */
+  /** The client reads nothing before this resolves. */
   readonly readable?: Promise<void>;
 }
 
-/** What a client gets of a streamed send, byte for byte. */
+/** What a client receives for a streamed send, byte for byte. */
 async function streamBytes(
   version: "1.0" | "1.1",
   { middleware = () => {}, engine = wordByWord, store, readable, ...client }: Setup = {},
@@ -87,7 +87,7 @@ function bodyOf(text: string): string {
   return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
-/** The body of an answer that names its length. Fails if it does not, or is wrong. */
+/** The body of an answer with a Content-Length. Fails if that is missing or wrong. */
 function wholeBodyOf(text: string): string {
   const body = bodyOf(text);
   assert.equal(/\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1], String(Buffer.byteLength(body)));
@@ -108,12 +108,12 @@ function unchunk(body: string): string {
   }
 }
 
-test("pieces that are written to the socket are chunks of the right length in bytes", async () => {
+test("pieces are written to the socket as chunks of the right length in bytes", async () => {
   const events = parseEvents(unchunk(bodyOf(await streamBytes("1.1"))));
   assert.equal(textOf(events), words.join(""));
 });
 
-test("a middleware that replaces response.write sees every piece but the last, which goes with the end", async () => {
+test("a middleware that replaces response.write sees every piece but the last, which is sent with the end", async () => {
   const writes: string[] = [];
   await streamBytes("1.1", {
     middleware(response) {
@@ -135,7 +135,7 @@ const allAtOnce = (): TwinEngine => ({
   },
 });
 
-/** A store that begins replies, and ends them, once it is let. */
+/** A store that begins and ends replies only once it may. */
 function gatedStore(mayBegin: Promise<void>, mayEnd: Promise<void>): Store {
   const store = createMemoryStore();
   return {
@@ -159,7 +159,7 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   return { opened, open };
 }
 
-/** Counts what a response's socket is given to write. */
+/** Counts the writes to a response's socket. */
 function countWrites({ socket }: ServerResponse, count: () => void): void {
   assert.ok(socket);
   for (const name of ["_write", "_writev"] as const) {
@@ -173,10 +173,10 @@ function countWrites({ socket }: ServerResponse, count: () => void): void {
   }
 }
 
-/** What does not work elsewhere: sockets that are looked into, clocks that stand still. */
-const onNode = { skip: runtime !== "node" && "looks into Node's own sockets and timers", timeout: 10_000 };
+/** For tests that spy on sockets or stop the clock, which works only on Node. */
+const onNode = { skip: runtime !== "node" && "needs Node's own sockets and timers", timeout: 10_000 };
 
-/** While `act` runs, the moment for which streams may wait does not pass. */
+/** Stops time while `act` runs, so that the moment for which streams may wait does not pass. */
 async function inOneMoment({ mock }: TestContext, act: () => Promise<void>): Promise<void> {
   const now = performance.now();
   mock.method(performance, "now", () => now);
@@ -189,7 +189,7 @@ async function inOneMoment({ mock }: TestContext, act: () => Promise<void>): Pro
 }
 
 test(
-  "of replies that begin together and are all there, each waits a moment for its end, and is one write of known length",
+  "replies that begin together and are complete wait a moment for their ends, and are one write of known length each",
   onNode,
   (t) =>
     inOneMoment(t, async () => {
@@ -213,7 +213,7 @@ test(
     }),
 );
 
-test("a stream that is all there is whole, also where it is more than one piece", async () => {
+test("a complete stream has a Content-Length even if it is more than one piece", async () => {
   const text = "海".repeat(12_000); // in a delta and in the message: 72 KB
   const engine = (): TwinEngine => ({
     async reply(_, output) {
@@ -240,7 +240,7 @@ test("an HTTP/1.0 client gets the stream without chunks", async () => {
   assert.equal(textOf(parseEvents(bodyOf(await streamBytes("1.0")))), words.join(""));
 });
 
-test("a middleware whose writeHead returns nothing changes nothing", async () => {
+test("a middleware whose writeHead returns nothing does no harm", async () => {
   const text = await streamBytes("1.1", {
     middleware(response) {
       const writeHead = response.writeHead.bind(response);
@@ -273,7 +273,7 @@ test("a middleware that holds the head back until the first piece keeps its fiel
   assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
 });
 
-test("a middleware that holds pieces back for a while does not change their order", async () => {
+test("a middleware that holds back pieces for a while does not change their order", async () => {
   let release = () => {};
   const engine: TwinEngine = {
     async reply(_, output) {
@@ -293,7 +293,7 @@ test("a middleware that holds pieces back for a while does not change their orde
   assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
 });
 
-test("a host that plays a request, on a socket without a timer, gets the whole answer", async () => {
+test("a host that simulates requests, on a socket without setTimeout, gets the whole answer", async () => {
   const middleware = ({ socket }: ServerResponse) =>
     void Object.assign(socket ?? {}, { setTimeout: undefined });
   assert.equal(
@@ -302,7 +302,7 @@ test("a host that plays a request, on a socket without a timer, gets the whole a
   );
 });
 
-test("a host whose write tells nothing is not taken for a reader that falls behind", {
+test("a host whose write returns nothing is not mistaken for a slow reader", {
   timeout: 20_000,
 }, async () => {
   const middleware = (response: ServerResponse) => {
@@ -313,7 +313,7 @@ test("a host whose write tells nothing is not taken for a reader that falls behi
   assert.equal(textOf(parseEvents(unchunk(bodyOf(answer)))), words.join(""));
 });
 
-test("nothing is written behind the end of a body that the host ended by itself", async () => {
+test("nothing is written after the end of a body that the host ended itself", async () => {
   let endBody = () => {};
   let read = () => {};
   const readable = new Promise<void>((resolve) => {
@@ -323,7 +323,7 @@ test("nothing is written behind the end of a body that the host ended by itself"
   const engine: TwinEngine = {
     async reply(_, output) {
       for (let count = 0; count < 400; count++) {
-        output.write(piece); // far more than a socket takes that nobody reads
+        output.write(piece); // far more than an unread socket takes
         if (count === 200) endBody();
         await new Promise((resolve) => setImmediate(resolve));
       }

@@ -28,7 +28,7 @@ function newService(verifyToken: () => Promise<string>) {
   });
 }
 
-test("a shutdown does not wait for connections that never asked for anything", {
+test("a shutdown does not wait for connections that never sent a request", {
   timeout: 20_000,
 }, async () => {
   const server = await serve(
@@ -48,7 +48,7 @@ test("a shutdown does not wait for connections that never asked for anything", {
   }
 });
 
-test("an answer that a shutdown overtakes tells that its connection closes", async () => {
+test("an answer sent during a shutdown has Connection: close", async () => {
   let release = (_owner: string) => {};
   let asked = () => {};
   const wasAsked = new Promise<void>((resolve) => {
@@ -70,7 +70,7 @@ test("an answer that a shutdown overtakes tells that its connection closes", asy
   await closed;
 });
 
-test("a host that plays requests may give their header fields as an object alone", async () => {
+test("a host that simulates requests may give their header fields only as an object", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
   server.prependListener("request", (message) => {
@@ -83,7 +83,7 @@ test("a host that plays requests may give their header fields as an object alone
   assert.equal((await sent).status, 200);
 });
 
-test("a credential that the host puts in, or takes out, counts", async () => {
+test("a credential that the host adds or removes takes effect", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
   server.prependListener("request", ({ headers }) => {
@@ -97,7 +97,7 @@ test("a credential that the host puts in, or takes out, counts", async () => {
   assert.equal(withKey.status, 401);
 });
 
-test("a credential that the host cuts short, or empties, counts as it is then", async () => {
+test("a credential that the host shortens or empties counts as changed", async () => {
   const { server, transport } = hosted();
   const seen: string[] = [];
   const verifyToken = async (token: string) => {
@@ -115,7 +115,7 @@ test("a credential that the host cuts short, or empties, counts as it is then", 
   assert.equal((await chat.fixture.call("GET", "/auth/api-keys", "admin")).status, 401);
 });
 
-test("a body refused unread is answered with what the host has put on the response", async () => {
+test("the refusal of an unread body keeps the header fields that the host has set", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
   const responses: ServerResponse[] = [];
@@ -128,7 +128,7 @@ test("a body refused unread is answered with what the host has put on the respon
   assert.equal(status, 413);
   assert.equal(headers.get("access-control-allow-origin"), "*");
   assert.match(headers.get("content-type") ?? "", /^application\/json/);
-  assert.equal(responses.at(-1)?.statusCode, 413); // which the host's log reads
+  assert.equal(responses.at(-1)?.statusCode, 413); // for the host's own log
 });
 
 test("a handler's promise resolves when its response has closed", async () => {
@@ -143,13 +143,13 @@ test("a handler's promise resolves when its response has closed", async () => {
   });
   const sent = chat.send("Hello?");
   const run = await chat.engine.next();
-  assert.equal(await Promise.race([...waits, "still under way"]), "still under way");
+  assert.equal(await Promise.race([...waits, "still pending"]), "still pending");
   run.finish();
   assert.equal((await sent).status, 200);
   assert.deepEqual(await Promise.all(waits), ["closed"]);
 });
 
-test("a body that the host has read, and kept as `rawBody`, is taken from there", async () => {
+test("a body that the host has read and kept as `rawBody` is taken from there", async () => {
   const { server, transport } = hosted();
   await using fixture = await openFixture(transport);
   const [handle] = server.listeners("request");
@@ -172,7 +172,7 @@ test("a body that the host has read, and kept as `rawBody`, is taken from there"
   assert.equal((await post(new Blob([" ".repeat(maxBodyBytes + 1)]).stream())).status, 413);
 });
 
-test("a body that the host has read already is the host's fault, and the log says what to do", async () => {
+test("a body that the host has already read is a 500, and the log says what to do", async () => {
   const { server, transport } = hosted();
   const said: unknown[] = [];
   await using chat = await openChat(transport, { log: (_, __, { error } = {}) => void said.push(error) });
@@ -187,17 +187,17 @@ test("a body that the host has read already is the host's fault, and the log say
   assert.match(String(said.find(Boolean)), /body was read before.+mount the service before/);
 });
 
-/** A connection that sends `requests`, takes the beginning of what comes, and then no more until it is told to. */
+/** A connection that sends `requests`, reads the beginning of the answer, and then no more until told to. */
 async function openReader(url: string, requests: string) {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  socket.on("error", () => {}); // a cut may be a reset
+  socket.on("error", () => {}); // being cut may be a reset
   socket.write(requests);
   const [head] = (await once(socket, "data")) as [Buffer];
   socket.pause();
   let text = head.toString("latin1");
   return {
     write: (more: string) => socket.write(more),
-    /** Takes some 4 MB more. */
+    /** Reads about 4 MB more. */
     async takeSome(): Promise<void> {
       for (let taken = 0; taken < 4_000_000; ) {
         const bytes: Buffer | null = socket.read();
@@ -206,14 +206,14 @@ async function openReader(url: string, requests: string) {
         taken += bytes?.length ?? 0;
       }
     },
-    /** All that has come once the connection is closed, or `end` is there. */
+    /** Everything received once the connection is closed or `end` has arrived. */
     async readUntil(end: string): Promise<string> {
       const closed = once(socket, "close");
       let tail = text.slice(-end.length);
       socket.on("data", (bytes: Buffer) => {
         const more = bytes.toString("latin1");
         text += more;
-        tail = tail.slice(-end.length) + more; // to search all of a long text at each piece takes for ever
+        tail = tail.slice(-end.length) + more; // searching all of a long text for each piece would take forever
         if (tail.includes(end)) socket.destroy();
       });
       socket.resume();
@@ -223,7 +223,7 @@ async function openReader(url: string, requests: string) {
   };
 }
 
-/** A conversation whose messages are longer than what systems keep for a reader. */
+/** A conversation whose messages are longer than what operating systems buffer for a reader. */
 async function openLongChat() {
   const store = createMemoryStore();
   const { server, transport } = hosted();
@@ -247,7 +247,7 @@ async function openLongChat() {
   };
 }
 
-/** Takes some of an answer just before a minute without is over, so many times. The timers are the test's. */
+/** Reads some of an answer just before each minute of silence is over, `minutes` times. Timers must be mocked. */
 async function takeSlowly(reader: Awaited<ReturnType<typeof openReader>>, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     mock.timers.tick(59_000);
@@ -256,7 +256,7 @@ async function takeSlowly(reader: Awaited<ReturnType<typeof openReader>>, minute
   }
 }
 
-test("a reader that takes nothing of a long answer for 60 s is cut", async () => {
+test("a reader that reads nothing of a long answer for 60 s is cut", async () => {
   const { chat, destroyed, request } = await openLongChat();
   await using _ = chat;
   mock.timers.enable({ apis: ["setTimeout"] });
@@ -274,7 +274,7 @@ test("a reader that takes nothing of a long answer for 60 s is cut", async () =>
   }
 });
 
-test("once 256 MB wait for their readers, who has waited longest is cut", { timeout: 60_000 }, async () => {
+test("once 256 MB wait to be read, the longest-stalled reader is cut", { timeout: 60_000 }, async () => {
   const { chat, destroyed, request } = await openLongChat(); // 40 MB for each reader
   await using _ = chat;
   const open = () => openReader(chat.fixture.url, request);
@@ -288,11 +288,11 @@ test("once 256 MB wait for their readers, who has waited longest is cut", { time
   assert.ok(cut.length < 40_000_000, `${cut.length} bytes came`);
   const whole = await second.readUntil('"pagination"');
   assert.ok(whole.length > 40_000_000, `${whole.length} bytes came`);
-  await open(); // what was read waits no more
+  await open(); // what has been read no longer counts
   assert.equal(destroyed(), 1);
 });
 
-test("a reader that takes a long answer slowly gets all of it", { timeout: 20_000 }, async () => {
+test("a slow reader gets all of a long answer", { timeout: 20_000 }, async () => {
   const { chat, request } = await openLongChat();
   await using _ = chat;
   mock.timers.enable({ apis: ["setTimeout"] });
@@ -306,7 +306,7 @@ test("a reader that takes a long answer slowly gets all of it", { timeout: 20_00
   }
 });
 
-test("a reader that takes a long last event slowly gets all of it", { timeout: 20_000 }, async () => {
+test("a slow reader gets all of a long last event", { timeout: 20_000 }, async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
   const body = '{"content":"Hello?"}';
@@ -329,7 +329,7 @@ test("a reader that takes a long last event slowly gets all of it", { timeout: 2
   }
 });
 
-test("an answer that waits for its reply behind another is not cut for having nothing to read", async () => {
+test("a pipelined answer that waits for its reply is not cut for having nothing to send", async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
   mock.timers.enable({ apis: ["setTimeout"] });
@@ -346,7 +346,7 @@ test("an answer that waits for its reply behind another is not cut for having no
   }
 });
 
-test("an answer that is ready waits behind another as long as that takes", async () => {
+test("a pipelined answer that is ready waits as long as the one before it takes", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
   const destroyed = countDestroyed(server);
@@ -367,14 +367,14 @@ test("an answer that is ready waits behind another as long as that takes", async
   }
 });
 
-/** How many of a server's responses were destroyed so far. */
+/** Counts the responses of a server that have been destroyed so far. */
 function countDestroyed(server: Server): () => number {
   const responses: ServerResponse[] = [];
   server.prependListener("request", (_, response) => responses.push(response));
   return () => responses.filter((response) => response.destroyed && !response.writableFinished).length;
 }
 
-test("a stream that was asked for behind another begins when that has ended", async () => {
+test("a stream pipelined after another begins when that has ended", async () => {
   const { transport } = hosted();
   await using chat = await openChat(transport);
   const other = await chat.fixture.conversation(chat.key, "scripted");
@@ -391,7 +391,7 @@ test("a stream that was asked for behind another begins when that has ended", as
   assert.equal((await read).split("HTTP/1.1 200 OK").length, 3);
 });
 
-/** The bytes of a request that sends something into a conversation. */
+/** The bytes of a request that sends a message into a conversation. */
 function post({ key, ...chat }: Chat, path: string, conversationId = chat.conversationId): string {
   const body = JSON.stringify({ content: "Hello?" });
   return [
@@ -405,7 +405,7 @@ function post({ key, ...chat }: Chat, path: string, conversationId = chat.conver
   ].join("\r\n");
 }
 
-/** A host's own server, whose connections a test sees. */
+/** A host's own server, which a test can observe. */
 function hosted() {
   const server = createServer();
   const transport: Transport = {
@@ -430,7 +430,7 @@ function hosted() {
 }
 
 for (const path of ["messages", "messages/stream"]) {
-  test(`a client that leaves while its reply begins follows it no more: ${path}`, {
+  test(`a client that leaves while its reply begins no longer counts as a follower: ${path}`, {
     timeout: 20_000,
   }, async () => {
     const store = createMemoryStore();
@@ -470,7 +470,7 @@ for (const path of ["messages", "messages/stream"]) {
   });
 }
 
-test("what a client sent ahead is not begun once it has left", {
+test("a pipelined request is not begun once its client has left", {
   timeout: 20_000,
 }, async () => {
   const { transport } = hosted();
@@ -486,7 +486,7 @@ test("what a client sent ahead is not begun once it has left", {
   assert.equal(chat.engine.asked, 1);
 });
 
-test("of requests that are sent ahead without end, a hundred wait, and then the connection is closed", {
+test("up to a hundred pipelined requests wait, and beyond that the connection is closed", {
   timeout: 20_000,
 }, async () => {
   const { transport } = hosted();
@@ -505,7 +505,7 @@ test("of requests that are sent ahead without end, a hundred wait, and then the 
   await closed;
 });
 
-test("requests that are sent ahead a few at a time are answered, however many there are", {
+test("requests pipelined a few at a time are answered, however many there are", {
   timeout: 20_000,
 }, async () => {
   const { transport } = hosted();
@@ -526,7 +526,7 @@ test("requests that are sent ahead a few at a time are answered, however many th
   assert.equal(answersIn(all), 250);
 });
 
-test("a request that comes behind one that had to wait waits for that, too", {
+test("a request pipelined after one that had to wait waits for that, too", {
   timeout: 20_000,
 }, async () => {
   const { server, transport } = hosted();

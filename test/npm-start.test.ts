@@ -1,5 +1,5 @@
 /**
- * `npm start`, as whoever supervises it sees it: one command that is told to stop, and stops. And what it needs.
+ * `npm start` as a supervisor sees it: one command that stops when told to; and what it needs.
  */
 
 import assert from "node:assert/strict";
@@ -16,12 +16,12 @@ import { surroundings, withoutSignals } from "./server-process.ts";
 const skip = (runtime !== "node" && "npm starts Node") || withoutSignals;
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 
-test("npm ci leaves nothing out that npm start needs, also where NODE_ENV is production", { skip }, () => {
+test("npm ci omits nothing that npm start needs, even if NODE_ENV is production", { skip }, () => {
   const env = { ...surroundings, NODE_ENV: "production" };
   assert.equal(execFileSync("npm", ["config", "get", "omit"], { cwd, env, encoding: "utf8" }).trim(), "");
 });
 
-test("what scripts begin with, Windows finds, too", () => {
+test("the commands in package.json's scripts are also found on Windows", () => {
   for (const command of Object.values(packageInfo.scripts).flatMap((script) => script.split(" && "))) {
     const [word = ""] = command.split(" ");
     const places = [`${word}.cmd`, `node_modules/.bin/${word}`].map((path) => join(cwd, path));
@@ -29,19 +29,19 @@ test("what scripts begin with, Windows finds, too", () => {
   }
 });
 
-// npm passes a signal on to its child alone: with a shell in between, the server would outlive it.
-test("a signal to npm start ends the server in peace", { skip, timeout: 60_000 }, async (t) => {
+// npm forwards a signal only to its own child: with a shell in between, the server would outlive it.
+test("a signal to npm start shuts the server down cleanly", { skip, timeout: 60_000 }, async (t) => {
   const child = spawn("npm", ["start"], {
     cwd,
     env: { ...surroundings, PORT: "0", DATABASE_URL: "memory:" },
     stdio: ["ignore", "pipe", "ignore"],
-    detached: true, // a group of its own: what is left over at the end is ended
+    detached: true, // a process group of its own, so that anything left over can be killed at the end
   });
   t.after(() => {
     try {
       process.kill(-Number(child.pid), "SIGKILL");
     } catch {
-      // There is nothing left over, as it should be.
+      // Nothing is left over, as it should be.
     }
   });
   let output = "";
@@ -55,5 +55,5 @@ test("a signal to npm start ends the server in peace", { skip, timeout: 60_000 }
   child.kill("SIGTERM");
   const [code] = await once(child, "exit");
   assert.equal(code, 0);
-  await assert.rejects(fetch(`${url}/healthz`), "nobody listens any more");
+  await assert.rejects(fetch(`${url}/healthz`), "nothing is listening any more");
 });

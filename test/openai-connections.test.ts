@@ -18,15 +18,15 @@ import {
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
-    test("a connection is used again for the next reply", async (t) => {
+    test("a connection is reused for the next reply", async (t) => {
       const { server, engine } = await start(t, transport);
       await engine.reply(turn(), createOutput().output);
-      await settle(); // fetch lends a connection again only a turn after its answer has ended
+      await settle(); // fetch reuses a connection only a turn after its answer has ended
       await engine.reply(turn(), createOutput().output);
       assert.equal(server.requests[0]?.clientPort, server.requests[1]?.clientPort);
     });
 
-    test("text is there before the reply ends", async (t) => {
+    test("text arrives before the reply ends", async (t) => {
       const { server, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Once"))]);
       const replied = reply();
       await out.firstWrite;
@@ -36,7 +36,7 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    test("a reply whose server never ends the body is over with the end marker", async (t) => {
+    test("a reply ends with its end marker, even if the server never ends the body", async (t) => {
       const { server, clock, out, reply } = await start(t, transport, [
         model.hangAfter(model.completion("Hi")),
       ]);
@@ -47,7 +47,7 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    test("a reply with a finish reason is whole, though end marker and token counts never come", async (t) => {
+    test("a reply with a finish reason is complete, even if end marker and token counts never come", async (t) => {
       const { server, clock, out, reply } = await start(t, transport, [
         model.hangAfter(model.delta("Hi") + model.finish("stop")),
       ]);
@@ -59,7 +59,7 @@ for (const [name, transport] of Object.entries(transports)) {
     });
 
     for (const status of [429, 502, 503, 504]) {
-      test(`status ${status} is tried twice again, after growing pauses, then a model_error`, async (t) => {
+      test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
         const clock = createHastyClock();
         const { server, reply } = await start(t, transport, [model.refuse(status)], {
           clock,
@@ -71,7 +71,7 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     }
 
-    test("a reply succeeds when another attempt does", async (t) => {
+    test("a reply succeeds if a later attempt does", async (t) => {
       const scripts = [model.refuse(503), model.resetAtOnce, model.reply("Third")];
       const { server, out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
       assert.equal((await reply()).finishReason, "stop");
@@ -79,7 +79,7 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 3);
     });
 
-    test("a refused connection is tried again, then a model_error", async (t) => {
+    test("a refused connection is retried, and then a model_error", async (t) => {
       const clock = createHastyClock();
       const { reply } = await start(t, transport, [], { clock, baseUrl: await model.refusingBaseUrl() });
       const error = await failure(reply());
@@ -88,14 +88,14 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(clock.pauses.length, 2);
     });
 
-    test("a connection that breaks before the body's first byte is tried again", async (t) => {
+    test("a connection that breaks before the body's first byte is retried", async (t) => {
       const scripts = [model.resetWhen(Promise.resolve()), model.reply("Second")];
       const { out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
       await reply();
       assert.equal(out.text(), "Second");
     });
 
-    test("a connection that breaks behind the first byte is not tried again", async (t) => {
+    test("a connection that breaks after the first byte is not retried", async (t) => {
       const { server, engine, out } = await start(t, transport, [], { clock: createHastyClock() });
       server.script(model.resetWhen(out.firstWrite, model.delta("Hi")), model.reply("Again"));
       await assertModelError(engine.reply(turn(), out.output), /broke during/);
@@ -103,13 +103,13 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 1);
     });
 
-    test("a connection that breaks behind the finish reason leaves a whole reply", async (t) => {
+    test("a reply is complete even if the connection breaks after the finish reason", async (t) => {
       const { server, engine, out } = await start(t, transport);
       server.script(model.resetWhen(out.firstWrite, model.delta("Hi") + model.finish("stop")));
       assert.equal((await engine.reply(turn(), out.output)).finishReason, "stop");
     });
 
-    test("a short Retry-After is waited for, in seconds or as a date", async (t) => {
+    test("a short Retry-After is honoured, in seconds or as a date", async (t) => {
       const date = new Date(Date.parse("2026-01-02T03:04:05Z") + 3_000).toUTCString();
       const scripts = [
         model.refuse(429, { "retry-after": "2" }),
@@ -127,7 +127,7 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 1);
     });
 
-    test("a status whose body does not end is told after a second, and the connection closed", async (t) => {
+    test("an error status whose body does not end is reported after a second, and the connection closed", async (t) => {
       const time = createManualClock();
       const reached = new EventTarget();
       const clock: Clock = {
@@ -161,7 +161,7 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 1);
     });
 
-    test("silence of 60 s within an answer is a model_timeout, and closes the connection", async (t) => {
+    test("60 s of silence within an answer is a model_timeout, and closes the connection", async (t) => {
       const { server, clock, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))]);
       const error = failure(reply());
       await out.firstWrite;
@@ -172,7 +172,7 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    test("a total limit holds while text keeps coming", async (t) => {
+    test("the total time limit applies even after text has come", async (t) => {
       const { server, clock, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))], {
         totalMs: 10_000,
       });
@@ -189,10 +189,10 @@ for (const [name, transport] of Object.entries(transports)) {
       (out: ReturnType<typeof createOutput>) => Promise<unknown>,
     ][] = [
       ["before the answer", model.hang, async () => {}],
-      ["behind the answer's header", model.hangAfter(), async () => {}],
+      ["after the answer's head", model.hangAfter(), async () => {}],
       ["within the answer", model.hangAfter(model.delta("Hi")), (out) => out.firstWrite],
       [
-        "behind the finish reason",
+        "after the finish reason",
         model.hangAfter(model.delta("Hi") + model.finish("stop")),
         (out) => out.firstWrite,
       ],
@@ -204,7 +204,7 @@ for (const [name, transport] of Object.entries(transports)) {
         const rejected = assert.rejects(reply(), reason);
         const { closed } = await server.received(0);
         await reached(out);
-        await clock.advance(0); // lets the engine come to its next wait
+        await clock.advance(0); // lets the engine get to its next wait
         out.abort(reason);
         await Promise.all([rejected, closed]);
         assert.equal(clock.pending, 0);
@@ -223,7 +223,7 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     }
 
-    test("an abort closes the connection though fetch was wrapped and its signal lost", async (t) => {
+    test("an abort closes the connection even if a wrapper around fetch loses the signal", async (t) => {
       const { fetch } = globalThis;
       t.mock.method(globalThis, "fetch", (url: string, init: RequestInit) => fetch(new Request(url, init)));
       const { server, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))]);
@@ -235,7 +235,7 @@ for (const [name, transport] of Object.entries(transports)) {
       await Promise.all([rejected, (await server.received(0)).closed]);
     });
 
-    test("an abort between attempts ends them", async (t) => {
+    test("an abort between attempts prevents the next one", async (t) => {
       const time = createManualClock();
       const paused = new EventTarget();
       const clock: Clock = {

@@ -17,7 +17,7 @@ import type { Twin } from "../core/twins.ts";
 import { createManualClock } from "./clock.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
-/** Whatever holds for one transport holds for the other. */
+/** The tests run on both transports, which must behave alike. */
 export const transports: Readonly<Record<string, ModelTransport>> = {
   fetch: fetchTransport,
   "node:http": createNodeTransport(),
@@ -48,14 +48,14 @@ export function turn(fields: Partial<Turn> = {}): Turn {
   return { twin: twin(), history: [], content: "Hi?", ...fields };
 }
 
-/** An output that keeps what is written, and its signal's controller. */
+/** An output that records what is written, and can be aborted. */
 export function createOutput() {
   const controller = new AbortController();
   const writes: string[] = [];
   const written = new EventTarget();
   const output: ReplyOutput = {
     signal: controller.signal,
-    progress: () => assert.fail("The engine has no progress to tell."),
+    progress: () => assert.fail("The engine reports no progress."),
     write(text) {
       writes.push(text);
       written.dispatchEvent(new Event("write"));
@@ -70,7 +70,7 @@ export function createOutput() {
   };
 }
 
-/** A clock on which pauses pass at once, and limits never come. */
+/** A clock on which pauses are over at once, and time limits never pass. */
 export function createHastyClock(): Clock & { readonly pauses: number[] } {
   const pauses: number[] = [];
   return {
@@ -100,7 +100,7 @@ export async function assertModelError(reply: Promise<EngineResult>, message: Re
   assert.match(error.message, message);
 }
 
-/** A transport whose answer's body comes in these pieces. */
+/** A transport whose answer arrives in these pieces. */
 export function inPieces(...pieces: readonly Uint8Array[]): ModelTransport {
   return (_url, _request, listener) => {
     queueMicrotask(() => {
@@ -112,7 +112,7 @@ export function inPieces(...pieces: readonly Uint8Array[]): ModelTransport {
   };
 }
 
-/** A server that answers so, an engine that asks it, an output to write to, a clock that stands still. */
+/** A server that follows these scripts, an engine that asks it, an output to write to, and a stopped clock. */
 export async function start(
   t: TestContext,
   transport: ModelTransport,

@@ -41,17 +41,17 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(model.completion("a", "b", "c"))).writes, 1);
   });
 
-  test("an end marker without finish reason counts as stop", async () => {
+  test("an end marker without a finish reason counts as stop", async () => {
     assert.equal((await read(model.delta("Hi") + model.endMarker)).result.finishReason, "stop");
   });
 
-  test("an end marker without its blank line counts", async () => {
+  test("an end marker counts without its blank line, or with a trailing space", async () => {
     for (const end of ["data: [DONE]", "data: [DONE] \n\n"]) {
       assert.equal((await read(model.delta("Hi") + end)).result.finishReason, "stop");
     }
   });
 
-  test("what stands behind the end marker is not read", async () => {
+  test("anything after the end marker is ignored", async () => {
     assert.equal((await read(`${model.completion("Hi")}data: {]\n\nnonsense\n\n`)).text, "Hi");
   });
 
@@ -69,13 +69,13 @@ describe("the OpenAI engine", () => {
     refusal: "content_filter",
   } as const;
   for (const [reason, finishReason] of Object.entries(reasons)) {
-    test(`the finish reason ${reason} is ${finishReason} when there is text`, async () => {
+    test(`the finish reason ${reason} becomes ${finishReason} if there is text`, async () => {
       const { result } = await read(model.delta("Hi") + model.finish(reason));
       assert.equal(result.finishReason, finishReason);
     });
   }
 
-  test("reasoning, roles, other choices and empty finish reasons are no part of the reply", async () => {
+  test("reasoning, roles, other choices and empty finish reasons are not part of the reply", async () => {
     const body = [
       model.event({ choices: [{ delta: { role: "assistant", content: null, reasoning_content: "Hm" } }] }),
       model.event({ choices: [{ delta: { reasoning: "Hm", content: "" }, finish_reason: "" }] }),
@@ -86,7 +86,7 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body)).text, "Hi!");
   });
 
-  test("text in parts, as Mistral's reasoning models send it, is the reply's; their thinking is not", async () => {
+  test("text in parts, as sent by Mistral's reasoning models, is part of the reply; their thinking is not", async () => {
     const parts = [
       [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }],
       [{ type: "text", text: "Hi" }],
@@ -96,7 +96,7 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body + model.completion("!"))).text, "Hi, you!");
   });
 
-  test("what a model says to refuse is the reply's text", async () => {
+  test("a model's refusal is the reply's text", async () => {
     const body = [
       model.event({ choices: [{ delta: { role: "assistant", content: null, refusal: "" } }] }),
       model.event({ choices: [{ delta: { refusal: "I'd rather not." } }] }),
@@ -105,19 +105,19 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body)).text, "I'd rather not.");
   });
 
-  test("token counts that are none are null", async () => {
+  test("invalid token counts become null", async () => {
     const counts = { usage: { prompt_tokens: -1, completion_tokens: "2" } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
     assert.equal((await read(body)).result.usage, null);
   });
 
-  test("a missing total of tokens is added up", async () => {
+  test("a missing total of tokens is computed", async () => {
     const counts = { usage: { prompt_tokens: 3, completion_tokens: 4 } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
     assert.deepEqual((await read(body)).result.usage, { inputTokens: 3, outputTokens: 4, totalTokens: 7 });
   });
 
-  test("a transport that never tells anything keeps no reply from ending", async () => {
+  test("a reply can be aborted even if its transport never reports anything", async () => {
     const out = createOutput();
     const transport: ModelTransport = () => () => {};
     const replied = createOpenAIEngine({ baseUrl, transport }).reply(turn(), out.output);
@@ -125,7 +125,7 @@ describe("the OpenAI engine", () => {
     await assert.rejects(replied, /Enough/);
   });
 
-  test("what an attempt's connection tells once it is closed is ignored", async () => {
+  test("events of an attempt's connection are ignored once it is closed", async () => {
     const out = createOutput();
     const listeners: ModelListener[] = [];
     const closed: number[] = [];
@@ -148,7 +148,7 @@ describe("the OpenAI engine", () => {
     assert.deepEqual(closed, [1, 2]);
   });
 
-  test("an output that fails is not asked again", async () => {
+  test("the model is not asked again if the output fails", async () => {
     let asked = 0;
     const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
     const transport: ModelTransport = (...request) => {
@@ -163,7 +163,7 @@ describe("the OpenAI engine", () => {
     assert.equal(asked, 1);
   });
 
-  test("slashes at the end of the address don't matter", async () => {
+  test("trailing slashes of the address do not matter", async () => {
     const urls: string[] = [];
     const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
     const transport: ModelTransport = (url, ...request) => {
@@ -189,7 +189,7 @@ describe("the OpenAI engine", () => {
     });
   }
 
-  test("a key that no header can carry is refused, without telling it", () => {
+  test("a key that no header can carry is refused, without revealing it", () => {
     assert.throws(() => createOpenAIEngine({ baseUrl, apiKey: "sk secret\n" }), {
       message: "The model's API key must be printable ASCII without spaces.",
     });

@@ -44,7 +44,7 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     });
 
-    test("an exchange whose reply was stopped before its first word isn't sent", async (t) => {
+    test("an exchange whose reply was cancelled before its first word isn't sent", async (t) => {
       const { server, reply } = await start(t, transport, []);
       const history = [
         { role: "user", content: "One?" },
@@ -78,7 +78,7 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(out.text(), text);
     });
 
-    test("a reply without end marker ends with its body", async (t) => {
+    test("a reply without an end marker ends with its body", async (t) => {
       const { out, reply } = await start(t, transport, [
         model.send(model.delta("Hi") + model.finish("length")),
       ]);
@@ -99,12 +99,12 @@ for (const [name, transport] of Object.entries(transports)) {
         /application\/json: 429\.$/,
       ],
       ["an empty body", model.send(""), /ended before/],
-      ["an end without finish reason and marker", model.send(model.delta("Hi")), /ended before/],
+      ["an end without finish reason or marker", model.send(model.delta("Hi")), /ended before/],
       ["a body cut within an event", model.send('data: {"choices":[{"del'), /not a chunk/],
       ["malformed JSON", model.send("data: {]\n\n"), /not a chunk/],
-      ["JSON that is no object", model.send("data: []\n\n"), /not a chunk/],
-      ["choices that are no list", model.send('data: {"choices":{}}\n\n'), /not a chunk/],
-      ["lines that are no fields", model.send("Hello\n\ndata: [DONE]\n\n"), /not a field/],
+      ["JSON that is not an object", model.send("data: []\n\n"), /not a chunk/],
+      ["choices that are not a list", model.send('data: {"choices":{}}\n\n'), /not a chunk/],
+      ["a line that is not a field", model.send("Hello\n\ndata: [DONE]\n\n"), /not a field/],
       ["invalid UTF-8", model.send(Uint8Array.of(0x64, 0xff, 0x0a)), /UTF-8/],
       ["an error event", model.send('event: error\ndata: {"message":"secret"}\n\n'), /reported an error\.$/],
       [
@@ -112,19 +112,19 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.event({ object: "error", message: "x" })),
         /reported an error/,
       ],
-      ["a finish reason that says it broke off", model.send(model.finish("abort")), /broke off its reply/],
+      ["the finish reason abort", model.send(model.finish("abort")), /broke off its reply/],
       [
-        "a finish reason that tells of its network",
+        "the finish reason network_error",
         model.send(model.delta("Hi") + model.finish("network_error")),
         /broke off its reply/,
       ],
-      ["a tool call and no text", model.send(model.finish("tool_calls")), /called a tool/],
+      ["a tool call without text", model.send(model.finish("tool_calls")), /called a tool/],
       ["status 401", model.refuse(401), /status 401/],
       ["status 500", model.refuse(500), /status 500/],
       ["status 204", model.refuse(204), /status 204/],
     ];
     for (const [kind, script, message] of badAnswers) {
-      test(`${kind} is a model_error, and not tried again`, async (t) => {
+      test(`${kind} is a model_error, and not retried`, async (t) => {
         const { server, clock, reply } = await start(t, transport, [script]);
         await assertModelError(reply(), message);
         assert.equal(server.requests.length, 1);
@@ -133,7 +133,7 @@ for (const [name, transport] of Object.entries(transports)) {
     }
 
     for (const status of [400, 422]) {
-      test(`a server that answers ${status} where it can't count tokens is asked without, and only so again`, async (t) => {
+      test(`a server that answers a request for token counts with ${status} is asked without them from then on`, async (t) => {
         const { server, engine, out } = await start(t, transport, [
           model.refuse(status),
           model.reply("Hi"),
@@ -146,7 +146,7 @@ for (const [name, transport] of Object.entries(transports)) {
         assert.deepEqual(asked, [true, false, false]);
       });
 
-      test(`status ${status} for another reason is a model_error, and tells nothing of counting tokens`, async (t) => {
+      test(`status ${status} for another reason is a model_error, and token counts are still requested`, async (t) => {
         const { server, engine, reply } = await start(t, transport, [
           model.refuse(status),
           model.refuse(status),
@@ -159,14 +159,14 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     }
 
-    test("what one model refuses is asked of another", async (t) => {
+    test("token counts that one model refuses are still requested of another", async (t) => {
       const { server, engine, reply } = await start(t, transport, [model.refuse(422), model.reply("Hi")]);
       await reply();
       await engine.reply(turn({ twin: twin({ model: "large" }) }), createOutput().output);
       assert.ok(Object.hasOwn((await server.received(2)).body as object, "stream_options"));
     });
 
-    test("text before an error in the stream is written, and the error's code is told", async (t) => {
+    test("text before an error in the stream is written, and the error's code is reported", async (t) => {
       const error = { error: { code: "context_length_exceeded", message: "secret" } };
       const { out, reply } = await start(t, transport, [model.send(model.delta("Hi") + model.event(error))]);
       const { message } = await failure(reply());
@@ -180,10 +180,10 @@ for (const [name, transport] of Object.entries(transports)) {
       ["Gemini", [{ error: { code: 403, message: "secret", status: "DENIED" } }], ": 403, DENIED."],
       ["Mistral", { message: "secret", type: "x_error", param: null, code: "3001" }, ": 3001, x_error."],
       ["a server that says nothing else", { detail: "secret" }, "."],
-      ["a server whose JSON is none", "{secret", "."],
+      ["a server whose JSON is malformed", "{secret", "."],
       ["a server whose JSON is too long", { error: { code: "quota", message: "x".repeat(20_000) } }, "."],
     ] as const) {
-      test(`a status is told with the codes that its body holds, by ${server}`, async (t) => {
+      test(`an error status is reported with the codes in its body: ${server}`, async (t) => {
         const text = typeof body === "string" ? body : JSON.stringify(body);
         const { reply } = await start(t, transport, [model.send(text, { status: 403, headers: json })]);
         assert.equal((await failure(reply())).message, `The model answered with status 403${told}`);
@@ -196,13 +196,13 @@ for (const [name, transport] of Object.entries(transports)) {
       [{ code: "500", message: "secret", type: "server_error" }, ": 500, server_error"], // LiteLLM
       [{ code: 4_111_111_111_111_111, message: "secret" }, ""],
     ] as const) {
-      test(`an error in the stream with ${inspect(error)} is told with${told || "out code"}`, async (t) => {
+      test(`an error in the stream with ${inspect(error)} is reported with${told || "out code"}`, async (t) => {
         const { reply } = await start(t, transport, [model.send(model.event({ error }))]);
         assert.equal((await failure(reply())).message, `The model reported an error${told}.`);
       });
     }
 
-    test("a line without end is cut off at its limit", async (t) => {
+    test("an endless line is cut off at its limit", async (t) => {
       const { server, reply } = await start(t, transport, [
         model.hangAfter(`data: ${"x".repeat(10_000_000)}`),
       ]);
@@ -231,14 +231,14 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(elsewhere.requests.length, 0);
     });
 
-    test("an output that has aborted already asks nothing of the model", async (t) => {
+    test("the model is not asked if the output is already aborted", async (t) => {
       const { server, out, reply } = await start(t, transport);
       out.abort();
       await assert.rejects(reply(), { name: "AbortError" });
       assert.equal(server.requests.length, 0);
     });
 
-    test("no failure tells the key", async (t) => {
+    test("no failure reveals the key", async (t) => {
       const scripts = [
         model.refuse(401),
         model.send(model.event({ error: { code: apiKey, message: apiKey } })),

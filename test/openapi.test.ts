@@ -6,7 +6,7 @@ import { routes } from "../core/routes.ts";
 import type { OpenApiDocument, Operation } from "./conformance.ts";
 import { openFixture, transports } from "./harness.ts";
 
-/** Method, path, credential, success: everything that the document may hold, and no more. */
+/** Method, path, credential, success status: everything that the document must list, and nothing else. */
 const table = [
   ["get", "/api/v1/twins", "key", 200],
   ["get", "/api/v1/twins/{id}", "key", 200],
@@ -43,7 +43,7 @@ for (const transport of transports) {
       return (await response.json()) as OpenApiDocument;
     }
 
-    test("it has each endpoint, with its credential and its success, and no other", async () => {
+    test("it lists every endpoint with its credential and its success status, and no others", async () => {
       const document = await read();
       const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, operation]) => {
@@ -60,12 +60,12 @@ for (const transport of transports) {
       assert.deepEqual(operations.sort(), expected.sort());
     });
 
-    test("it names where it is served", async () => {
+    test("it names the path under which the service is mounted", async () => {
       assert.deepEqual((await read()).servers, [{ url: "/" }]);
       assert.deepEqual((await read("/chat")).servers, [{ url: "/chat" }]);
     });
 
-    test("all its references lead somewhere, and all its schemas are schemas", async () => {
+    test("its references resolve, and its schemas compile", async () => {
       const document = await read();
       assert.match(document.openapi, /^3\.1\.\d$/);
       const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
@@ -91,7 +91,7 @@ for (const transport of transports) {
       for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
     });
 
-    test("each operation has a name of its own, its path's parameters, and the errors it can end with", async () => {
+    test("each operation has a unique id, its path's parameters, and the errors it can end with", async () => {
       const document = await read();
       const names = new Set<string>();
       for (const [path, methods] of Object.entries(document.paths)) {
@@ -110,7 +110,7 @@ for (const transport of transports) {
       assert.equal(names.size, routes.filter(({ path }) => path.startsWith("/api/v1/")).length);
     });
 
-    test("lists have their query parameters, sends their Idempotency-Key", async () => {
+    test("operations have their query parameters and header fields", async () => {
       const { paths } = await read();
       const messages = paths["/api/v1/conversations/{id}/messages"];
       assert.deepEqual(parametersIn(messages?.get, "query"), ["page", "limit", "order", "after"]);
@@ -125,7 +125,7 @@ for (const transport of transports) {
       assert.deepEqual(parametersIn(stream, "header"), ["Last-Event-ID"]);
     });
 
-    test("a key for idempotency is described as it is accepted", async () => {
+    test("the schema of Idempotency-Key accepts what the service accepts", async () => {
       const { paths } = await read();
       const [parameter] = paths["/api/v1/conversations"]?.post?.parameters ?? [];
       const fits = new Ajv2020().compile(parameter?.schema ?? {});
@@ -142,13 +142,13 @@ for (const transport of transports) {
       for (const id of ["", "-1", "1.5", "007", 1042]) assert.ok(!fits(id), String(id));
     });
 
-    test("what costs nothing is not refused for a limit", async () => {
+    test("an operation that costs nothing has no 429", async () => {
       const { paths } = await read();
       assert.ok(!("429" in (paths["/api/v1/usage"]?.get?.responses ?? {})));
       assert.ok("429" in (paths["/api/v1/twins"]?.get?.responses ?? {}));
     });
 
-    test("a body's member that has a default may be left out by a typed client, too", async () => {
+    test("a typed client may leave out a body member that has a default", async () => {
       const { components } = await read();
       const { properties } = components.schemas.CreateApiKey as { properties: Record<string, unknown> };
       const scopes = ["read_only", "full_access"];
@@ -183,7 +183,7 @@ for (const transport of transports) {
       assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
     });
 
-    test("a stream is described by its events, whose types generated clients give to what they read", async () => {
+    test("a stream has the schema of its events, so that generated clients type what they read", async () => {
       const { paths } = await read();
       const stream = "/api/v1/conversations/{id}/messages/{messageId}/stream";
       for (const operation of [
@@ -195,9 +195,9 @@ for (const transport of transports) {
       }
     });
 
-    test("no error code is left out", async () => {
+    test("no error code is missing", async () => {
       const text = JSON.stringify((await read()).paths);
-      const general = new Set(["not_found", "method_not_allowed"]); // of no endpoint
+      const general = new Set(["not_found", "method_not_allowed"]); // belong to no endpoint
       for (const code of errorCodes) if (!general.has(code)) assert.match(text, new RegExp(`\\b${code}\\b`));
     });
   });

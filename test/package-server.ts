@@ -16,7 +16,7 @@ export function versionOf([file = "", ...args]: Command, cwd: string): string {
   return execFileSync(file, [...args, "--version"], { cwd, env: variables, encoding: "utf8" }).trim();
 }
 
-/** The ids of the twins that the server serves. It must stop in peace when it is told to. */
+/** The ids of the twins that the server serves. It must shut down cleanly when told to stop. */
 export async function listTwins(command: Command, cwd: string, flags: Command): Promise<string[]> {
   const [file = "", ...args] = command;
   const token = execFileSync(file, [...args, "token", "--sub", "alice"], {
@@ -36,7 +36,7 @@ export async function listTwins(command: Command, cwd: string, flags: Command): 
   }
 }
 
-/** What a server that cannot start leaves behind. */
+/** How a server that cannot start ends. */
 export function endOf(command: Command, cwd: string): Promise<Ended> {
   return start([...command, "--port", "0"], cwd).ended;
 }
@@ -63,7 +63,7 @@ function start([file = "", ...args]: Command, cwd: string) {
   const failed = ended.then(({ code, stderr }) => {
     throw new Error(`${file} ${args.join(" ")} ended with ${code}: ${stderr}`);
   });
-  failed.catch(() => {}); // it ends after it has listened, too
+  failed.catch(() => {}); // it also ends after it has been listening
   return { listening, failed, ended, stop: () => child.kill("SIGTERM") };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Packs the package, has it looked over, installs it into an empty folder, and uses it there as its users do: as a
- * library on Node, Deno and Bun, as a command, and as one file. Run as `npm run test:package`.
+ * Packs the package, lints it, installs it into an empty folder, and uses it there as its users do: as a library
+ * on Node, Deno and Bun, as a command, and as one file. Run as `npm run test:package`.
  */
 
 import assert from "node:assert/strict";
@@ -88,10 +88,10 @@ function install(tarball: string): void {
   run(folder, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
 }
 
-/** What the documents in the package point to is in it, too. */
+/** Checks that the package contains everything that its documents link to. */
 function checkLinks(): void {
   assert.deepEqual(brokenLinks(join(folder, "node_modules/twin-service")), []);
-  ok("the links of the documents");
+  ok("the links in the documents");
 }
 
 /** Declarations must hold without `skipLibCheck`, and without the drivers that a user does not use. */
@@ -133,10 +133,10 @@ function useSourcesOnDeno(): void {
   writeFileSync(join(project, "main.ts"), program(`jsr:${name}@${version}`, "deno"));
   assert.equal(run(project, deno, "run", "--allow-all", "--no-check", "main.ts").trim(), "200 []");
   run(sources, deno, "publish", "--dry-run", "--allow-dirty", "--allow-slow-types", "--quiet");
-  ok("the sources on Deno, and as what JSR would be given");
+  ok("the sources on Deno, and as they would be published to JSR");
 }
 
-/** Every export of an entry says what it is, in a doc comment of its own. */
+/** Checks that every export of an entry point has a doc comment of its own. */
 function checkDocs(): void {
   const { exports } = JSON.parse(readFileSync("jsr.json", "utf8"));
   const { nodes } = JSON.parse(run(sources, deno, "doc", "--json", ...Object.values<string>(exports)));
@@ -148,7 +148,7 @@ function checkDocs(): void {
   );
   assert.ok(symbols.length > 100);
   assert.deepEqual(silent, []);
-  ok(`doc comments of ${symbols.length} exports`);
+  ok(`the doc comments of ${symbols.length} exports`);
 }
 
 interface DocumentedSymbol {
@@ -167,7 +167,7 @@ async function useCommand(version: string): Promise<void> {
   ok("the command, with the sample twins");
 }
 
-/** Where no package can be found, in a folder that is not the file's. */
+/** Runs where no package can be found, and in a folder other than the file's. */
 async function useBundle(): Promise<void> {
   const file = join(bare, "server.js");
   cpSync("dist/server.js", file);
@@ -199,9 +199,9 @@ async function useBundle(): Promise<void> {
     );
     assert.equal(code, 1);
     assert.match(stderr, /^twin-service: .*This runtime has no SQLite: .*install the package libsql\.\n$/);
-    assert.equal(existsSync(join(elsewhere, "none")), false, "nothing was made");
+    assert.equal(existsSync(join(elsewhere, "none")), false, "nothing was created");
   }
-  ok("what the bundle says of drivers that are not there");
+  ok("what the bundle says about missing drivers");
 }
 
 async function checkSizes({ entryCount, size }: Packed): Promise<void> {
@@ -210,7 +210,7 @@ async function checkSizes({ entryCount, size }: Packed): Promise<void> {
   ok(`${entryCount} files, ${size} bytes packed; core: ${core} bytes`);
 }
 
-/** The path of a program that npm fetches. */
+/** The path of a runtime that npm fetches. */
 function runtimeFromNpm(spec: string, name: string): string {
   return run(sources, "npx", "--yes", "-p", spec, "-c", `command -v ${name}`).trim();
 }

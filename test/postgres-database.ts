@@ -7,7 +7,7 @@ import pg from "pg";
 
 const server = process.env.TEST_DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
-/** How long a PostgreSQL may take to answer, in milliseconds: a busy machine's is there, too. Where none is, that is told at once. */
+/** How long PostgreSQL may take to answer on a busy machine, in milliseconds; where there is none, it is refused at once. */
 const answerMs = 20_000;
 
 /** Why PostgreSQL cannot be tested here, or false. For `describe(…, { skip })`. */
@@ -23,7 +23,7 @@ export async function skipWithoutPostgres(): Promise<string | false> {
   }
 }
 
-/** One connection to a database, for what only its administrator does. */
+/** One connection to a database, for what only an administrator does. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => {}); // tests end connections on purpose
@@ -32,8 +32,8 @@ export async function connect(url: string): Promise<pg.Client> {
 }
 
 /**
- * A pool of a test's own. Its `end` resolves before its connections are closed: where the database is dropped from under
- * them, they tell so, and so does the pool.
+ * A pool of a test's own. Its `end` resolves before its connections are closed: if the database is dropped from under
+ * them, they emit errors, and so does the pool.
  */
 export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, pipeline: true, ...options });
@@ -42,7 +42,7 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** A new, empty database, and how to be rid of it. */
+/** A new, empty database, and a way to drop it. */
 export async function createDatabase(on = server): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `twins_test_${randomBytes(6).toString("hex")}`;
   const client = await connect(on);

@@ -11,7 +11,7 @@ import { callEverything } from "./store-calls.ts";
 const skip = await skipWithoutPostgres();
 if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
-/** What PostgreSQL tells of one step of a plan. */
+/** What PostgreSQL reports about one step of a plan. */
 interface PlanStep {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
@@ -35,7 +35,7 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
     await drop();
   });
 
-  test("no query goes through all messages or conversations, nor through an index of them", async () => {
+  test("no query scans all messages or conversations, nor all of an index on them", async () => {
     const params = await callAndNote(url);
     assert.ok(params.size >= 25, `only ${params.size} statements were seen`);
     for (const [sql, values] of params) {
@@ -49,7 +49,7 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
   });
 });
 
-/** An owner's thousands of conversations with ended messages; PostgreSQL knows of them. */
+/** Thousands of an owner's conversations with ended messages, which PostgreSQL's statistics include. */
 const manyMessages = [
   `INSERT INTO conversations (owner, id, twin_id, message_count, created_at, updated_at)
     SELECT 'owner', 'conv_' || n, 'ada', 10, n, n FROM generate_series(1, 3000) AS n`,
@@ -60,7 +60,7 @@ const manyMessages = [
   "ANALYZE",
 ];
 
-/** Calls every method of a store, and returns its statements with the parameters they had last. */
+/** Calls every method of a store, and returns its statements with their latest parameters. */
 async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly SqlValue[]>> {
   const driver = createPostgresDriver(openPool(url));
   const noted = new Map<string, readonly SqlValue[]>();
@@ -81,7 +81,7 @@ async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly Sq
   return noted;
 }
 
-/** The steps of the plan that a prepared statement has, for its parameters or for any. */
+/** The steps of a prepared statement's plan, for its parameters or for any. */
 async function explain(
   client: pg.Client,
   mode: string,
@@ -100,7 +100,7 @@ function stepsOf(step: PlanStep): PlanStep[] {
   return [step, ...(step.Plans ?? []).flatMap(stepsOf)];
 }
 
-/** Whether a step goes through everything that there is. */
+/** Whether a step scans a whole table or index. */
 function walks(step: PlanStep): boolean {
   if (/Index/.test(step["Node Type"])) return step["Index Cond"] === undefined;
   return step["Node Type"] === "Seq Scan" && /^(messages|conversations)$/.test(step["Relation Name"] ?? "");

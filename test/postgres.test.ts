@@ -40,7 +40,7 @@ describe("PostgreSQL", { skip }, () => {
     };
   });
 
-  test("ten processes that start at once on an empty database all find it in order", async () => {
+  test("ten processes can start at once on an empty database", async () => {
     const fresh = await createDatabase();
     try {
       const opened = await Promise.all(
@@ -54,7 +54,7 @@ describe("PostgreSQL", { skip }, () => {
   });
 
   for (const level of ["repeatable read", "serializable"]) {
-    test(`processes that start and count at once on a database that is ${level} by default do not fail`, async () => {
+    test(`processes that start and take tokens at once do not fail if the database's default is ${level}`, async () => {
       const fresh = await createDatabase();
       try {
         const admin = await connect(fresh.url);
@@ -86,7 +86,7 @@ describe("PostgreSQL", { skip }, () => {
     });
   }
 
-  test("a database of another encoding than UTF8 is refused with a line that says so", async () => {
+  test("a database with an encoding other than UTF8 is refused with a line that says so", async () => {
     const admin = await connect(url);
     const name = "twins_test_ascii";
     await admin.query(
@@ -105,7 +105,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("a start that waits for another process's migration says so, and can be called off", async () => {
+  test("a start that waits for another process's migration says so, and can be aborted", async () => {
     const fresh = await createDatabase();
     const admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
@@ -119,7 +119,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(said, [
       "warn waiting for another process that is bringing the database's tables up to date",
     ]);
-    await until("its transaction is undone", 5000, async () => {
+    await until("its connections are closed", 5000, async () => {
       const { rows } = await admin.query(`SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'twin-service'`);
       return rows.length === 0;
@@ -143,7 +143,7 @@ describe("PostgreSQL", { skip }, () => {
     await fresh.drop();
   });
 
-  test("a database that cannot be read stops a server's start with a line that does not say who may use it", async () => {
+  test("a database that cannot be read stops a server's start with a line that reveals no credentials", async () => {
     const fresh = await createDatabase();
     try {
       await (await openPostgres(fresh.url)).close();
@@ -161,7 +161,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("DATABASE_POOL_SIZE is how many connections a server's store has at most", async (t) => {
+  test("DATABASE_POOL_SIZE limits the connections of a server's store", async (t) => {
     const fresh = await createDatabase();
     const admin = await connect(fresh.url);
     const server = await startServer(["--database", fresh.url], { DATABASE_POOL_SIZE: "1" });
@@ -181,7 +181,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.equal(rowCount, 1);
   });
 
-  test("a server that falls silent after the login stops the start", { timeout: 30_000 }, async () => {
+  test("a start fails if PostgreSQL stops answering after the login", { timeout: 30_000 }, async () => {
     const network = await openNetwork(url, "SHOW server_encoding");
     await assert.rejects(openPostgres(network.url), {
       message: "The PostgreSQL database cannot be used: it does not answer.",
@@ -189,7 +189,7 @@ describe("PostgreSQL", { skip }, () => {
     network.close();
   });
 
-  test("a database of a newer version is refused with a line that says so", async () => {
+  test("a database with a newer schema version is refused with a line that says so", async () => {
     const fresh = await createDatabase();
     try {
       await (await openPostgres(fresh.url)).close();
@@ -205,7 +205,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("tables that are up to date are used by a role that may not make any", async () => {
+  test("a role that may not create tables can use tables that are up to date", async () => {
     const fresh = await createDatabase();
     const admin = await connect(fresh.url);
     const role = new URL(fresh.url).pathname.slice(1); // a name that nobody else has
@@ -225,7 +225,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("a database that takes no writes is refused with a line that says so, tables or not", async () => {
+  test("a read-only database is refused with a line that says so, with or without tables", async () => {
     const fresh = await createDatabase();
     const readOnly = `${fresh.url}?options=-c%20default_transaction_read_only%3Don`;
     try {
@@ -254,7 +254,7 @@ describe("PostgreSQL", { skip }, () => {
     };
   });
 
-  test("crowds that ask for the same buckets in opposite orders get what there is, and do not deadlock", async () => {
+  test("many takes from the same buckets in opposite orders get exactly what there is, and do not deadlock", async () => {
     const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const ids = Array.from({ length: 40 }, () => randomUUID());
     const takes = databases.flatMap(({ limiter }, process) =>
@@ -268,9 +268,9 @@ describe("PostgreSQL", { skip }, () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  test("a decision whose connection breaks is asked for once more", async () => {
+  test("a take whose connection breaks is retried once", async () => {
     const database = await openPostgres(url);
-    // Two, because a transaction goes on seeing the connections that it saw first.
+    // Two, because a transaction keeps seeing the connections that it saw first.
     const [admin, killer] = await Promise.all([connect(url), connect(url)]);
     try {
       const [id, policy] = [randomUUID(), { capacity: 200 }];
@@ -290,7 +290,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("buckets that are full again are swept, at the start and each 10,000 requests, the others are not", async () => {
+  test("only buckets that are full again are swept, at the first request and then every 10,000", async () => {
     const fresh = await createDatabase();
     try {
       await (await openPostgres(fresh.url)).close();
@@ -315,7 +315,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("connections that are killed while they are used are passing failures, and cost nothing for good", async () => {
+  test("connections killed while in use cause temporary failures, and lose nothing that was acknowledged", async () => {
     const database = await openPostgres(url, { maxConnections: 4 });
     const admin = await connect(url);
     let killing = true;
@@ -339,13 +339,13 @@ describe("PostgreSQL", { skip }, () => {
 
     assert.ok(failed > 0 && stored > 0, `${stored} stored, ${failed} failed`);
     const [row] = (await admin.query("SELECT count(*) FROM conversations WHERE owner LIKE 'killed-%'")).rows;
-    assert.ok(Number(row?.count) >= stored, "what was acknowledged is there");
+    assert.ok(Number(row?.count) >= stored, "what was acknowledged is stored");
     await until("the store answers", 5000, () => passes(() => database.store.ping()));
     await admin.end();
     await database.close();
   });
 
-  test("a connection whose transaction was refused serves the next one", async () => {
+  test("a connection is still usable after its transaction failed", async () => {
     const driver = createPostgresDriver(openPool(url, { max: 1 }));
     const refused = driver.batch([
       { sql: "SELECT 1", params: [] },
@@ -356,13 +356,13 @@ describe("PostgreSQL", { skip }, () => {
     await driver.close();
   });
 
-  test("more callers than connections are all served", async () => {
+  test("all callers are served even if there are more than connections", async () => {
     const database = await openPostgres(url, { maxConnections: 2 });
     await Promise.all(Array.from({ length: 200 }, () => database.store.ping()));
     await database.close();
   });
 
-  test("closing waits for what was begun", async () => {
+  test("closing waits for pending calls, and refuses later ones", async () => {
     const database = await openPostgres(url, { maxConnections: 1 });
     const begun = Array.from({ length: 20 }, (_, number) =>
       database.store.createConversation(conversation("closing", number)),
@@ -376,13 +376,13 @@ describe("PostgreSQL", { skip }, () => {
     const network = await openNetwork(url);
     const database = await openPostgres(network.url);
     await database.store.ping();
-    await until("it listens for signals", 5000, async () => network.connections > 1);
+    await until("it is listening for signals", 5000, async () => network.connections > 1);
     network.freeze();
     await database.close();
     network.close();
   });
 
-  test("where all connections fall silent at once, one call waits for it, and the next has a new one", {
+  test("when all connections freeze at once, one call fails, and the next ones get new connections", {
     timeout: 30_000,
   }, async () => {
     const network = await openNetwork(url);
@@ -396,16 +396,16 @@ describe("PostgreSQL", { skip }, () => {
     network.close();
   });
 
-  test("a connection to a server that takes no writes, as behind a failover, does not outlast that", async () => {
+  test("connections to a server that is read-only, as after a failover, are replaced", async () => {
     const fresh = await createDatabase();
     try {
       const database = await openPostgres(fresh.url);
       const admin = await connect(fresh.url);
       const readOnly = `DATABASE ${new URL(fresh.url).pathname.slice(1)} SET default_transaction_read_only`;
-      await admin.query(`ALTER ${readOnly} = on`); // of connections that begin from now on
+      await admin.query(`ALTER ${readOnly} = on`); // applies to new connections
       await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`);
-      await until("it is told of a write that it cannot be", 5000, async () => {
+      await until("a write is refused as read-only", 5000, async () => {
         const error = await database.store.createConversation(conversation("a", 1)).catch(causeOf);
         return /read-only/.test(String(error));
       });
@@ -421,7 +421,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  test("a signal reaches the other processes, and does again after its connection was lost", async () => {
+  test("a signal reaches the other processes, and does so again after their connection was lost", async () => {
     const databases = await Promise.all([openPostgres(url), openPostgres(url)]);
     const [sender, receiver] = databases.map(({ store }) => store.signals);
     assert.ok(sender && receiver);
@@ -432,13 +432,13 @@ describe("PostgreSQL", { skip }, () => {
       sender.notify("revoked", subject);
       return heard.includes(subject);
     };
-    await until("the first signal is there", 5000, arrives("first"));
+    await until("the first signal has arrived", 5000, arrives("first"));
 
     const admin = await connect(url);
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND query LIKE 'LISTEN%'`);
     await admin.end();
-    await until("the second signal is there", 5000, arrives("second"));
+    await until("the second signal has arrived", 5000, arrives("second"));
 
     stop();
     const before = heard.length;
@@ -448,7 +448,7 @@ describe("PostgreSQL", { skip }, () => {
   });
 });
 
-/** A way to a server that can stop to carry anything, without a word to either side, or does so at certain words. */
+/** A proxy to a server that can silently stop forwarding, on demand or when the client sends certain words. */
 async function openNetwork(server: string, lastWords?: string) {
   const { hostname, port } = new URL(server);
   const sockets: Socket[] = [];
@@ -458,7 +458,7 @@ async function openNetwork(server: string, lastWords?: string) {
   const proxy = createServer((near) => {
     const far = connectTo(Number(port || 5432), hostname);
     near.on("data", (text) => {
-      if (lastWords !== undefined && text.includes(lastWords)) freeze(); // before it is carried on
+      if (lastWords !== undefined && text.includes(lastWords)) freeze(); // before it is forwarded
     });
     for (const [from, to] of [
       [near, far],
@@ -501,7 +501,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
 
-/** Whether it goes well; if not, the error must say that trying again makes sense. */
+/** Whether it succeeds; if not, the error must be one that can be retried. */
 async function passes(act: () => Promise<unknown>): Promise<boolean> {
   try {
     await act();
@@ -512,7 +512,7 @@ async function passes(act: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** A pool whose queries all fail so, and how many there were. */
+/** A pool whose queries all fail with this error, and how many there were. */
 function failingPool(error: Error) {
   let asked = 0;
   const query = async () => {
@@ -522,7 +522,7 @@ function failingPool(error: Error) {
   return { pool: { connect: async () => ({ query, release() {} }) } as unknown as Pool, asked: () => asked };
 }
 
-test("a decision is asked for once more where its connection broke, and not where it took too long", async () => {
+test("a take is retried once if its connection broke, but not if it timed out", async () => {
   for (const [message, code, times] of [
     ["Connection terminated unexpectedly", undefined, 2],
     ["write EPIPE", "EPIPE", 2],
@@ -535,7 +535,7 @@ test("a decision is asked for once more where its connection broke, and not wher
   }
 });
 
-test("a batch that lost against another is run again three times, and one that was refused is not", async () => {
+test("a batch that deadlocked is retried three times, and one that was refused is not", async () => {
   for (const [code, times] of [
     ["40P01", 4],
     ["23505", 1],
@@ -547,7 +547,7 @@ test("a batch that lost against another is run again three times, and one that w
   }
 });
 
-test("a PostgreSQL that asks for a password where the address has none is told so", async () => {
+test("a PostgreSQL that asks for a password is refused with a line that says so if the address has none", async () => {
   const challenge = "r=nonce,s=c2FsdA==,i=4096";
   const answers = [authentication(10, "SCRAM-SHA-256\0\0"), authentication(11, challenge)];
   const server = createServer((socket) => socket.on("data", () => socket.write(answers.shift() ?? "")));
@@ -559,7 +559,7 @@ test("a PostgreSQL that asks for a password where the address has none is told s
   server.close();
 });
 
-/** A server's message about the log-in. */
+/** A server's authentication message. */
 function authentication(kind: number, text: string): Buffer {
   const message = Buffer.alloc(9 + Buffer.byteLength(text));
   message.write("R");

@@ -13,7 +13,7 @@ for (const transport of transports) {
     for (const { scope, capacity, intervalMs } of budgets) {
       const retryAfter = Math.ceil(intervalMs / 1000);
 
-      test(`a ${scope} key has ${capacity} requests, then one each ${intervalMs} ms`, async () => {
+      test(`a ${scope} key has ${capacity} requests, then one every ${intervalMs} ms`, async () => {
         await using fixture = await openFixture(transport);
         const key = await fixture.key(scope);
         for (let left = capacity - 1; left >= 0; left--) {
@@ -37,13 +37,13 @@ for (const transport of transports) {
         assert.deepEqual(details, { retryAfterSeconds: retryAfter, limit: capacity });
 
         await fixture.clock.advance(intervalMs - 1);
-        assert.equal(await statusOf(fixture, key), 429, "the refused request cost nothing, nor was it early");
+        assert.equal(await statusOf(fixture, key), 429, "a millisecond too early");
         await fixture.clock.advance(1);
         assert.equal(await statusOf(fixture, key), 200);
         assert.equal(await statusOf(fixture, key), 429);
       });
 
-      test(`Retry-After of a ${scope} key is exact: a second earlier is refused, then is not`, async () => {
+      test(`Retry-After of a ${scope} key is exact: a request a second earlier is refused`, async () => {
         await using fixture = await openFixture(transport);
         const key = await fixture.key(scope);
         await drain(fixture, key, capacity);
@@ -77,7 +77,7 @@ for (const transport of transports) {
       assert.equal(await statusOf(fixture, other), 200);
     });
 
-    test("every authenticated request costs one, however it is answered", async () => {
+    test("every authenticated request costs one token, however it is answered", async () => {
       await using fixture = await openFixture(transport);
       const reader = await fixture.key("read_only");
       const writer = await fixture.key("full_access");
@@ -102,7 +102,7 @@ for (const transport of transports) {
       }
     });
 
-    test("usage, OPTIONS, health, and what no key comes with cost nothing", async () => {
+    test("usage, OPTIONS, health, unknown paths and methods, and requests without a valid key cost nothing", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       const headers = { "X-API-Key": key };
@@ -126,7 +126,7 @@ for (const transport of transports) {
       });
     });
 
-    test("usage tells what is left, with an empty bucket too", async () => {
+    test("usage says what is left, even if the bucket is empty", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       await drain(fixture, key, 200);
@@ -141,7 +141,7 @@ for (const transport of transports) {
       });
     });
 
-    test("a stream that the limit refuses is a plain JSON 429", async () => {
+    test("a streamed send over the limit is a plain JSON 429, and stores nothing", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("full_access");
       const conversation = await fixture.conversation(key);
@@ -175,7 +175,7 @@ async function remaining(fixture: Fixture, key: string): Promise<number> {
   return (await dataOf<UsageResource>(await fixture.call("GET", "/usage", key))).remaining;
 }
 
-/** Takes tokens that are there. */
+/** Takes tokens, which must be available. */
 async function drain(fixture: Fixture, key: string, count: number): Promise<void> {
   for (let done = 0; done < count; done++) assert.equal(await statusOf(fixture, key), 200);
 }

@@ -21,8 +21,8 @@ export function exchange(url: string, ...parts: readonly (string | Uint8Array)[]
 }
 
 /**
- * Opens a connection for `speak`, which is also told what has arrived so far each time that more does. Resolves
- * with all of it once the connection is closed.
+ * Opens a connection for `speak`, and calls `heard` with everything received so far each time that more arrives.
+ * Resolves with all of it once the connection is closed.
  */
 export function talk(
   url: string,
@@ -57,7 +57,7 @@ export function parseAnswers(text: string): RawAnswer[] {
     const end = rest.indexOf("\r\n\r\n");
     const [statusLine = "", ...fields] = rest.slice(0, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    assert.ok(end > 0 && status, `an answer: ${JSON.stringify(rest.slice(0, 200))}`);
+    assert.ok(end > 0 && status, `not an answer: ${JSON.stringify(rest.slice(0, 200))}`);
     const headers = new Headers(
       fields.map((field) => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()]),
     );
@@ -68,11 +68,11 @@ export function parseAnswers(text: string): RawAnswer[] {
   return answers;
 }
 
-/** Fails unless what came is one error answer with this status and code. */
+/** Fails unless what was received is a single error answer with this status and code. */
 export function assertRefused(text: string, status: number, code: string): RawAnswer {
   const [answer, ...more] = parseAnswers(text);
   assert.ok(answer, "there is an answer");
-  assert.deepEqual(more, [], "and only one");
+  assert.deepEqual(more, [], "there is only one answer");
   assert.equal(answer.status, status, answer.body);
   assertCommon(answer);
   assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");

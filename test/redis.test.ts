@@ -11,12 +11,12 @@ import { limiterContract } from "./limit.contract.ts";
 
 const policy = { capacity: 200 };
 
-/** For crowds, on machines that are busy with other tests. */
+/** For many requests at once, on machines that are busy with other tests. */
 const patient = { timeoutMs: 30_000 };
 
 if (skipWithoutRedis) console.log(`# Redis is not tested: ${skipWithoutRedis}`);
 
-/** A log that a test can read. */
+/** A log whose entries a test can read. */
 function createNotes(): { readonly log: Log; readonly entries: string[] } {
   const entries: string[] = [];
   return {
@@ -57,7 +57,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     };
   });
 
-  test("20,000 requests at once on two connections are admitted exactly as often as there are tokens", async () => {
+  test("of 20,000 requests at once on two connections, exactly as many are admitted as there are tokens", async () => {
     const clients = await Promise.all([connect(), connect()]);
     const limiters = clients.map((client) => createRedisLimiter(client, patient));
     // 36 seconds pass before a token comes back.
@@ -67,7 +67,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     for (const client of clients) client.destroy();
   });
 
-  test("what the process takes for the time changes nothing", async (t) => {
+  test("the process's own clock does not matter", async (t) => {
     const client = await connect();
     const limiter = createRedisLimiter(client);
     for (let n = 0; n < 200; n++) await limiter.take("clock", policy);
@@ -93,7 +93,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     client.destroy();
   });
 
-  test("a process that was busy for longer than the time-out does not take that for Redis' fault", async () => {
+  test("a process that was busy for longer than the time-out does not blame Redis for it", async () => {
     const evalSha = async () => {
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve)); // sent, read
       return [1, 0];
@@ -105,7 +105,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     assert.equal((await taken).allowed, true);
   });
 
-  test("a request that waits behind others which are answered is in a queue, not lost", async () => {
+  test("a request that waits behind others that are answered does not time out", async () => {
     let queue: Promise<unknown> = Promise.resolve();
     const evalSha = (): Promise<unknown> => {
       queue = queue.then(() => new Promise((resolve) => setTimeout(() => resolve([1, 0]), 20)));
@@ -116,7 +116,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     assert.equal((await Promise.all(taken)).length, 12);
   });
 
-  test("requests with one key that come while it is being asked for are asked for together", async () => {
+  test("requests with one key that arrive during a call for it share the next call", async () => {
     const asked: (string | undefined)[] = [];
     const evalSha: RedisScriptClient["evalSha"] = async (_, { arguments: [, , count] }) => {
       asked.push(count);
@@ -142,7 +142,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     await assert.rejects(limiter.take("silent", policy), /Redis did not answer within 1 ms/);
   });
 
-  test("a Redis that hangs behind an answer is an error for those whose answer does not come", {
+  test("a Redis that hangs after an answer is an error for those still waiting for theirs", {
     timeout: 10_000,
   }, async () => {
     const answers: Promise<unknown>[] = [Promise.resolve([1, 0]), new Promise(() => {})];
@@ -163,7 +163,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
 });
 
 describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
-  test("while Redis is away the process limits alone, and then again with the others", async () => {
+  test("while Redis is down the process limits alone, and afterwards with the others again", async () => {
     const redis = await createRedis();
     await redis.start();
     const { log, entries } = createNotes();
@@ -181,7 +181,7 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
       return (await other.exists("twins:limit:other key")) === 1;
     });
     assert.ok(recoveredMs < 5000);
-    assert.equal(await other.exists("twins:limit:key"), 0, "what was decided alone is not asked for later");
+    assert.equal(await other.exists("twins:limit:key"), 0, "takes decided alone are not sent later");
     assert.deepEqual(entries.sort(), [
       "info: the shared rate limiter is back",
       "warn: the connection to Redis failed",
@@ -189,14 +189,14 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     ]);
     other.destroy();
     await redis.stop();
-    await until("the next outage is told, too", 5000, () => {
+    await until("the next outage is logged, too", 5000, () => {
       return entries.filter((entry) => entry === "warn: the connection to Redis failed").length === 2;
     });
     opened.close();
     await redis.dispose();
   });
 
-  test("a Redis that hangs costs one request its time-out, and is used again when it goes on", async () => {
+  test("a Redis that hangs makes one request time out, and is used again when it continues", async () => {
     const redis = await createRedis();
     await redis.start();
     const { log, entries } = createNotes();
@@ -228,7 +228,7 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     await redis.dispose();
   });
 
-  test("a Redis that became a replica is left for the one that its address leads to by then", async () => {
+  test("a Redis that became a replica is abandoned for the one that its address now leads to", async () => {
     const [first, second] = [await createRedis(), await createRedis()];
     await Promise.all([first.start(), second.start()]);
     let { port } = first;
@@ -257,18 +257,18 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     await Promise.all([first.dispose(), second.dispose()]);
   });
 
-  test("a Redis that may evict limits is warned of", async () => {
+  test("a Redis that may evict limits causes a warning", async () => {
     const redis = await createRedis("--maxmemory-policy", "allkeys-lru");
     await redis.start();
     const { log, entries } = createNotes();
     const opened = await openRedis(redis.url, { log });
-    await until("the warning is there", 5000, () => entries.length > 0);
+    await until("the warning is logged", 5000, () => entries.length > 0);
     assert.match(entries[0] ?? "", /^warn: Redis may evict rate limits/);
     opened.close();
     await redis.dispose();
   });
 
-  test("a Redis whose memory is full is no reason to refuse anybody", async () => {
+  test("requests are admitted even if Redis's memory is full", async () => {
     const redis = await createRedis("--maxmemory", "1");
     await redis.start();
     const opened = await openRedis(redis.url);
@@ -278,11 +278,11 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
   });
 });
 
-test("an address that is none is refused", async () => {
+test("an invalid address is refused", async () => {
   await assert.rejects(openRedis("redis//127.0.0.1"), /Invalid URL/);
 });
 
-test("closing ends the attempts to connect: nothing keeps the process alive", async () => {
+test("closing ends the attempts to connect, so that nothing keeps the process alive", async () => {
   const url = `redis://127.0.0.1:${await freePort()}`;
   const code = `import { openRedis } from "./adapters/redis-client.ts"; (await openRedis("${url}")).close();`;
   const args = ["--import", "tsx", "--input-type=module", "--eval", code];

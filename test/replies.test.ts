@@ -17,7 +17,7 @@ import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "./harn
 
 for (const transport of transports) {
   describe(transport.name, () => {
-    test("a stream tells the acceptance, the text and the stored message, in this order", async () => {
+    test("a stream has the acceptance, the text and the stored message, in this order", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream("Hi");
       const run = await chat.engine.next();
@@ -59,7 +59,7 @@ for (const transport of transports) {
       assert.deepEqual(await chat.message(message.id), message);
     });
 
-    test("a second send meanwhile is refused, names the running reply, and leaves nothing behind", async () => {
+    test("a second send during a reply is refused with that reply's id, and leaves nothing behind", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream("first");
       const messageId = await acceptedId(stream);
@@ -86,7 +86,7 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 2);
     });
 
-    test("of many sends at once, one is taken", async () => {
+    test("of many concurrent sends, one is accepted", async () => {
       await using chat = await openChat(transport);
       const statuses: number[] = [];
       let allRefused = () => {};
@@ -105,7 +105,7 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 1);
     });
 
-    test("a client that leaves loses nothing: the reply goes on and is stored", async () => {
+    test("a client that leaves loses nothing: the reply continues and is stored", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const messageId = await acceptedId(stream);
@@ -121,7 +121,7 @@ for (const transport of transports) {
       assert.equal(run.signal.aborted, false, "nobody stopped it");
     });
 
-    test("the host is told of each reply, to wait until its end is stored", async () => {
+    test("the host is given a promise for each reply, which resolves once its end is stored", async () => {
       const works: Promise<unknown>[] = [];
       await using chat = await openChat(transport, { waitUntil: (work) => void works.push(work) });
       const stream = await chat.stream();
@@ -139,7 +139,7 @@ for (const transport of transports) {
       assert.equal((await chat.message(messageId)).status, "completed");
     });
 
-    test("a host that cannot wait for a reply does not keep it from its reader", async () => {
+    test("a reply reaches its reader even if the host cannot wait for it", async () => {
       const waitUntil = () => {
         throw new Error("outside of any request");
       };
@@ -154,7 +154,7 @@ for (const transport of transports) {
       assert.deepEqual(warnings, ["the host's waitUntil failed for a reply"]);
     });
 
-    test("with onDisconnect cancel, the engine stops once the last follower has gone", async () => {
+    test("with onDisconnect cancel, the engine is stopped once the last follower has left", async () => {
       await using chat = await openChat(transport, { onDisconnect: "cancel" });
       const first = await chat.stream();
       const messageId = await acceptedId(first);
@@ -262,7 +262,7 @@ test("a host that aborts its request's signal once it has read the body gets the
   assert.equal((await dataOf<{ content: string }>(await sending)).content, "Hello");
 });
 
-test("a service is made without randomness, which a worker has not before its first request", async () => {
+test("creating a service needs no randomness, which a worker does not have before its first request", async () => {
   const random = () => assert.fail("It is too early for that.");
   const options = { store: createMemoryStore(), limiter: createMemoryLimiter(), engines: {}, random };
   createService({ ...options, twins: createTwinList([]), verifyToken: async () => "alice" });
