@@ -1,6 +1,6 @@
 /**
- * The simulation's clients: they send, stream, resume, cancel, retry and delete, and hold the service to all
- * that it answers.
+ * The simulation's clients: they send, stream, resume, cancel, retry and delete, and check everything that the
+ * service answers.
  */
 
 import type { Answer, MessageResource } from "../core/mod.ts";
@@ -22,7 +22,7 @@ interface KnownConversation {
 interface KnownReply {
   readonly conversation: KnownConversation;
   readonly id: string;
-  /** Offsets that some stream told as the id of an event. */
+  /** Offsets that some stream has sent as the id of an event. */
   readonly ids: Set<number>;
   cancelTried: boolean;
 }
@@ -37,7 +37,7 @@ interface Sending {
 export interface Clients {
   /** Acts as one client for a number of steps. */
   act(steps: number): Promise<void>;
-  /** What can be said of all answers once everything has come to rest. */
+  /** Checks what must hold once everything has come to rest. */
   checkAtEnd(): void;
 }
 
@@ -68,11 +68,11 @@ export function createClients(setting: ClientSetting): Clients {
     return reply;
   }
 
-  /** One key makes one thing. */
+  /** One key must create only one thing. */
   function noteMade(key: string | undefined, id: string): void {
     if (key === undefined) return;
     const before = made.get(key) ?? id;
-    if (before !== id) world.violate(`the key ${key} made ${before}, and then ${id}`);
+    if (before !== id) world.violate(`the key ${key} created ${before}, and then ${id}`);
     made.set(key, id);
   }
 
@@ -85,7 +85,7 @@ export function createClients(setting: ClientSetting): Clients {
         const { id } = dataOf<{ id: string }>(answer);
         noteMade(key, id);
         if (!(await ledger.truth.getConversation("owner", id)))
-          world.violate(`${id} was created, and is not there`);
+          world.violate(`${id} was created, but is not there`);
         if (!conversations.some((conversation) => conversation.id === id)) {
           conversations.push({ id, deletions: 0 });
         }
@@ -142,13 +142,13 @@ export function createClients(setting: ClientSetting): Clients {
     switch (code) {
       case "conversation_busy":
         if (!ledger.replies.has(details?.messageId ?? ""))
-          world.violate("busy with a reply that is not there");
+          world.violate("busy with a reply that does not exist");
         known(conversation, details?.messageId ?? "");
         if (key === undefined) refused.add(content);
         return;
       case "conversation_not_found":
       case "message_not_found":
-        if (conversation.deletions === 0) world.violate("a conversation has gone that nobody deleted");
+        if (conversation.deletions === 0) world.violate("a conversation is gone that nobody deleted");
         return;
       case "model_error":
       case "model_timeout":
@@ -175,7 +175,7 @@ export function createClients(setting: ClientSetting): Clients {
     const stored = ledger.replies.get(id) ?? world.violate(`nobody began the reply ${id}`);
     const expected = code === "shutting_down" ? "interrupted" : code;
     if (stored.end?.error?.code === expected || stored.deleted) return;
-    // A process that stops lets go of a send that may be a repeated one, whatever becomes of the reply.
+    // A process that stops releases a send that may be a repeated one, whatever becomes of the reply.
     if (process.closing && (key !== undefined || !stored.end?.error)) return;
     // A process that ends without its store gives up, and says so.
     if (code !== "shutting_down" || ledger.lastTrouble === 0) world.violate(`${id} is not stored as failed`);
@@ -227,25 +227,25 @@ export function createClients(setting: ClientSetting): Clients {
     }
   }
 
-  /** Whoever was told of a reply's end may count on its engine being stopped. */
+  /** Once a client is told of a reply's end, its engine must have been stopped. */
   function requireStopped(content: string | undefined): void {
     for (const run of engines.runs) {
       if (run.content === content && run.alive() && !run.settled && !run.signal.aborted) {
         const stored = [...ledger.replies.values()].find(({ question }) => question.content === content);
-        // A process that lost its reply to another one learns of it when it saves next.
+        // A process whose reply was ended by another one learns of it at its next save.
         if (stored?.end?.error?.code !== "interrupted" && !stored?.deleted) {
-          world.violate(`the engine goes on with "${content}"`);
+          world.violate(`the engine continues with "${content}"`);
         }
       }
     }
   }
 
-  /** A process that deletes a conversation stops its own engine in it at once. */
+  /** A process that deletes a conversation must stop its own engine in it at once. */
   function requireDropped(conversationId: string, process: Process | undefined): void {
     for (const { conversationId: id, question } of ledger.replies.values()) {
       const run = engines.runs.find(({ content }) => id === conversationId && content === question.content);
       if (run && run.alive === process?.alive && !run.settled && !run.signal.aborted) {
-        world.violate(`the engine goes on with "${run.content}", which was deleted`);
+        world.violate(`the engine continues with "${run.content}", which was deleted`);
       }
     }
   }
@@ -257,9 +257,9 @@ export function createClients(setting: ClientSetting): Clients {
     if (answer?.status === 204) {
       requireDropped(conversation.id, process);
       if (await ledger.truth.getConversation("owner", conversation.id))
-        world.violate("what was deleted is there");
+        world.violate("what was deleted is still there");
     } else if (answer?.status === 404 && conversation.deletions === 1) {
-      world.violate("a conversation has gone that nobody deleted");
+      world.violate("a conversation is gone that nobody deleted");
     }
   }
 
@@ -296,12 +296,12 @@ export function createClients(setting: ClientSetting): Clients {
     checkAtEnd() {
       for (const stored of ledger.replies.values()) {
         const { content } = stored.question;
-        if (refused.has(content)) world.violate(`"${content}" was refused, and is stored`);
+        if (refused.has(content)) world.violate(`"${content}" was refused, but is stored`);
         const wished = replies.get(stored.id)?.cancelTried || setting.onDisconnect === "cancel";
         if (stored.end?.status === "cancelled" && !wished)
-          world.violate(`${stored.id} was cancelled by nobody`);
+          world.violate(`${stored.id} is cancelled, but nobody cancelled it`);
         if (stored.end?.error?.code === "interrupted" && !processes.disturbed && ledger.lastTrouble === 0) {
-          world.violate(`${stored.id} was interrupted by nothing`);
+          world.violate(`${stored.id} was interrupted for no reason`);
         }
         const run = engines.runs.find((found) => found.content === content);
         if (stored.end?.status === "completed" && stored.end.content !== storable(run?.written)) {

@@ -29,7 +29,7 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
   const { random } = world;
   const runs: EngineRun[] = [];
 
-  /** The user's message must be safe before anybody is asked to answer it, and is answered once. */
+  /** The user's message must be stored before an engine is asked to answer it, and must be answered only once. */
   function judge(content: string): void {
     if (runs.some((run) => run.content === content)) world.violate(`two generations for "${content}"`);
     const stored = [...ledger.replies.values()].some(({ question }) => question.content === content);
@@ -44,7 +44,7 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
   async function play(run: EngineRun, output: ReplyOutput, pause: (ms: number) => Promise<void>) {
     const character = random.next();
     if (character < 0.06) throw new TypeError("throws at once");
-    if (character < 0.1) await new Promise(() => {}); // silent for ever
+    if (character < 0.1) await new Promise(() => {}); // silent forever
     for (let count = random.between(0, 12); count > 0; count--) {
       if (random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
       if (output.signal.aborted && random.chance(0.7)) break;
@@ -73,7 +73,7 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
           world.trace(`engine asked "${content}"`);
           const run: EngineRun = { content, signal: output.signal, alive, written: "", settled: false };
           runs.push(run);
-          // Some throw before there is a promise.
+          // Some throw before they return a promise.
           if (random.chance(0.03)) {
             run.settled = true;
             throw new RangeError("throws before it begins");

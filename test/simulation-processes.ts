@@ -11,22 +11,22 @@ import type { World } from "./simulation-world.ts";
 export const leaseMs = 6_000;
 export const maxReplyMs = 20_000;
 
-/** How long a reply without a lease may stay in progress, in milliseconds. */
+/** How long a reply whose lease ran out may stay in progress, in milliseconds. */
 const noticeMs = 5_000;
 
-/** How much longer once the store was away: holders who live get the time to come first. */
+/** How much longer after a store outage, which gives living holders time to renew first. */
 const settlingMs = 10_000;
 
 export interface Process {
   readonly service: Service;
-  /** Whether it was not killed. */
+  /** Whether it has not been killed. */
   readonly alive: () => boolean;
   /** Resolves when it is killed. */
   readonly died: Promise<void>;
-  /** When its first look at the store was done. */
+  /** When it had first checked the store. */
   readyAt: number | undefined;
   closing: boolean;
-  /** How many of its timers wait. */
+  /** How many of its timers are pending. */
   readonly pendingTimers: () => number;
   kill(): void;
 }
@@ -114,7 +114,7 @@ export function createProcesses(
         process.readyAt = world.now();
         if (options.exclusive) requireNoOrphans(startedAt);
       } catch {
-        await world.pause(100); // the store was not there; a server would exit, or try again
+        await world.pause(100); // the store was unavailable; a server would exit, or try again
       }
     }
   }
@@ -128,7 +128,7 @@ export function createProcesses(
 
   function requireNothingLeft(process: Process): void {
     for (const { id, holder, question } of store.busy) {
-      // A beginning that the process was never told of is not its to end.
+      // A process need not end a reply whose beginning it was never told of.
       const produced = engines.runs.some(({ content }) => content === question.content);
       if (holder === process.alive && produced) world.violate(`${id} was left in progress by a shutdown`);
     }
@@ -141,7 +141,7 @@ export function createProcesses(
     await Promise.race([process.service.close({ graceMs: random.pick([0, 500, 5_000]) }), process.died]);
     world.trace("a process has shut down");
     if (process.alive() && store.lastTrouble < closingAt) requireNothingLeft(process);
-    await world.pause(100); // its last answers go out
+    await world.pause(100); // lets its last answers go out
     process.kill();
   }
 
@@ -173,7 +173,7 @@ export function createProcesses(
     },
     live() {
       lives = Promise.all(slots.map((_, slot) => keep(slot)));
-      lives.catch(() => {}); // settle() tells; a rule that broke before is told by the world
+      lives.catch(() => {}); // settle() rejects with it; the world reports a rule broken before that
     },
     async settle() {
       calm = true;
@@ -192,7 +192,7 @@ export function createProcesses(
       const since = Math.max(store.lastTrouble + settlingMs, Math.min(...readyAt));
       for (const { id, leaseUntil } of store.busy) {
         if (world.now() > Math.max(leaseUntil, since) + noticeMs) {
-          world.violate(`${id} is in progress, and nobody holds it`);
+          world.violate(`${id} is in progress, but nobody holds it`);
         }
       }
     },

@@ -16,7 +16,7 @@ export interface Reading {
   readonly stream: EventStream;
   /** The offset that it was resumed from; 0 for a new one. */
   readonly from: number;
-  /** The reply that it must be of, where that is known before. */
+  /** The reply that it must belong to, if that is known in advance. */
   readonly replyId?: string | undefined;
   /** Milliseconds after which the client leaves. */
   readonly patience: number;
@@ -31,9 +31,9 @@ export interface Read {
 }
 
 export interface Reader {
-  /** Reads until the stream ends, the client's patience does, or the process. */
+  /** Reads until the stream ends, the client leaves, or the process dies. */
   read(reading: Reading): Promise<Read>;
-  /** Whether a message that was handed out is the one that is stored. */
+  /** Checks that a message that was handed out equals the stored one. */
   requireStored(message: MessageResource): Promise<void>;
 }
 
@@ -47,12 +47,12 @@ export function createReader(world: World, ledger: Ledger): Reader {
   async function requireStored(message: MessageResource): Promise<void> {
     const stored = storedReply(message.id);
     if (stored.deleted) return;
-    if (!stored.end) world.violate(`${message.id} was told to have ended before it was stored`);
+    if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
     const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, message.id);
     try {
       assert.deepEqual(message, record && messageResource(record));
     } catch (error) {
-      world.violate(`${message.id} is not stored as it was told: ${error}`);
+      world.violate(`${message.id} is not stored as it was reported: ${error}`);
     }
   }
 
@@ -62,7 +62,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
     const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, stored.id);
     const content = record?.content ?? "";
     if (content.slice(reading.from) === text) return;
-    // Text that was sent and not yet saved may be lost with its process; none is ever changed.
+    // Text that was sent but not yet saved may be lost with its process; text is never changed.
     const whole = content.slice(0, reading.from) + text;
     const interrupted = stored.end?.error?.code === "interrupted" || reading.process.closing;
     if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
@@ -78,7 +78,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
       const { code } = event.data.error;
       const givenUp = code === "interrupted" && reading.process.closing;
       if (stored.end?.error?.code !== code && !givenUp) {
-        world.violate(`${stored.id} ended its stream with ${code}, and is stored otherwise`);
+        world.violate(`${stored.id} ended its stream with ${code}, but is stored otherwise`);
       }
     }
     await requireText(reading, stored, text);
@@ -90,7 +90,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
     if (data.type === "error") return; // an interrupted reply that has less text than its reader
     if (data.type !== "progress" || data.progress.stage !== "accepted") world.violate("nothing was accepted");
     read.replyId = String(data.progress.messageId);
-    if (reading.replyId && reading.replyId !== read.replyId) world.violate("a stream is of another reply");
+    if (reading.replyId && reading.replyId !== read.replyId) world.violate("a stream has another reply");
     storedReply(read.replyId);
   }
 
@@ -133,7 +133,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
       });
       const piece = stream.read();
       for (const event of parseEvents(piece)) await judge(event);
-      // A process that stops lets go of those who follow what another one produces.
+      // A process that stops releases the followers of replies that another one produces.
       if (stream.ended !== result.ended && !process.closing)
         world.violate("a stream's end is not its last event");
       if (stream.ended) break;

@@ -1,5 +1,5 @@
 /**
- * The simulation's signals between processes: late, lost, or told twice.
+ * The simulation's signals between processes: late, lost, or delivered twice.
  */
 
 import type { SignalTopic, StoreSignals } from "../core/mod.ts";
@@ -11,7 +11,7 @@ interface Listener {
   readonly heard: (subject: string) => void;
 }
 
-/** Makes what processes are connected with: `connect` gives one process its end. */
+/** Makes the connection between processes: `connect` gives one process its end. */
 export function createSimulatedSignals(world: World): { connect(alive: () => boolean): StoreSignals } {
   const { random } = world;
   const listeners = new Set<Listener>();

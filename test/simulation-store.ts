@@ -1,6 +1,6 @@
 /**
- * The simulation's store: what it keeps survives every crash; between it and a process, calls are late, get
- * lost, or are done though nobody hears of it. It notes what was stored, as the judge of all that is promised.
+ * The simulation's store: what it keeps survives every crash, but calls from a process are late, get lost, or take
+ * effect without an answer. It records what was stored, so that every promise can be checked against that.
  */
 
 import {
@@ -19,9 +19,9 @@ import type { World } from "./simulation-world.ts";
 export interface StoreWeather {
   /** Whether one process at a time uses it. */
   readonly exclusive: boolean;
-  /** Whether processes are told of each other's doings. */
+  /** Whether processes send each other signals. */
   readonly signals: boolean;
-  /** Probability that a call fails: half of the failures come after the deed. */
+  /** Probability that a call fails: half of the failures come after it took effect. */
   readonly failure: number;
   /** Probability that a call takes long. */
   readonly delay: number;
@@ -34,7 +34,7 @@ export interface StoredReply {
   readonly id: string;
   readonly question: MessageRecord;
   readonly begunAt: number;
-  /** Whether the process that began it lives. */
+  /** Whether the process that began it is alive. */
   readonly holder: () => boolean;
   leaseUntil: number;
   /** When its producer was last told to stop, because it is cancelled or no longer its own. */
@@ -48,7 +48,7 @@ export interface Ledger {
   readonly replies: ReadonlyMap<string, StoredReply>;
   /** The replies in progress. */
   readonly busy: ReadonlySet<StoredReply>;
-  /** When a call last failed or took long: nothing can be expected in time shortly after. */
+  /** When a call last failed or took long: nothing need be in time shortly after. */
   readonly lastTrouble: number;
   /** What is stored, read without delay or failure. */
   readonly truth: Store;
@@ -61,7 +61,7 @@ export interface SimulatedStore extends Ledger {
   calm(): void;
 }
 
-/** A call that takes longer is trouble, in milliseconds. */
+/** A call that takes longer than this counts as trouble, in milliseconds. */
 const longCallMs = 200;
 
 export function createSimulatedStore(world: World, truth: Store, weather: StoreWeather): SimulatedStore {
@@ -74,7 +74,7 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
 
   function noteBegin({ owner, question, reply, lease }: BeginReply, holder: () => boolean): void {
     for (const { conversationId } of busy) {
-      if (conversationId === reply.conversationId) world.violate("a conversation has two replies at a time");
+      if (conversationId === reply.conversationId) world.violate("a conversation has two replies at once");
     }
     const stored: StoredReply = {
       owner,
@@ -113,14 +113,14 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     const stored = replies.get(save.id) ?? world.violate("a reply was saved that nobody began");
     if (outcome !== "lost") stored.leaseUntil = save.lease.until;
     if (outcome === "saved") return;
-    // It may not have heard it; otherwise it has no more to save.
+    // It may not have heard that it must stop; if it has, it must not save again.
     if (stored.stopToldAt !== undefined && stored.stopToldAt > lastTrouble) {
-      world.violate(`${save.id} was told to stop, and goes on`);
+      world.violate(`${save.id} was told to stop, but continues`);
     }
     stored.stopToldAt = world.now();
   }
 
-  /** Does a call of a process, and notes its effect in the same moment. */
+  /** Makes a process's call, and records its effect at the same moment. */
   const effectsOf = (process: () => boolean): Partial<Store> => ({
     async beginReply(begin) {
       const outcome = await truth.beginReply(begin);
@@ -156,7 +156,7 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     const failsBefore = fate < weather.failure / 2;
     const failsAfter = !failsBefore && fate < weather.failure;
     if (there > 0) await world.pause(there);
-    // A file's process takes its calls with it; a server may get them yet.
+    // With a file, calls die with their process; a database server may still receive them.
     if (!alive() && (weather.exclusive || random.chance(0.5))) return new Promise(() => {});
     if (failsBefore || failsAfter || there + back > longCallMs) lastTrouble = world.now() + back;
     const result = failsBefore ? undefined : await act();

@@ -42,19 +42,19 @@ export interface World {
   now(): number;
   /** A clock whose timers stop once `alive` is false: a process's own. */
   clockOf(alive: () => boolean): Clock & { readonly pending: number };
-  /** Resolves some time from now: for what is no part of a process. */
+  /** Resolves some time from now: for whatever is not part of a process. */
   pause(milliseconds: number): Promise<void>;
-  /** Notes what happened. */
+  /** Records what happened. */
   trace(text: string): void;
-  /** What happened so far, as one number. */
+  /** A hash of everything that has happened so far. */
   readonly hash: string;
-  /** What happened last, for people. */
+  /** What happened last, for people to read. */
   readonly lines: readonly string[];
-  /** Breaks the run off, wherever it is noticed. */
+  /** Aborts the run, wherever it is called. */
   violate(rule: string): never;
-  /** The first broken rule, also where its error was caught on the way. */
+  /** The first broken rule, even if its error was caught on the way. */
   readonly violation: Violation | undefined;
-  /** Lets events happen, `check` after each, until `done`. It must be so within `limitMs`. */
+  /** Lets events happen until `done`, with `check` after each. Fails if that takes longer than `limitMs`. */
   run(done: () => boolean, check: () => void, limitMs: number): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createWorld(seed: number, startMs: number): World {
   let violation: Violation | undefined;
 
   function schedule(milliseconds: number, alive: () => boolean, callback: () => void): () => void {
-    // Two timers of one moment fire in an order that chance decides, not their age.
+    // Timers of the same moment fire in an order that chance decides, not their age.
     const timer = { at: now + Math.max(0, milliseconds), order: random.next(), alive, callback };
     timers.add(timer);
     return () => {
@@ -86,7 +86,7 @@ export function createWorld(seed: number, startMs: number): World {
     };
   }
 
-  /** Takes the next timer out, and those of dead processes on the way. */
+  /** Removes and returns the next timer, and drops those of dead processes on the way. */
   function takeNext(): Timer | undefined {
     let next: Timer | undefined;
     for (const timer of timers) {
@@ -139,10 +139,10 @@ export function createWorld(seed: number, startMs: number): World {
       const until = now + limitMs;
       while (!done()) {
         const timer = takeNext();
-        if (!timer || timer.at > until) throw new Violation("somebody waits for ever");
+        if (!timer || timer.at > until) throw new Violation("something waits forever");
         now = timer.at;
         timer.callback();
-        // One macrotask: every promise that can settle without time has settled before it.
+        // One macrotask: every promise that can settle without time passing has settled before it.
         await new Promise((resolve) => setImmediate(resolve));
         check();
         if (violation) throw violation;

@@ -12,7 +12,7 @@ const seeds = Number(process.env.SIMULATION_SEEDS ?? 500);
 function tell(seed: number, failure: unknown, lines: readonly string[]): string {
   const what = failure instanceof Error ? failure.stack : String(failure);
   const replay = `SIMULATION_SEED=${seed} node --import tsx --test test/simulation.test.ts`;
-  return `Seed ${seed}: ${what}\n${lines.slice(-60).join("\n")}\nTo see it again: ${replay}`;
+  return `Seed ${seed}: ${what}\n${lines.slice(-60).join("\n")}\nTo reproduce: ${replay}`;
 }
 
 if (only !== undefined) {
@@ -31,7 +31,7 @@ if (only !== undefined) {
     assert.ok(replies > seeds, "the clients of the simulation begin replies");
   });
 
-  test("the same seed makes the same history, another seed another one", async () => {
+  test("the same seed produces the same history, and another seed a different one", async () => {
     const hashes = new Set<string>();
     for (let seed = 1; seed <= 20; seed++) {
       const first = await simulate(seed);

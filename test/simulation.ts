@@ -1,11 +1,11 @@
 /**
  * A deterministic simulation: processes that crash, a store and engines that fail, and clients that watch, on a
- * clock of their own. One seed decides everything, so what went wrong once can be seen again.
+ * clock of their own. One seed decides everything, so any failure can be reproduced.
  *
- * What must hold at every moment: an answer of success is stored; a stream has one last event, which comes
- * after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
- * is asked; no reply is in progress that nobody holds; one idempotency key makes one reply; in the end
- * everything has come to rest.
+ * What must hold at every moment: whatever is answered with success is stored; a stream has one last event, which
+ * comes after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
+ * is asked; no reply is in progress that nobody holds; one idempotency key creates one reply; in the end everything
+ * comes to rest.
  */
 
 import { createApiKey } from "../core/api-keys.ts";
@@ -18,18 +18,18 @@ import { createReader } from "./simulation-reader.ts";
 import { createSimulatedStore } from "./simulation-store.ts";
 import { createWorld } from "./simulation-world.ts";
 
-/** What one run came to. */
+/** The outcome of one run. */
 export interface SimulationResult {
   /** Of everything that happened, in order: equal for equal seeds. */
   readonly hash: string;
   readonly replies: number;
-  /** The broken rule, if one was. */
+  /** The broken rule, if any. */
   readonly failure: unknown;
   /** What happened last. */
   readonly lines: readonly string[];
 }
 
-/** More than any reply, lease, poll or shutdown takes, in milliseconds. */
+/** Longer than any reply, lease, poll or shutdown takes, in milliseconds. */
 const restMs = leaseMs + maxReplyMs + 15_000;
 
 const limitMs = 3_600_000;
@@ -82,18 +82,18 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     if (process.pendingTimers() > 0) world.violate("a closed service has timers");
   }
 
-  /** Nothing is busy, and every engine was let go of. */
+  /** Checks that nothing is busy, and that no engine is still running. */
   async function requireRest(): Promise<void> {
     for (const { id } of store.busy) world.violate(`${id} never ended`);
     const { items } = await store.truth.listConversations("owner", { offset: 0, limit: 100 });
     for (const { id, replyId } of items) {
-      if (replyId !== null) world.violate(`${id} is busy for ever`);
+      if (replyId !== null) world.violate(`${id} is busy forever`);
       const begun = [...store.replies.values()].filter(({ conversationId }) => conversationId === id);
       const stored = await store.truth.listMessages("owner", id, { offset: 0, limit: 0, order: "asc" });
-      if (stored?.total !== 2 * begun.length) world.violate(`${id} has other messages than were accepted`);
+      if (stored?.total !== 2 * begun.length) world.violate(`${id} has a wrong number of messages`);
     }
     for (const run of engines.runs) {
-      if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs for ever`);
+      if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs forever`);
     }
   }
 
