@@ -25,13 +25,13 @@ import {
   start,
 } from "./store-records.ts";
 
-/** The statements that made a database of version 1. */
+/** The statements that created a database of version 1. */
 function firstStep(dialect: typeof sqliteDialect): string[] {
   const all = migrationsFrom(0, dialect);
   return all.slice(0, all.length - migrationsFrom(1, dialect).length);
 }
 
-/** A database of version 1, and today's program that opens it. */
+/** A database of version 1, to be opened by today's program. */
 interface FirstVersion {
   /** A store on the tables of version 1. */
   readonly store: Store;
@@ -77,7 +77,7 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
 
-  test("a reply in progress goes on where it was: its lease, its text, the wish to cancel it", async () => {
+  test("a reply in progress continues where it was, with its lease, its text and the request to cancel it", async () => {
     const { owner, running } = alice;
     const { conversationId, reply, lease } = running;
     const save = { owner, id: reply.id, lease };
@@ -88,7 +88,7 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.equal((await store.getMessage(owner, conversationId, reply.id))?.content, "Be");
   });
 
-  test("conversations go on, and can be deleted", async () => {
+  test("conversations can be continued and deleted", async () => {
     const { owner, idle } = alice;
     const before = await messagesOf(store, owner, idle);
     const outcome = await store.beginReply(exchange(owner, idle));
@@ -102,7 +102,7 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
   });
 }
 
-/** What an owner has. */
+/** An owner's records. */
 interface Records {
   readonly owner: string;
   readonly claim: IdempotencyClaim;
@@ -131,7 +131,7 @@ async function fill(store: Store): Promise<Records> {
   return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
 }
 
-/** All that a store tells of an owner's records. */
+/** Everything that a store returns of an owner's records. */
 async function readAll(store: Store, { owner, claim: made }: Records) {
   const slice = { offset: 0, limit: 100 };
   const conversations = await store.listConversations(owner, slice);
@@ -192,7 +192,7 @@ describe("a PostgreSQL database of version 1", { skip }, () => {
     return database;
   });
 
-  test("a program of version 1 that still runs goes on", async () => {
+  test("a program of version 1 that is still running keeps working", async () => {
     const { store } = database;
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
@@ -202,7 +202,7 @@ describe("a PostgreSQL database of version 1", { skip }, () => {
     assert.equal((await store.readHistory(owner, id, 3)).length, 4);
   });
 
-  test("tables may take their time to be brought up to date", async () => {
+  test("migrations run without a statement time-out", async () => {
     assert.deepEqual(await database.timeouts(), ["0"]);
   });
 });
@@ -226,7 +226,7 @@ async function makePostgres() {
       upgraded = (await openPostgres(url)).store;
       return upgraded;
     },
-    /** The time-outs of statements that the migrations ran with. */
+    /** The statement time-outs that the migrations ran with. */
     async timeouts(): Promise<string[]> {
       return (await admin.query("SELECT setting FROM timeouts")).rows.map(({ setting }) => setting);
     },

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => folder.remove());
 
-/** Spoils a table of a closed file. */
+/** Damages a table of a closed file. */
 async function damage(path: string, name: string): Promise<void> {
   const file = await connect(path);
   const [table] = file.all("SELECT rootpage FROM sqlite_schema WHERE name = $1", [name]);
@@ -28,7 +28,7 @@ async function damage(path: string, name: string): Promise<void> {
 describe("buckets in SQLite", () => {
   const policy = { capacity: 200 };
 
-  test("a token that was taken stays taken over kill -9", async () => {
+  test("a token that was taken stays taken after kill -9", async () => {
     const path = folder.newPath();
     const child = startProcess(
       path,
@@ -47,9 +47,9 @@ describe("buckets in SQLite", () => {
     await sqlite.close();
   });
 
-  test("of many saves the last one of an id counts, at once and over kill -9", async () => {
+  test("of many saves for an id the last one counts, at once and after kill -9", async () => {
     const path = folder.newPath();
-    const saves = 4321; // more than the log takes before it is folded
+    const saves = 4321; // more than the log holds before it is folded
     const child = startProcess(
       path,
       `const { buckets } = await openSqlite(path);
@@ -73,7 +73,7 @@ describe("buckets in SQLite", () => {
     }
   });
 
-  test("the last save of an id counts also while the log is folded, and if the process ends meanwhile", async () => {
+  test("the last save for an id counts even while the log is being folded, and if the process ends meanwhile", async () => {
     const path = folder.newPath();
     const ids = Array.from({ length: 1000 }, (_, index) => `id ${index}`);
     const expected = new Map<string, Bucket>();
@@ -89,9 +89,9 @@ describe("buckets in SQLite", () => {
       const changed = ids.slice((turn * 50) % 1000).slice(0, 50);
       for (const id of changed) expected.set(id, { debt: turn, at: start });
       await Promise.all(changed.map((id) => buckets.save(id, { debt: turn, at: start })));
-      if (turn < 80) continue; // there is too little to fold
+      if (turn < 80) continue; // too little to fold yet
       await assertKept(turn);
-      if (turn % 13 > 0 && turn % 31 > 0) continue; // a fold takes 10 turns: some come to their end
+      if (turn % 13 > 0 && turn % 31 > 0) continue; // a fold takes 10 turns, so that some finish
       await buckets.close();
       buckets = await openSqliteBuckets(path);
       await assertKept(turn);
@@ -104,7 +104,7 @@ describe("buckets in SQLite", () => {
     { turns: 400, saves: 100 },
     { turns: 60, saves: 1000 },
   ]) {
-    test(`the log does not grow with the saves, ${saves} in a turn`, async () => {
+    test(`the log does not grow with the number of saves, ${saves} in a turn`, async () => {
       const path = folder.newPath();
       const buckets = await openSqliteBuckets(path);
       const ids = Array.from({ length: 1000 }, (_, index) => `id ${index}`);
@@ -135,7 +135,7 @@ describe("buckets in SQLite", () => {
     }
   });
 
-  test("what filled up is swept, what is not full stays", async () => {
+  test("full buckets are swept, and others stay", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
     await buckets.save("full", { debt: 10, at: 90 });
@@ -151,10 +151,10 @@ describe("buckets in SQLite", () => {
     await buckets.close();
   });
 
-  test("what fills up is swept again and again while the process lives", async () => {
+  test("buckets that fill up are swept again and again while the process runs", async () => {
     const buckets = await openSqliteBuckets(folder.newPath());
     const ids = Array.from({ length: 2500 }, (_, index) => `${index}`);
-    const inBetween = `${ids.toSorted()[998]} full`; // the last of those that are looked at together
+    const inBetween = `${ids.toSorted()[998]} full`; // the last of those that are checked together
     for (const full of ["0 early", "zero", inBetween, "late", "zero", "0 late"]) {
       await buckets.save(full, { debt: 10, at: 90 });
       for (let turn = 0; turn < 10; turn++) {
@@ -166,7 +166,7 @@ describe("buckets in SQLite", () => {
     await buckets.close();
   });
 
-  test("a save that fails is told, and so is a bucket that cannot be read", async () => {
+  test("a save that fails rejects, and so does the load of an unreadable bucket", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
     await buckets.save("a", { debt: 1, at: 2 });
@@ -178,7 +178,7 @@ describe("buckets in SQLite", () => {
     await buckets.close();
   });
 
-  test("of saves in one turn the last one of an id counts", async () => {
+  test("of several saves for an id in one turn the last one counts", async () => {
     const buckets = await openSqliteBuckets(folder.newPath());
     const at = start * 1000;
     await Promise.all([1, 2, 3].map((debt) => buckets.save("a", { debt, at })));
@@ -189,7 +189,7 @@ describe("buckets in SQLite", () => {
   test("a file of the first version, which had no log, keeps its buckets", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
-    await buckets.save("a", { debt: 1, at: 2 }); // the first save is in the table
+    await buckets.save("a", { debt: 1, at: 2 }); // the first save goes to the table
     await buckets.close();
     const file = await connect(path);
     file.exec("DROP TABLE log");
@@ -204,7 +204,7 @@ describe("buckets in SQLite", () => {
     await buckets.close();
   });
 
-  test("closing saves what was begun; later calls are refused as unavailable", async () => {
+  test("closing completes pending saves; later calls are refused as unavailable", async () => {
     const path = folder.newPath();
     let buckets = await openSqliteBuckets(path);
     const begun = buckets.save("a", { debt: 1, at: 2 });

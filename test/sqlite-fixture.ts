@@ -18,10 +18,10 @@ import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
 import type { ConversationRecord } from "../core/store.ts";
 
-/** When the records of these tests were made. */
+/** When the records of these tests were created. */
 export const start = Date.UTC(2030, 0, 1);
 
-/** A conversation of Alice's. */
+/** One of Alice's conversations. */
 export const conversation: ConversationRecord = {
   id: "conv_1",
   owner: "alice",
@@ -40,7 +40,7 @@ export const project = fileURLToPath(new URL("..", import.meta.url));
 /** A folder for a test file's databases. */
 export interface Folder {
   readonly path: string;
-  /** The path of a file that is not there yet. */
+  /** The path of a file that does not exist yet. */
   newPath(): string;
   remove(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function makeFolder(): Promise<Folder> {
   };
 }
 
-/** Opens a store's file as `openSqlite` does, and gives its connection. */
+/** Opens a store's file as `openSqlite` does, and returns its connection. */
 export async function openConnection(path: string): Promise<SqliteConnection> {
   return openSqliteFile(path, {
     applicationId: 1,
@@ -67,12 +67,12 @@ export async function openConnection(path: string): Promise<SqliteConnection> {
   });
 }
 
-/** A log that is on the disk at once. */
+/** A log whose syncs complete at once. */
 export const quickDisk: WriteAheadLog = { sync: async () => {}, close() {} };
 
 /**
- * The command line of another process that runs `code`, in which `openSqlite`, `createMemoryLimiter`, `path`,
- * `conversation(number)` and `say(line)` are at hand.
+ * The command line of another process that runs `code`, which may use `openSqlite`, `createMemoryLimiter`, `path`,
+ * `conversation(number)` and `say(line)`.
  */
 export function commandLine(path: string, code: string): [program: string, parameters: string[]] {
   const script = `
@@ -92,12 +92,12 @@ export function startProcess(path: string, code: string): ChildProcess {
   return spawn(...commandLine(path, code), { cwd: project, stdio: [...stdio] });
 }
 
-/** Runs such a process to its end and returns what it said. */
+/** Runs such a process to its end and returns what it printed. */
 export function runProcess(path: string, code: string): string {
   return spawnSync(...commandLine(path, code), { cwd: project, encoding: "utf8" }).stdout;
 }
 
-/** Reads a process' lines until one equals `line`, then ends the process as `kill -9` does. */
+/** Reads a process's lines until one equals `line`, then ends the process as `kill -9` does. */
 export async function killAfter(child: ChildProcess, line: string): Promise<void> {
   assert.ok(child.stdout);
   const exited = once(child, "exit");

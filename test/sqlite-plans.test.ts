@@ -13,7 +13,7 @@ before(async () => {
 after(() => folder.remove());
 
 describe("the store's queries in SQLite", () => {
-  test("no query walks a table or sorts, and each index has its query", async () => {
+  test("no query scans a table or sorts, and every index is used by a query", async () => {
     const path = folder.newPath();
     const connection = await openConnection(path);
     const texts = new Set<string>();
@@ -49,10 +49,10 @@ describe("the store's queries in SQLite", () => {
   });
 });
 
-/** Whether a step of a plan looks as if it walked everything, and does not. */
+/** Whether a step of a plan only looks as if it scanned everything. */
 function walksFew(sql: string, step: string): boolean {
-  if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a sign of life, or new messages, as SQLite of any version has it
-  // A history passes over the places of failed exchanges; its few replies, already found, are walked and sorted.
+  if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a ping, or new messages, as SQLite's versions put it
+  // A history skips the positions of failed exchanges; its few replies, already found, are scanned and sorted.
   if (/WITH replies/.test(sql)) return /SCAN replies|TEMP B-TREE|COVERING INDEX messages_in_order/.test(step);
-  return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, as the index has them
+  return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, in the index's order
 }

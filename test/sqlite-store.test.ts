@@ -33,7 +33,7 @@ import {
   start,
 } from "./store-records.ts";
 
-/** A log whose first sync fails. The others pass, although what the first lost is not on the disk: so systems have it. */
+/** A log whose first sync fails. Later ones succeed although what the first one lost is not on disk, as on real systems. */
 function faultyDisk(said: string[] = []): WriteAheadLog {
   let failing = true;
   return {
@@ -47,7 +47,7 @@ function faultyDisk(said: string[] = []): WriteAheadLog {
   };
 }
 
-/** A log of which nothing reaches the disk. */
+/** A log whose syncs all fail. */
 const deadDisk: WriteAheadLog = {
   async sync() {
     throw new Error("EIO: i/o error, fdatasync");
@@ -55,7 +55,7 @@ const deadDisk: WriteAheadLog = {
   close() {},
 };
 
-/** A log that is on the disk when `finish` is called. */
+/** A log whose sync completes when `finish` is called. */
 function slowDisk() {
   let asked = () => {};
   let finish = () => {};
@@ -66,7 +66,7 @@ function slowDisk() {
         asked();
       }),
     close() {},
-    /** Resolves with the next sync. */
+    /** Resolves when the next sync begins. */
     asked: () =>
       new Promise<void>((resolve) => {
         asked = resolve;
@@ -75,7 +75,7 @@ function slowDisk() {
   };
 }
 
-/** Of a trace: "sync" for each time that the disk had a write-ahead log, and what was said. */
+/** The events of a trace: "sync" for each completed sync of a write-ahead log, and what the process printed. */
 function logSyncsAndWords(trace: string): string[] {
   const events: string[] = [];
   const syncing = new Map<string, string>(); // by thread
@@ -103,7 +103,7 @@ before(async () => {
 });
 after(() => folder.remove());
 
-/** A store in a new file, and what happens between a read and word of what it found. */
+/** A store in a new file, with `afterRead` called after each read, before its result is returned. */
 async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<Store> {
   const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
   const watched = {
@@ -139,7 +139,7 @@ describe("a store in SQLite", () => {
     await sqlite.close();
   });
 
-  test("the disk has each write before it is acknowledged, and writes of one turn share a sync", async (t) => {
+  test("each write is on disk before it is acknowledged, and writes of one turn share a sync", async (t) => {
     if (spawnSync("strace", ["-V"]).error) return t.skip("strace is not installed");
     const path = folder.newPath();
     const output = `${path}.trace`;
@@ -181,7 +181,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a write that breaks a rule of the database is rejected alone, not with its turn", async () => {
+  test("a write that violates a constraint is rejected alone, not with its turn", async () => {
     const { store, close } = await openSqlite(folder.newPath());
     const others = ["conv_1", "conv_1", "conv_2"].map((id) =>
       store.createConversation({ ...conversation, id }),
@@ -196,7 +196,7 @@ describe("a store in SQLite", () => {
     await close();
   });
 
-  test("a write that fails late is undone alone, and the rest of its turn is stored once", async () => {
+  test("a write that fails late is rolled back alone, and the rest of its turn is stored once", async () => {
     const { store, close } = await openSqlite(folder.newPath());
     const owner = newOwner();
     const made = claim(owner, { path: "/conversations" });
@@ -220,7 +220,7 @@ describe("a store in SQLite", () => {
     await close();
   });
 
-  test("a write that breaks a rule of the database late is undone alone", async () => {
+  test("a write that violates a constraint late is rolled back alone", async () => {
     const { store, close } = await openSqlite(folder.newPath());
     const owner = newOwner();
     const [first, second] = [await newConversation(store, owner), await newConversation(store, owner)];
@@ -261,7 +261,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a full disk rejects the whole turn as unavailable, and the store goes on when there is room", async () => {
+  test("a full disk rejects the whole turn as unavailable, and the store works again when there is room", async () => {
     const connection = await openConnection(folder.newPath());
     const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
     await store.createConversation(conversation);
@@ -280,7 +280,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a commit that fails rejects its turn as unavailable, and the next one goes through", async () => {
+  test("a commit that fails rejects its turn as unavailable, and the next one succeeds", async () => {
     const connection = await openConnection(folder.newPath());
     let failing = true;
     const faulty: SqliteConnection = {
@@ -299,7 +299,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("what is committed is told, and read, once it is on the disk; what comes meanwhile goes together", async () => {
+  test("commits are acknowledged, and read, only once they are on disk; writes that come meanwhile share one", async () => {
     const connection = await openConnection(folder.newPath());
     const said: string[] = [];
     const spied: SqliteConnection = {
@@ -327,7 +327,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("the disk is asked once at a time: of two that ask at once, either may be told of an error", async () => {
+  test("syncs never overlap, because an error may be reported to either of two concurrent ones", async () => {
     const connection = await openConnection(folder.newPath());
     const disk = slowDisk();
     let syncing = 0;
@@ -357,7 +357,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a store that is closed closes its log and its file", async () => {
+  test("closing a store closes its log and its file, once", async () => {
     const connection = await openConnection(folder.newPath());
     const closed: string[] = [];
     const log = { ...quickDisk, close: () => void closed.push("log") };
@@ -374,7 +374,7 @@ describe("a store in SQLite", () => {
     assert.deepEqual(closed, ["log", "file"]);
   });
 
-  test("what an earlier life left in the log is read once it is on the disk", async () => {
+  test("what an earlier process left in the log is read only once it is on disk", async () => {
     const connection = await openConnection(folder.newPath());
     const disk = slowDisk();
     const store = createSqlStore(createSqliteDriver(connection, disk), { exclusive: true });
@@ -407,7 +407,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("claims that have expired are swept in portions, and others come in between", async () => {
+  test("expired claims are swept in portions, with other writes in between", async () => {
     const connection = await openConnection(folder.newPath());
     const said: string[] = [];
     const spied: SqliteConnection = {
@@ -428,7 +428,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a file that is damaged behind its first page is told when the store is asked whether it works", async () => {
+  test("a ping fails if the file is damaged after its first page", async () => {
     const path = folder.newPath();
     await (await openSqlite(path)).close();
     await writeFile(path, (await readFile(path)).fill(0xab, 4096));
@@ -437,7 +437,7 @@ describe("a store in SQLite", () => {
     await close();
   });
 
-  test("where the log cannot be synced, its pages are written into the file, and it is emptied", async () => {
+  test("if the log cannot be synced, it is checkpointed into the file, and emptied", async () => {
     const path = folder.newPath();
     const connection = await openConnection(path);
     const said: string[] = [];
@@ -457,7 +457,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("where that fails, too, nothing is told of what was written until it is on the disk", async () => {
+  test("if that fails, too, what was written is neither acknowledged nor read until it is on disk", async () => {
     const connection = await openConnection(folder.newPath());
     let failing = true;
     const faulty: SqliteConnection = {
@@ -475,7 +475,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("where the log cannot be synced once it is empty, what was written is not told, either", async () => {
+  test("if the log cannot be synced once it is empty, what was written is not read, either", async () => {
     const driver = createSqliteDriver(await openConnection(folder.newPath()), deadDisk);
     const store = createSqlStore(driver, { exclusive: true });
     await assert.rejects(store.createConversation(conversation), StoreUnavailable);
@@ -483,7 +483,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a page tells of one moment, whatever is stored while it is read", async () => {
+  test("a page is a consistent snapshot, whatever is stored while it is read", async () => {
     let meanwhile = async () => {};
     const store = await openWatched(async (sql) => {
       if (/^SELECT (message_count|total)/.test(sql)) await meanwhile();
@@ -508,7 +508,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a reply that an equal request begins meanwhile is that request's, not one that keeps it waiting", async () => {
+  test("a reply that an identical request begins meanwhile is returned as claimed, not as busy", async () => {
     let meanwhile = async () => {};
     const store = await openWatched(() => meanwhile());
     const owner = newOwner();
@@ -525,7 +525,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a conversation whose claim is in the way, and is swept before it can be read, is stored", async () => {
+  test("a conversation is stored if the claim in its way is swept before it can be read", async () => {
     const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
     const store = createSqlStore(driver, { exclusive: true });
     const swept: SqlDriver = {
@@ -545,7 +545,7 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("closing stores what was begun; later calls are refused as unavailable", async () => {
+  test("closing completes pending writes; later calls are refused as unavailable", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
     const begun = sqlite.store.createConversation(conversation);

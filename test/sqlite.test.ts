@@ -17,7 +17,7 @@ const isWindows = process.platform === "win32";
 const immovable = isWindows && "Windows moves no file that is open";
 
 describe("a SQLite connection", () => {
-  test("parameters are bound by their numbers: twice, out of order, or as null where there is none", async () => {
+  test("parameters are bound by number: twice, out of order, or as null if missing", async () => {
     const connection = await connect(folder.newPath());
     const read = (...params: string[]) => connection.all("SELECT $2 AS a, $1 AS b, $2 AS c", params)[0];
     assert.deepEqual({ ...read("1", "2") }, { a: "2", b: "1", c: "2" });
@@ -27,7 +27,7 @@ describe("a SQLite connection", () => {
 });
 
 describe("a SQLite file", () => {
-  test("it is made with its folder, and only its owner can read it", async () => {
+  test("it is created with its folder, and only its owner can read it", async () => {
     const path = join(folder.path, "some", "new folder", "twins.db");
     const sqlite = await openSqlite(path);
     await sqlite.store.createConversation(conversation);
@@ -40,7 +40,7 @@ describe("a SQLite file", () => {
     await sqlite.close();
   });
 
-  test("it is one file after it was closed", async () => {
+  test("closing it leaves no write-ahead log behind", async () => {
     const path = join(folder.path, "closed", "twins.db");
     const sqlite = await openSqlite(path);
     await sqlite.store.createConversation(conversation);
@@ -48,7 +48,7 @@ describe("a SQLite file", () => {
     assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
   });
 
-  test("where its log cannot be folded in at the close, both stay as they are, and nothing is lost", {
+  test("if its log cannot be checkpointed when it is closed, both files stay as they are, and nothing is lost", {
     skip: immovable,
   }, async () => {
     const path = folder.newPath();
@@ -68,7 +68,7 @@ describe("a SQLite file", () => {
     await close();
   });
 
-  test("one that was removed, or replaced, while it is open is told when the store is asked whether it works", {
+  test("a ping fails if the file was moved or replaced while open", {
     skip: immovable,
   }, async () => {
     const [path, elsewhere] = [folder.newPath(), folder.newPath()];
@@ -84,13 +84,13 @@ describe("a SQLite file", () => {
     await close();
   });
 
-  test("a link to it is opened as the file itself", {
-    skip: isWindows && "Windows asks for a right to make links",
+  test("a symbolic link to it opens the file itself", {
+    skip: isWindows && "Windows requires a privilege to create links",
   }, async () => {
     const [path, link] = [folder.newPath(), folder.newPath()];
     await symlink(path, link);
     for (const id of ["conv_1", "conv_2"]) {
-      const { store, close } = await openSqlite(link); // the file is made, then found
+      const { store, close } = await openSqlite(link); // creates the file, then finds it
       await store.createConversation({ ...conversation, id });
       assert.ok((await stat(`${path}-wal`)).size > 0);
       await close();
@@ -115,7 +115,7 @@ describe("a SQLite file", () => {
     assert.equal(refuse(), "opened\n");
   });
 
-  test("a second opening in the same process is refused and does not give the lock away", async () => {
+  test("opening it again in the same process is refused and does not release the lock", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
     await assert.rejects(openSqlite(path), /is in use already; .+, which opens it once/);
@@ -180,7 +180,7 @@ describe("a SQLite file", () => {
     });
   }
 
-  test("another program's database is given back: it can be written again at once", async () => {
+  test("another program's database is released: it can be written again at once", async () => {
     const path = folder.newPath();
     const theirs = await connect(path);
     theirs.exec("CREATE TABLE bookmarks (url TEXT)");
@@ -189,7 +189,7 @@ describe("a SQLite file", () => {
     theirs.close();
   });
 
-  test("a path that cannot be is refused in one clear line", async () => {
+  test("an impossible path is refused in one clear line", async () => {
     const path = folder.newPath();
     await writeFile(path, "a file, not a folder");
     await assert.rejects(
@@ -198,7 +198,7 @@ describe("a SQLite file", () => {
     );
   });
 
-  test("an unusable file of limits is refused, and the store's file is given back", async () => {
+  test("an unusable limits file is refused, and the store's file is released", async () => {
     const path = folder.newPath();
     await writeFile(`${path}-limits`, "not a database ".repeat(100));
     await assert.rejects(openSqlite(path), /-limits is not a SQLite database; remove it: [^;\n]+\.$/);
@@ -206,7 +206,7 @@ describe("a SQLite file", () => {
     await (await openSqlite(path)).close();
   });
 
-  test("a damaged file of limits needs no backup, and that is told", async () => {
+  test("a damaged limits file needs no backup, and the error says so", async () => {
     const path = folder.newPath();
     await (await openSqlite(path)).close();
     const bytes = await readFile(`${path}-limits`);

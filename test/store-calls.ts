@@ -1,5 +1,5 @@
 /**
- * Every method of a store, called.
+ * Calls of every method of a store.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
   start,
 } from "./store-records.ts";
 
-/** Calls every method of a store, on records that are there. */
+/** Calls every method of a store, on existing records. */
 export async function callEverything(store: Store): Promise<void> {
   const owner = newOwner();
   const slice = { offset: 0, limit: 20 };

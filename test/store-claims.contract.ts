@@ -26,7 +26,7 @@ export function claimsContract(open: () => Store): void {
       store = open();
     });
 
-    test("a claim made before is returned instead of a second conversation", async () => {
+    test("an existing claim is returned instead of a second conversation", async () => {
       const owner = newOwner();
       const made = claim(owner, { fingerprint: "first" });
       const record = conversation(owner);
@@ -38,7 +38,7 @@ export function claimsContract(open: () => Store): void {
       assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
     });
 
-    test("a claim made before is returned instead of a second reply, whether the conversation is busy, idle or missing", async () => {
+    test("an existing claim is returned instead of a second reply, whether the conversation is busy, idle or missing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const made = claim(owner, { path: `/conversations/${id}/messages` });
@@ -118,9 +118,9 @@ export function claimsContract(open: () => Store): void {
       assert.equal(await store.createConversation(conversation(other), theirs), undefined);
     });
 
-    test("a sweep forgets what has expired and nothing else", async () => {
+    test("a sweep removes expired claims and nothing else", async () => {
       const owner = newOwner();
-      // In the past, so that a sweep of a database in use takes nothing that other tests need.
+      // In the past, so that a sweep of a shared database removes nothing that other tests need.
       const at = Date.UTC(2001, 0, 1);
       const old = claim(owner, { createdAt: at, expiresAt: at + 10 });
       const young = claim(owner, { createdAt: at, expiresAt: at + 11 });

@@ -29,7 +29,7 @@ export function conversationsContract(open: () => Store): void {
       store = open();
     });
 
-    test("a conversation is kept as it was given", async () => {
+    test("a conversation is stored unchanged", async () => {
       const record = await newConversation(store, newOwner(), {
         title: "Häuser 🏠 'quoted' \"twice\"\n\\",
       });
@@ -41,14 +41,14 @@ export function conversationsContract(open: () => Store): void {
       assert.equal(await store.getConversation(newOwner(), record.id), undefined);
     });
 
-    test("two owners may have the same id, each their own record", async () => {
+    test("two owners may use the same id, each for a record of their own", async () => {
       const mine = await newConversation(store, newOwner(), { title: "mine" });
       const yours = await newConversation(store, newOwner(), { id: mine.id, title: "yours" });
       assert.deepEqual(await store.getConversation(mine.owner, mine.id), mine);
       assert.deepEqual(await store.getConversation(yours.owner, mine.id), yours);
     });
 
-    test("conversations are listed newest first, by moment and then by id", async () => {
+    test("conversations are listed newest first, by time and then by id", async () => {
       const owner = newOwner();
       const a = conversation(owner, { createdAt: start + 1 });
       const b = conversation(owner, { createdAt: start });
@@ -59,7 +59,7 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual(listing, { items: [d, c, a, b], total: 4 });
     });
 
-    test("ids are compared as binary, not as words", async () => {
+    test("ids are compared as bytes, not as words", async () => {
       const owner = newOwner();
       const names = ["conv_b", "conv_A", "conv_a", "conv_B", "conv_1", "conv__"];
       for (const id of names) await newConversation(store, owner, { id });
@@ -67,7 +67,7 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual(ids(listing), [...names].sort().reverse());
     });
 
-    test("a page of conversations skips and stops where it is told, and still knows the total", async () => {
+    test("a page of conversations has the requested offset and limit, and the total of all", async () => {
       const owner = newOwner();
       for (let n = 0; n < 7; n++)
         await newConversation(store, owner, { createdAt: start + n, title: `${n}` });
@@ -87,7 +87,7 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual((await store.listConversations(owner, { offset: 0, limit: 0 })).items, []);
     });
 
-    test("a list can be of one twin's conversations only", async () => {
+    test("a list can be limited to one twin's conversations", async () => {
       const owner = newOwner();
       const a = await newConversation(store, owner, { twinId: "ada" });
       await newConversation(store, owner, { twinId: "Ada" });
@@ -122,7 +122,7 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual(await store.getConversation(record.owner, record.id), record);
     });
 
-    test("deleting takes the conversation out of everything", async () => {
+    test("deleting removes the conversation and its messages everywhere", async () => {
       const owner = newOwner();
       const kept = await newConversation(store, owner);
       const record = await newConversation(store, owner);
@@ -142,7 +142,7 @@ export function conversationsContract(open: () => Store): void {
       assert.equal((await store.beginReply(exchange(owner, record.id))).outcome, "not_found");
     });
 
-    test("deleting returns the reply that was running, which is then lost", async () => {
+    test("deleting returns the running reply, whose saves and end are then lost", async () => {
       const owner = newOwner();
       const record = await newConversation(store, owner);
       const begun = await begin(store, owner, record.id, { holder: "gone", leaseUntil: start });
@@ -162,7 +162,7 @@ export function conversationsContract(open: () => Store): void {
       assert.equal((await messagesOf(store, record.owner, record.id)).total, 2);
     });
 
-    test("conversations created and deleted at once are counted right", async () => {
+    test("conversations created and deleted at once are counted correctly", async () => {
       const owner = newOwner();
       const records = Array.from({ length: 30 }, (_, n) =>
         conversation(owner, { twinId: n % 2 ? "ada" : "bob" }),

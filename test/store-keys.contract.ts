@@ -17,7 +17,7 @@ export function keysContract(open: () => Store): void {
       store = open();
     });
 
-    test("a key is kept as it was given", async () => {
+    test("a key is stored unchanged", async () => {
       const record = key(newOwner(), {
         scope: "full_access",
         name: "Zoë's 🤖 laptop",
@@ -32,7 +32,7 @@ export function keysContract(open: () => Store): void {
       assert.equal(await store.findKey("0".repeat(64)), undefined);
     });
 
-    test("an owner's keys are listed newest first, by moment and then by id", async () => {
+    test("an owner's keys are listed newest first, by time and then by id", async () => {
       const owner = newOwner();
       const a = key(owner, { createdAt: start + 1 });
       const b = key(owner, { createdAt: start });
@@ -42,7 +42,7 @@ export function keysContract(open: () => Store): void {
       assert.deepEqual(listing, { items: [c, a, b], total: 3 });
     });
 
-    test("a page of keys skips and stops where it is told, and still knows the total", async () => {
+    test("a page of keys has the requested offset and limit, and the total of all", async () => {
       const owner = newOwner();
       for (let n = 0; n < 5; n++)
         await store.createKey(key(owner, { createdAt: start + n, name: `${n}` }), 50);
@@ -60,7 +60,7 @@ export function keysContract(open: () => Store): void {
       assert.deepEqual(await store.listKeys(newOwner(), { offset: 0, limit: 20 }), { items: [], total: 0 });
     });
 
-    test("revoking returns the key with the moment", async () => {
+    test("revoking returns the key with the time of its revocation", async () => {
       const record = key(newOwner());
       await store.createKey(record, 50);
       const revoked = { ...record, revokedAt: start + 7 };
@@ -83,7 +83,7 @@ export function keysContract(open: () => Store): void {
       assert.deepEqual(await store.findKey(record.hash), record);
     });
 
-    test("a key's last use is noted, and an earlier one does not replace it", async () => {
+    test("a key's last use is recorded, and an earlier one does not replace it", async () => {
       const record = key(newOwner());
       await store.createKey(record, 50);
       await store.touchKey(record.owner, record.id, start + 20);
@@ -92,7 +92,7 @@ export function keysContract(open: () => Store): void {
       assert.equal((await store.findKey(record.hash))?.lastUsedAt, start + 20);
     });
 
-    test("a key beyond the most that may live is not stored", async () => {
+    test("a key beyond the limit of live keys is not stored", async () => {
       const owner = newOwner();
       for (let n = 0; n < 50; n++) assert.equal(await store.createKey(key(owner), 50), "created");
       const beyond = key(owner);
@@ -102,7 +102,7 @@ export function keysContract(open: () => Store): void {
       assert.equal(await store.createKey(key(newOwner()), 50), "created");
     });
 
-    test("revoked and expired keys do not count as living", async () => {
+    test("revoked and expired keys do not count as live", async () => {
       const owner = newOwner();
       const [revoked, expired] = [key(owner), key(owner, { expiresAt: start + 10 })];
       await store.createKey(revoked, 2);
@@ -114,7 +114,7 @@ export function keysContract(open: () => Store): void {
       assert.equal(await store.createKey(key(owner, { createdAt: start + 12 }), 2), "limit_reached");
     });
 
-    test("keys created at once do not exceed the most that may live", async () => {
+    test("keys created at once do not exceed the limit of live keys", async () => {
       const owner = newOwner();
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => store.createKey(key(owner), 5)));
       assert.equal(outcomes.filter((outcome) => outcome === "created").length, 5);

@@ -27,7 +27,7 @@ export function messagesContract(open: () => Store): void {
       store = open();
     });
 
-    test("a question and its reply are kept as they were given", async () => {
+    test("a question and its reply are stored unchanged", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id, {
@@ -47,7 +47,7 @@ export function messagesContract(open: () => Store): void {
       assert.equal(await store.getMessage(owner, id, "msg_none"), undefined);
     });
 
-    test("the rest of a message is read behind so many characters, however many code units they take", async () => {
+    test("the rest of a message is read after a number of characters, however many code units they take", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const { reply, lease } = await begin(store, owner, id);
@@ -72,10 +72,10 @@ export function messagesContract(open: () => Store): void {
       assert.equal(await store.readOn(owner, id, "msg_none", 0), undefined);
     });
 
-    test("messages are listed oldest first, or turned round", async () => {
+    test("messages are listed oldest first, or in reverse", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
-      // Order is that of storing: the moments, which a clock may step back, do not count.
+      // The order is that of storing: times do not matter, because a clock may step back.
       const first = await converse(store, owner, id, { at: start + 500 });
       const second = await begin(store, owner, id, { at: start });
       const expected = [first.question.id, first.reply.id, second.question.id, second.reply.id];
@@ -86,7 +86,7 @@ export function messagesContract(open: () => Store): void {
       assert.deepEqual([ids(desc), desc?.total], [expected.toReversed(), 4]);
     });
 
-    test("a page of messages is the same part of the list from any place, in both orders", async () => {
+    test("a page of messages is the right slice of the list after any message, in both orders", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       for (let n = 0; n < 4; n++) await converse(store, owner, id);
@@ -113,7 +113,7 @@ export function messagesContract(open: () => Store): void {
       }
     });
 
-    test("messages of a missing conversation, or behind a missing message, are undefined", async () => {
+    test("messages of a missing conversation, or after a missing message, are undefined", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const other = await newConversation(store, owner);
@@ -126,7 +126,7 @@ export function messagesContract(open: () => Store): void {
       assert.deepEqual(await store.listMessages(owner, id, slice), { items: [], total: 0 });
     });
 
-    test("history is the last exchanges, oldest first, without failed ones and the one in progress", async () => {
+    test("history is the last exchanges, oldest first, without failed ones or the one in progress", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const exchangeOf = async (question: string, reply: string, end: Partial<EndReply> = {}) => {

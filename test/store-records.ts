@@ -1,5 +1,5 @@
 /**
- * Records for tests of a store: complete, with new ids, and with the fields that a test wants otherwise.
+ * Records for tests of a store: complete, with new ids, and with any fields that a test overrides.
  *
  * @module
  */
@@ -17,12 +17,12 @@ import type {
   Store,
 } from "../core/store.ts";
 
-/** When the tests' records were made. */
+/** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);
 export const day = 86_400_000;
 
 let lastId = 0;
-/** An id that sorts behind those made before, and differs from those of other runs. */
+/** An id that sorts after earlier ones, and differs from those of other runs. */
 export function newId(prefix: string): string {
   lastId++;
   return `${prefix}_${lastId.toString().padStart(8, "0")}_${randomBytes(6).toString("hex")}`;
@@ -33,7 +33,7 @@ export function newOwner(): string {
   return `owner ${randomUUID()}`;
 }
 
-/** A key of an owner, living. */
+/** A live key of an owner. */
 export function key(owner: string, fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
   return {
     id: newId("key"),
@@ -66,7 +66,7 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
   };
 }
 
-/** A claim that stands for a day. */
+/** A claim that is valid for a day. */
 export function claim(owner: string, fields: Partial<IdempotencyClaim> = {}): IdempotencyClaim {
   return {
     owner,
@@ -79,7 +79,7 @@ export function claim(owner: string, fields: Partial<IdempotencyClaim> = {}): Id
   };
 }
 
-/** What {@link exchange} may be told. */
+/** Options of {@link exchange}. */
 export interface ExchangeFields {
   readonly at?: number;
   readonly content?: string;
@@ -134,7 +134,7 @@ export function ending({ owner, reply }: BeginReply, fields: Partial<EndReply> =
   };
 }
 
-/** How a reply ends that failed. */
+/** How a failed reply ends. */
 export const failure = {
   status: "failed",
   finishReason: "error",

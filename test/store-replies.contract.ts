@@ -45,7 +45,7 @@ export function repliesContract(open: () => Store): void {
       });
     });
 
-    test("a beginning tells how many messages came before, with a claim and without", async () => {
+    test("beginning returns how many messages came before, with a claim and without", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       for (const [position, fields] of [{}, { claim: claim(owner) }, {}].entries()) {
@@ -55,7 +55,7 @@ export function repliesContract(open: () => Store): void {
       }
     });
 
-    test("whatever number of messages the caller knows of, they are kept in order", async () => {
+    test("messages are kept in order, however many the caller knows of", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun: BeginReply[] = [];
@@ -75,7 +75,7 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const running = await begin(store, owner, id);
-      // Whoever asks may have read the conversation before the running reply began, or since.
+      // The caller may have read the conversation before the running reply began, or since.
       for (const position of [0, 2]) {
         const made = claim(owner);
         const refused = exchange(owner, id, { claim: made });
@@ -100,7 +100,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.findClaim(intruder, made.path, made.key, start), undefined);
     });
 
-    test("of fifty begun at once exactly one begins, and the others learn of it", async () => {
+    test("of fifty replies begun at once exactly one begins, and the others are told which", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const attempts = Array.from({ length: 50 }, () => exchange(owner, id));
@@ -114,7 +114,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal((await messagesOf(store, owner, id)).total, 2);
     });
 
-    test("a save keeps the text and the lease", async () => {
+    test("a save stores the text and renews the lease", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const { reply } = await begin(store, owner, id, { holder: "us", leaseUntil: start + 10 });
@@ -142,7 +142,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal((await store.getMessage(owner, id, begun.reply.id))?.content, "Because.");
     });
 
-    test("ending keeps all that came of the reply and frees the conversation", async () => {
+    test("ending stores the reply's outcome and frees the conversation", async () => {
       const owner = newOwner();
       const record = await newConversation(store, owner);
       const begun = await begin(store, owner, record.id, { at: start });
@@ -171,7 +171,7 @@ export function repliesContract(open: () => Store): void {
       await begin(store, owner, record.id);
     });
 
-    test("a failed reply keeps its failure and the text saved last", async () => {
+    test("a failed reply has its failure and the last saved text", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
@@ -182,7 +182,7 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
     });
 
-    test("a reply ends once", async () => {
+    test("a reply ends only once", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
@@ -215,7 +215,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal((await store.getConversation(owner, id))?.replyId, begun.reply.id);
     });
 
-    test("a reply whose lease still runs is not ended as abandoned", async () => {
+    test("a reply whose lease has not run out is not ended as abandoned", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
@@ -236,7 +236,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.endReply({ ...ending(begun), leaseExpiredBefore: start + 200 }), false);
     });
 
-    test("a wish to cancel reaches the holder with its next save", async () => {
+    test("a request to cancel reaches the holder at its next save", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const { reply, lease } = await begin(store, owner, id);
@@ -247,7 +247,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal((await store.getMessage(owner, id, reply.id))?.status, "in_progress");
     });
 
-    test("a wish to cancel by another owner, or of another message, changes nothing", async () => {
+    test("a request to cancel by another owner, or for another message, changes nothing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const ended = await converse(store, owner, id);

@@ -72,8 +72,8 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       await store.ping();
     });
 
-    test("all that was kept is there after the store was closed and opened again", async (t) => {
-      if (!opened.reopen) return t.skip("this store keeps nothing past its end");
+    test("everything stored is still there after the store is closed and reopened", async (t) => {
+      if (!opened.reopen) return t.skip("this store persists nothing");
       const owner = newOwner();
       const kept = key(owner);
       await store.createKey(kept, 50);
