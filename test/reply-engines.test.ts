@@ -1,5 +1,5 @@
 /**
- * An engine's part in a reply: what it gets to see, what comes of what it does, and what it is not blamed for.
+ * An engine's part in a reply: what it is given, what comes of what it does, and what it is not blamed for.
  */
 
 import assert from "node:assert/strict";
@@ -37,7 +37,7 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
     code: "model_error",
     content: "half",
   },
-  "tells of progress that JSON cannot hold": {
+  "reports progress that JSON cannot represent": {
     engine: {
       async reply(_, output) {
         output.write("half");
@@ -48,12 +48,12 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
     code: "model_error",
     content: "half",
   },
-  "rejects with something that is no Error": {
+  "rejects with something other than an Error": {
     engine: { reply: () => Promise.reject(null) },
     code: "model_error",
     content: "",
   },
-  "tells of its own time-out": {
+  "reports its own time-out": {
     engine: {
       async reply() {
         throw new ModelError("model_timeout", "secret");
@@ -65,7 +65,7 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
 };
 
 for (const [what, { engine, code, content }] of Object.entries(engines)) {
-  test(`an engine that ${what} fails its reply once, without a word of its own`, async () => {
+  test(`an engine that ${what} fails its reply once, without revealing its message`, async () => {
     await using chat = await openChat(inProcess, { engines: { scripted: engine } });
     const answer = await chat.post("/messages/stream", { content: "Hi" });
     const text = await answer.text();
@@ -90,7 +90,7 @@ test("an engine that the service does not have is a model_error", async () => {
   assert.equal((await errorOf(answer)).code, "model_error");
 });
 
-test("what an engine writes after its end is no part of the reply", async () => {
+test("what an engine writes after its end is not part of the reply", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
   const run = await chat.engine.next();
@@ -138,7 +138,7 @@ test("the question is stored before the engine is asked", async () => {
   assert.deepEqual(seen, ["Hi", "Hi", ""]);
 });
 
-test("the model sees whole exchanges, failed ones left out, cancelled ones with their text", async () => {
+test("the model is given whole exchanges, without failed ones, and cancelled ones with their text", async () => {
   await using chat = await openChat(inProcess);
   await exchange(chat, "one", "completed");
   await exchange(chat, "two", "failed");
@@ -170,7 +170,7 @@ async function exchange(
   await stream.rest();
 }
 
-test("a store that cannot tell the history at once costs no reply", async () => {
+test("a reply succeeds even if the store cannot read the history at first", async () => {
   const memory = createMemoryStore();
   let failures = 2;
   const store: Store = {
@@ -187,7 +187,7 @@ test("a store that cannot tell the history at once costs no reply", async () => 
   assert.equal((await sending).status, 200);
 });
 
-test("a history that cannot be read, and never will, is no failure of the model's, and the log has its cause", async () => {
+test("a reply whose history is unreadable is interrupted, not a model_error, and the log has the cause", async () => {
   const error = new Error("database disk image is malformed");
   const store: Store = { ...createMemoryStore(), readHistory: () => Promise.reject(error) };
   const causes: unknown[] = [];
@@ -198,7 +198,7 @@ test("a history that cannot be read, and never will, is no failure of the model'
   const sending = first.send();
   (await first.engine.next()).finish();
   await sending;
-  await using next = await first.another({ log }); // who does not remember the history
+  await using next = await first.another({ log }); // does not remember the history
   const messageId = await acceptedId(await next.stream());
   await settle();
   assert.equal((await next.message(messageId)).error?.code, "interrupted");
@@ -206,7 +206,7 @@ test("a history that cannot be read, and never will, is no failure of the model'
   assert.equal(next.engine.asked, 1);
 });
 
-test("a history that cannot be read for as long as a reply may take is no failure of the model's, and is told once", async () => {
+test("a reply whose history cannot be read in time is interrupted, not a model_timeout, and is logged once", async () => {
   const memory = createMemoryStore();
   let away = false;
   const store: Store = {
@@ -227,7 +227,7 @@ test("a history that cannot be read for as long as a reply may take is no failur
   assert.deepEqual(said, ["warn: a connection broke", "error: The reply took more than 10000 ms."]);
 });
 
-test("a reply that takes too long is told in the log, once", async () => {
+test("a reply that takes too long is logged once", async () => {
   const said: string[] = [];
   await using chat = await openChat(inProcess, { maxReplyMs: 10_000, log: noteTrouble(said) });
   const sending = chat.send();
@@ -239,7 +239,7 @@ test("a reply that takes too long is told in the log, once", async () => {
   assert.deepEqual(said, ["error: The reply took more than 10000 ms."]);
 });
 
-/** A log that keeps the causes of what is more than information. */
+/** A log that keeps the causes of warnings and errors. */
 function noteTrouble(said: string[]): Log {
   return (level, _, { error } = {}) => {
     if (level === "warn" || level === "error") said.push(`${level}: ${(error as Error).message}`);

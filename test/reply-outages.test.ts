@@ -1,5 +1,5 @@
 /**
- * A store that is away, hangs or loses its answers: no reply is lost, none is begun twice, and none ends before it is stored.
+ * A store that is down, hangs or loses its answers: no reply is lost, none is begun twice, and none ends before it is stored.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import { acceptedId, openChat, withOutages } from "./chat.ts";
 import { createManualClock } from "./clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
 
-test("complete waits until the store takes the reply's end", async () => {
+test("complete is not sent before the store has the reply's end", async () => {
   let down = false;
   await using chat = await openChat(inProcess, { store: withOutages(createMemoryStore(), () => down) });
   const stream = await chat.stream();
@@ -40,7 +40,7 @@ test("complete waits until the store takes the reply's end", async () => {
   assert.deepEqual(await chat.message(data.message.id), data.message);
 });
 
-test("an outage is told once for each thing that is tried again, however long it takes", async () => {
+test("an outage is logged once for each thing that is retried, however long it lasts", async () => {
   let down = false;
   const said: string[] = [];
   const memory = { ...createMemoryStore(), exclusive: false };
@@ -56,7 +56,7 @@ test("an outage is told once for each thing that is tried again, however long it
     down = true;
     run.write(outage);
     await chat.clock.advance(12_000);
-    assert.deepEqual(new Set(said).size, said.length - 2, said.join("\n")); // each of the processes sweeps
+    assert.deepEqual(new Set(said).size, said.length - 2, said.join("\n")); // both processes sweep
     assert.deepEqual([...new Set(said)].sort(), [
       "warn a reply could not be looked up; it will be tried again",
       "warn a running reply could not be saved; it will be tried again",
@@ -77,7 +77,7 @@ test("an outage is told once for each thing that is tried again, however long it
   assert.ok(last?.data.type === "complete");
 });
 
-test("an end that cannot be stored is an error, also if a save that was under way fails behind it", async () => {
+test("an end that cannot be stored is logged as an error, even if a save in flight fails after it", async () => {
   const memory = createMemoryStore();
   const clock = createManualClock(startOfTests);
   let down = false;
@@ -113,7 +113,7 @@ test("an end that cannot be stored is an error, also if a save that was under wa
   assert.equal(said.filter((line) => line.startsWith("error a reply's end could not be stored")).length, 1);
 });
 
-/** A store whose answers to beginnings get lost on their way back. */
+/** A store whose answers to `beginReply` get lost on their way back. */
 function losingBeginnings(store: Store, lost: () => void = () => {}): Store {
   return {
     ...store,
@@ -125,7 +125,7 @@ function losingBeginnings(store: Store, lost: () => void = () => {}): Store {
   };
 }
 
-test("a reply that was begun, though the store's answer got lost, is produced as if nothing had been", async () => {
+test("a reply is produced as usual even if the store's answer to its beginning got lost", async () => {
   await using chat = await openChat(inProcess, { store: losingBeginnings(createMemoryStore()) });
   for (const content of ["One", "Two"]) {
     const sending = chat.send(content);
@@ -138,7 +138,7 @@ test("a reply that was begun, though the store's answer got lost, is produced as
   assert.equal(await chat.status(), "idle");
 });
 
-test("a reply that another request began is not taken for one's own", async () => {
+test("a reply that another request began is not mistaken for one's own", async () => {
   const memory = createMemoryStore();
   let broken = false;
   const store: Store = {
@@ -180,7 +180,7 @@ test("a store that hangs has two seconds to say whether a reply was begun", asyn
   assert.equal(status, 503);
 });
 
-test("nor does it keep its conversation busy for longer than its lease, if the store goes away with it", async () => {
+test("a begun reply that its process lost in an outage keeps its conversation busy only until its lease runs out", async () => {
   let down = false;
   const store = withOutages(createMemoryStore(), () => down);
   const losing = losingBeginnings(store, () => {

@@ -1,5 +1,5 @@
 /**
- * A reply's stream as its client reads it: whole characters, lines that nothing breaks, signs of life in silence.
+ * A reply's stream as its client reads it: whole characters, unbroken lines, keep-alives during silence.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ test("lone surrogates and NUL become replacement characters, in the stream as in
   assert.ok(last?.data.type === "complete" && last.data.message.content === expected);
 });
 
-test("deltas never hold half a surrogate pair, however it was written", async () => {
+test("deltas never contain half a surrogate pair, however it was written", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
   const run = await chat.engine.next();
@@ -46,7 +46,7 @@ test("U+2028, U+2029 and U+0085 are escaped, whichever of them a text has", asyn
   }
 });
 
-/** A stream that has told the acceptance, to be read as the text that it is; its engine says nothing by itself. */
+/** A stream that has sent the acceptance, to be read as raw text; its engine writes nothing by itself. */
 async function openSilentStream(chat: Chat) {
   const response = await chat.post("/messages/stream", { content: "Hi" });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ReplyText, splitsSurrogatePair } from "../core/reply-text.ts";
 
-/** What a reply's text is, read plainly: well-formed, without NUL. */
+/** What a reply's text must be, computed in the obvious way: well-formed, without NUL. */
 function plain(written: string): string {
   return written.toWellFormed().replaceAll("\0", "\ufffd");
 }
@@ -24,7 +24,7 @@ const parts = fc.array(
   { maxLength: 20 },
 );
 
-test("text is the same however it was split when it was written", () => {
+test("text is the same however it is split into writes", () => {
   fc.assert(
     fc.property(parts, (written) => {
       assert.equal(write(written).toString(), plain(written.join("")));
@@ -32,7 +32,7 @@ test("text is the same however it was split when it was written", () => {
   );
 });
 
-test("a slice is the slice of the whole text", () => {
+test("a slice equals the same slice of the whole text", () => {
   fc.assert(
     fc.property(parts, fc.nat(30_000), fc.nat(30_000), (written, one, other) => {
       const [from, to] = [Math.min(one, other), Math.max(one, other)];
@@ -42,7 +42,7 @@ test("a slice is the slice of the whole text", () => {
   );
 });
 
-test("what can be read is at no time half a surrogate pair", () => {
+test("the readable text never contains half a surrogate pair", () => {
   fc.assert(
     fc.property(parts, (written) => {
       const text = new ReplyText();
@@ -55,7 +55,7 @@ test("what can be read is at no time half a surrogate pair", () => {
   );
 });
 
-test("what was read once never changes", () => {
+test("text that was readable once never changes", () => {
   fc.assert(
     fc.property(parts, (written) => {
       const text = new ReplyText();

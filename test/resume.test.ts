@@ -22,7 +22,7 @@ async function openEnded(chat: Chat): Promise<string> {
   return messageId;
 }
 
-/** Fails unless an answer refuses just this field; returns what it says of it. */
+/** Fails unless an answer refuses only this field; returns its message for it. */
 async function refusedField(response: Response, path: string): Promise<string | undefined> {
   assert.equal(response.status, 400);
   const { code, details = {} } = await errorOf(response);
@@ -35,7 +35,7 @@ async function refusedField(response: Response, path: string): Promise<string | 
 
 for (const transport of transports) {
   describe(transport.name, () => {
-    test("a running reply is resumed in the middle, and goes on live", async () => {
+    test("a running reply is resumed in the middle, and continues live", async () => {
       await using chat = await openChat(transport);
       const first = await chat.stream();
       const messageId = await acceptedId(first);
@@ -78,7 +78,7 @@ for (const transport of transports) {
       for (const after of ["4", "7", "-1", "1.5", "abc", "", "1e1", "03", " 1", "9999999999"]) {
         const byQuery = await chat.get(`${stream}?after=${encodeURIComponent(after)}`);
         const message = await refusedField(byQuery, "after");
-        if (after.trim() !== after) continue; // no header field keeps blanks at its ends
+        if (after.trim() !== after) continue; // header fields lose leading and trailing spaces
         const byHeader = await chat.get(`${stream}?after=0`, { "Last-Event-ID": after });
         assert.equal(await refusedField(byHeader, "Last-Event-ID"), message, after);
       }
@@ -91,7 +91,7 @@ for (const transport of transports) {
       assert.equal((await chat.get(`/messages/${messageId}/stream?after=4`)).status, 400);
     });
 
-    test("a Last-Event-ID that is no number is refused before the message is looked for", async () => {
+    test("a Last-Event-ID that is not a number is refused before the message is looked up", async () => {
       await using chat = await openChat(transport);
       const response = await chat.get("/messages/msg_nowhere/stream", { "Last-Event-ID": "abc" });
       assert.equal(response.status, 400);
@@ -125,7 +125,7 @@ for (const transport of transports) {
       assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "once it has ended");
     });
 
-    test("a key of scope read_only may resume; another owner's key finds nothing", async () => {
+    test("a read_only key may resume; another owner's key finds nothing", async () => {
       await using chat = await openChat(transport);
       const messageId = await openEnded(chat);
       const path = `/conversations/${chat.conversationId}/messages/${messageId}/stream`;
@@ -137,7 +137,7 @@ for (const transport of transports) {
       assert.equal((await errorOf(refused)).code, "conversation_not_found");
     });
 
-    test("a user's message has no stream, and an unknown one neither", async () => {
+    test("neither a user's message nor an unknown one has a stream", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const { data } = await stream.next();
@@ -151,7 +151,7 @@ for (const transport of transports) {
   });
 }
 
-test("another process follows the saved text, and waits for text that its reader has already", async () => {
+test("another process follows the saved text, and waits while its reader already has more", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const messageId = await acceptedId(await chat.stream());
   const run = await chat.engine.next();
@@ -169,7 +169,7 @@ test("another process follows the saved text, and waits for text that its reader
   assert.equal(events[1]?.data.type, "complete");
 });
 
-test("a reader who takes time over a reply that has ended gets its text once", async () => {
+test("a slow reader of a reply that has ended gets its text only once", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const messageId = await acceptedId(await chat.stream());
   const run = await chat.engine.next();
@@ -178,13 +178,13 @@ test("a reader who takes time over a reply that has ended gets its text once", a
   const long = "x".repeat(50_000);
   run.write(long);
   run.finish();
-  await chat.clock.advance(1_250); // in which the other process has seen the end
+  await chat.clock.advance(1_250); // the other process sees the end
   const ended = await chat.resume(messageId, 0);
   await chat.clock.advance(10_000);
   for (const reader of [followed, ended]) assert.equal(textOf(await reader.rest()).length, long.length);
 });
 
-test("an interrupted reply answers a reader who has more of it with its error alone", async () => {
+test("a reader that has more text than an interrupted reply gets only its error", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -200,7 +200,7 @@ test("an interrupted reply answers a reader who has more of it with its error al
   assert.equal((await next.get(`/messages/${messageId}/stream?after=9`)).status, 200);
 });
 
-test("a long reply is resumed in deltas of well-formed text that join to the rest", async () => {
+test("a long reply is resumed in well-formed deltas that add up to the rest", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -219,7 +219,7 @@ test("a long reply is resumed in deltas of well-formed text that join to the res
   }
 });
 
-test("a reader that was led into a surrogate pair before its text had come gets no half of it", async () => {
+test("a reader that resumes inside a surrogate pair before its text is known gets no half of it", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const messageId = await acceptedId(await chat.stream());
   const run = await chat.engine.next();

@@ -4,7 +4,7 @@
 
 import { serve as serveOnNode } from "../adapters/node.ts";
 
-/** Bun and Deno also answer to `process.versions.node`: they are asked for first. */
+/** Bun and Deno have `process.versions.node`, too, so they are checked for first. */
 export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
 
 /** The running runtime's own adapter. The others' cannot run here. */

@@ -1,5 +1,5 @@
 /**
- * What every runtime's own server answers alike. `framing.test.ts` has what Node's adapter answers beyond it.
+ * What every runtime's own server answers alike. `framing.test.ts` has what only Node's adapter answers.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => fixture[Symbol.asyncDispose]());
 
-/** What comes before the client closes: not every runtime closes while a body is still to come. */
+/** The answer, after which the client closes: not every runtime closes while a body is still outstanding. */
 function answerTo(bytes: string): Promise<string> {
   return talk(
     fixture.url,
@@ -53,7 +53,7 @@ describe(`a request's header section, on ${runtime}`, () => {
   test("fields of 40 KiB are 431 headers_too_large", async () => {
     const text = await exchange(fixture.url, head(health, `X: ${"x".repeat(40 * 1024)}`));
     if (runtime === "bun")
-      assert.match(text, /^HTTP\/1\.1 431 /); // Bun's own, of 16 KiB: the service does not see it
+      assert.match(text, /^HTTP\/1\.1 431 /); // Bun's own limit of 16 KiB: the service does not see the request
     else assertRefused(text, 431, "headers_too_large");
   });
 
@@ -62,14 +62,14 @@ describe(`a request's header section, on ${runtime}`, () => {
     assertRefused(text, 400, "invalid_request");
   });
 
-  test("a transfer coding beside chunked is 400", async () => {
+  test("a transfer coding besides chunked is 400", async () => {
     const text = await answerTo(head(health, "Transfer-Encoding: gzip, chunked"));
     if (runtime === "bun")
       assert.match(text, /^HTTP\/1\.1 400 /); // Bun's own
     else assertRefused(text, 400, "invalid_request");
   });
 
-  test("a body of more than the runtimes themselves take is refused in the service's words", async () => {
+  test("a body over the runtimes' own limits gets the service's refusal", async () => {
     const create = "POST /api/v1/conversations HTTP/1.1";
     const fieldLines = ["Content-Type: application/json", `Content-Length: ${128 * 1024 * 1024 + 1}`];
     const credential = `X-API-Key: ${await fixture.key()}`;
@@ -78,7 +78,7 @@ describe(`a request's header section, on ${runtime}`, () => {
     assertRefused(await answerTo(head(create, ...fieldLines)), 401, "missing_credentials");
   });
 
-  test("a GET may have a short body, and a long one unless the runtime would keep that", async () => {
+  test("a GET may have a short body, and a long one unless the runtime would buffer it", async () => {
     const short = `${head(health, "Content-Length: 2")}{}`;
     assert.match(await answerTo(short), /^HTTP\/1\.1 200 /);
     for (const field of ["Transfer-Encoding: chunked", `Content-Length: ${maxBodyBytes + 1}`]) {
@@ -131,7 +131,7 @@ describe(`HEAD, on ${runtime}`, () => {
   }
 });
 
-test(`a connection serves one request after the other, on ${runtime}`, async () => {
+test(`a connection serves one request after another, on ${runtime}`, async () => {
   const body = '{"twinId":"echo"}';
   const create = [
     "POST /api/v1/conversations HTTP/1.1",
@@ -158,13 +158,13 @@ test(`a connection serves one request after the other, on ${runtime}`, async () 
   );
 });
 
-test(`a refusal before the body has come tells that its connection closes, on ${runtime}`, async () => {
+test(`a refusal before the body has arrived has Connection: close, on ${runtime}`, async () => {
   const create = "POST /api/v1/conversations HTTP/1.1\r\nHost: twins.test";
   const text = await answerTo(`${create}\r\nContent-Length: 5000000\r\n\r\n{`);
   assert.match(text, /^HTTP\/1\.1 401 [\s\S]*\r\nconnection: close\r\n/i);
 });
 
-test(`a refusal of a body that turned out too long tells that its connection closes, on ${runtime}`, async () => {
+test(`the refusal of a body that turns out too long has Connection: close if the rest is unread, on ${runtime}`, async () => {
   const create = "POST /api/v1/conversations HTTP/1.1\r\nHost: twins.test\r\nContent-Type: application/json";
   const credential = `X-API-Key: ${await fixture.key()}`;
   const tooLong = `${(maxBodyBytes + 1).toString(16)}\r\n${" ".repeat(maxBodyBytes + 1)}\r\n`;
@@ -173,11 +173,11 @@ test(`a refusal of a body that turned out too long tells that its connection clo
   if (runtime !== "deno") assert.match(text, /\r\nconnection: close\r\n/i); // Deno reads such a body to its end
 });
 
-test(`a server that closes takes no new connection, and ends one that never sent a request, on ${runtime}`, async () => {
+test(`a closing server accepts no new connection, and closes one that never sent a request, on ${runtime}`, async () => {
   await using chat = await openChat(inProcess);
   const server = await serve(chat.service, { port: 0 });
   const { hostname, port } = new URL(server.url);
-  assert.equal(hostname, "127.0.0.1", "nobody else gets in who was not asked to");
+  assert.equal(hostname, "127.0.0.1", "only this machine can connect by default");
   const silent = connect(Number(port), hostname)
     .on("error", () => {})
     .resume();
@@ -191,11 +191,11 @@ test(`a server that closes takes no new connection, and ends one that never sent
   run.finish();
   await stream.rest();
   await closing;
-  if (runtime === "bun") silent.destroy(); // of which Bun hears with its first byte
+  if (runtime === "bun") silent.destroy(); // Bun does not know of it before its first byte
   await ended;
 });
 
-test(`an answer that a shutdown overtakes tells that its connection closes, on ${runtime}`, async () => {
+test(`an answer sent during a shutdown has Connection: close, on ${runtime}`, async () => {
   const chat = await openChat(overSocket);
   const body = JSON.stringify({ content: "Hello?" });
   const request = [

@@ -8,28 +8,28 @@ import { fileURLToPath } from "node:url";
 import { runtime } from "./runtime.ts";
 import { type Ended, surroundings, type Variables, withoutSignals } from "./server-process.ts";
 
-/** Why what runs on Node alone cannot be tested here, or false. */
-export const skipOffNode: string | false = runtime !== "node" && "it runs on Node";
+/** Why what runs only on Node cannot be tested here, or false. */
+export const skipOffNode: string | false = runtime !== "node" && "it runs only on Node";
 
-/** The same, for what is told to stop. */
+/** The same, for scripts that are told to stop. */
 export const skipWithoutSignals: string | false = skipOffNode || withoutSignals;
 
-/** A script that runs. */
+/** A running script. */
 export interface Script {
   readonly pid: number;
-  /** What it left behind, once it has ended. */
+  /** Its exit code and its output, once it has ended. */
   readonly ended: Promise<Ended>;
-  /** Waits for something that it brings about. Rejects if it ends before. */
+  /** Waits for something that it causes. Rejects if it ends first. */
   until<Found>(happens: Promise<Found>): Promise<Found>;
-  /** Resolves once it has said something that matches, on whichever stream. Rejects if it ends before. */
+  /** Resolves once its output matches, on either stream. Rejects if it ends first. */
   said(pattern: RegExp): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
 
-/** One that goes on where it should have ended is ended after that long, in milliseconds. */
+/** A script that should have ended is killed after this long, in milliseconds. */
 const longestMs = 60_000;
 
-/** Starts a script, named by its path in the project, with these environment variables and hardly another one. */
+/** Starts a script, named by its path in the project, with these environment variables and few others. */
 export function startScript(path: string, args: readonly string[], variables: Variables = {}): Script {
   const child = launch(path, args, variables);
   const output = { stdout: "", stderr: "" };
@@ -41,9 +41,9 @@ export function startScript(path: string, args: readonly string[], variables: Va
   });
   const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code, ...output }));
   const early: Promise<never> = ended.then(({ code, stdout, stderr }) => {
-    throw new Error(`${path} ended with ${code} before what was waited for: ${stdout}${stderr}`);
+    throw new Error(`${path} ended with ${code} before what the test waits for: ${stdout}${stderr}`);
   });
-  early.catch(() => {}); // it ends sooner or later; only who waits for something is told
+  early.catch(() => {}); // it always ends; only those who wait for something need to know
   const until = <Found>(happens: Promise<Found>) => Promise.race([happens, early]);
   return {
     pid: child.pid ?? 0,

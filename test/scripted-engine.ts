@@ -19,7 +19,7 @@ export interface Run {
 export interface ScriptedEngine extends TwinEngine {
   /** How many replies it was asked for. */
   readonly asked: number;
-  /** The next reply that it is asked for, or was and nobody took note. */
+  /** The next reply that it is asked for, or the oldest one that no test has taken yet. */
   next(): Promise<Run>;
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { noLog } from "../core/log.ts";
 import { createParts } from "../server-parts.ts";
 
-test("parts are closed in the opposite order, also behind one that cannot be, which is logged", async () => {
+test("parts are closed in reverse order, even after one fails to close, which is logged", async () => {
   const said: string[] = [];
   const error = new Error("it sticks");
   const parts = createParts((level, _, fields) => said.push(`${level} ${fields?.part} ${fields?.error}`));
@@ -17,7 +17,7 @@ test("parts are closed in the opposite order, also behind one that cannot be, wh
   assert.deepEqual(said, ["third", "error second Error: it sticks", "first"]);
 });
 
-test("a part that is about to open when all is closed is closed, too, and nobody goes on with it", async () => {
+test("a part that is still opening when all are closed is closed, too, and its opener does not continue", async () => {
   const said: string[] = [];
   const parts = createParts(noLog);
   let opened = (_: string) => {};

@@ -17,20 +17,20 @@ const prefixes = {
   bun: [],
 };
 
-/** Why what a signal stops in peace cannot be tested here, or false: on Windows each of them ends a process at once. */
+/** Why a clean shutdown by a signal cannot be tested here, or false: on Windows every signal ends a process at once. */
 export const withoutSignals: string | false = process.platform === "win32" && "Windows has no signals";
 
-/** What a process left behind. */
+/** A process's exit code and output. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A server that listens. */
+/** A server that is listening. */
 export interface ServerProcess {
   readonly url: string;
-  /** What it logs with this message, as soon as it is there. */
+  /** Its log entry with this message, as soon as there is one. */
   logged(message: string): Promise<Record<string, unknown>>;
   signal(signal: NodeJS.Signals): void;
   /** Closes our end of its standard output, or of its log. */
@@ -44,8 +44,8 @@ export type Variables = Readonly<Record<string, string>>;
 const { PATH = "", HOME = "", TMPDIR } = process.env;
 
 /**
- * What tests hand on of their own environment: nothing that the server, or a client of it, is set up with. Nor is their
- * coverage counted: Node would have each of a hundred processes write it down, and what they run is run in-process, too.
+ * What tests pass on of their own environment: nothing that configures the server, or a client of it. Nor is coverage
+ * collected: Node would have each of a hundred processes write it to disk, and what they run is run in-process, too.
  */
 export const surroundings: Variables = {
   PATH,
@@ -80,7 +80,7 @@ export async function runServer(args: readonly string[], variables: Variables = 
   return closed;
 }
 
-/** Runs the program with its standard output going to a file. Returns its exit code and what it said. */
+/** Runs the program with its standard output going to a file. Returns its exit code and standard error. */
 export function runInto(file: string, args: readonly string[]): Omit<Ended, "stdout"> {
   const output = openSync(file, "w");
   const { status, stderr } = spawnSync(process.execPath, [...prefixes[runtime], script, ...args], {
@@ -95,7 +95,7 @@ export function runInto(file: string, args: readonly string[]): Omit<Ended, "std
 /** How large the file of {@link startServerLoggingTo} may grow, in bytes. */
 export const fullAt = 4096;
 
-/** Starts the server with a file as its log that takes no more, as on a full disk, once it is {@link fullAt} bytes long. */
+/** Starts the server with a log file that, as on a full disk, cannot grow beyond {@link fullAt} bytes. */
 export async function startServerLoggingTo(file: string, args: readonly string[]) {
   const limited = `ulimit -f ${fullAt / 512} && log=$1 && shift && exec "$@" 2>>"$log"`;
   const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
@@ -114,7 +114,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   };
 }
 
-/** Starts the server in a terminal, where its standard error goes, and waits until that shows what matches. */
+/** Starts the server with a terminal as its standard error, and waits until that shows a match. */
 export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
   const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
   const command = `exec ${words.map(quoteForShell).join(" ")} >/dev/null`;
@@ -139,10 +139,10 @@ export async function startServerInTerminal(args: readonly string[], shows: RegE
   };
 }
 
-/** What can be done with a server, whether it listens or not yet. */
+/** A server that may not be listening yet. */
 type LaunchedServer = Omit<ServerProcess, "url">;
 
-/** Starts the server, and does not wait until it listens. */
+/** Starts the server without waiting until it listens. */
 export function launchServer(args: readonly string[], variables: Variables = {}): LaunchedServer {
   return control(launch(["--port", "0", ...args], variables));
 }
@@ -160,16 +160,16 @@ export async function startServer(
 
 type Launched = ReturnType<typeof launch>;
 
-/** What is found in the output, as soon as it is there. Rejects if the process ends before. */
+/** What `find` finds in the output, as soon as it does. Rejects if the process ends first. */
 async function heard<Found>(
   { closed }: Launched,
   stream: Readable,
   find: () => Found | undefined,
 ): Promise<Found> {
   const ended: Promise<never> = closed.then(({ code, stderr }) => {
-    throw new Error(`The server ended with ${code} before it said what was waited for: ${stderr}`);
+    throw new Error(`The server ended with ${code} before it printed what the test waits for: ${stderr}`);
   });
-  ended.catch(() => {}); // it ends sooner or later; only who waits for something is told
+  ended.catch(() => {}); // it always ends; only those who wait for something need to know
   for (;;) {
     const found = find();
     if (found !== undefined) return found;

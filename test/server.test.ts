@@ -57,7 +57,7 @@ async function scratch(twins: Readonly<Record<string, string>> = {}) {
   return { folder, database, flags: ["--twins", join(folder, "twins"), "--database", database] };
 }
 
-/** A complaint of one line, without a stack, and the exit code 1. */
+/** Fails unless the process ended with a one-line error, without a stack, and exit code 1. */
 function assertRefusal({ code, stdout, stderr }: Ended, pattern: RegExp): void {
   assert.match(stderr, /^twin-service: [^\n]+\n$/);
   assert.match(stderr, pattern);
@@ -98,7 +98,7 @@ async function mint(flags: readonly string[], variables: Record<string, string> 
 }
 
 describe("the server", () => {
-  test("it says where it listens, answers, and ends with 0 on SIGTERM and SIGINT", {
+  test("it says where it listens, answers, and exits with 0 on SIGTERM and SIGINT", {
     skip: withoutSignals,
   }, async () => {
     const { flags } = await scratch();
@@ -113,7 +113,7 @@ describe("the server", () => {
     }
   });
 
-  test("it ends with 0 where its database's file was moved meanwhile: the log keeps what it holds", {
+  test("it exits with 0 even if its database file was moved: the write-ahead log keeps the data", {
     skip: withoutSignals,
   }, async () => {
     const { flags, folder } = await scratch();
@@ -139,9 +139,9 @@ describe("the server", () => {
     await server.stop();
   });
 
-  test("tokens of the secret that it keeps make keys, before and after a restart, and nobody else reads it", async () => {
+  test("tokens of the secret that it stores create keys, before and after a restart, and only its user can read it", async () => {
     const { flags, folder } = await scratch();
-    const early = await mint(flags); // whoever comes first makes the secret
+    const early = await mint(flags); // whatever runs first creates the secret
     const first = await startServer(flags);
     const key = await createKey(first, early);
     const messages = await converse(first, key, "echo");
@@ -179,7 +179,7 @@ describe("the server", () => {
     assert.ok(remaining >= 449 && remaining < 490, `${remaining} of 500`); // one comes back every 7.2 seconds
   });
 
-  test("a second process on the same SQLite file is refused, and told of PostgreSQL", async () => {
+  test("a second process on the same SQLite file is refused, and pointed to PostgreSQL", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags);
     assertRefusal(await runServer(["--port", "0", ...flags]), /twins\.db is in use .*PostgreSQL/);
@@ -187,7 +187,7 @@ describe("the server", () => {
     await server.stop();
   });
 
-  test("a port in use is told in one line", async () => {
+  test("a port in use is reported in one line", async () => {
     const { flags } = await scratch();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
@@ -199,7 +199,7 @@ describe("the server", () => {
     taken.close();
   });
 
-  test("a port that another server has is in use, too, whatever the runtime would share", async () => {
+  test("another server's port is in use, too, even if the runtime could share it", async () => {
     const [first, second] = [await scratch(), await scratch()];
     const server = await startServer(first.flags);
     const { port } = new URL(server.url);
@@ -210,7 +210,7 @@ describe("the server", () => {
     await server.stop();
   });
 
-  test("what cannot be used stops the start with one line", async () => {
+  test("anything that cannot be used stops the start with one line", async () => {
     const { folder } = await scratch();
     const broken = await scratch({ "broken.md": "---\nname: X\nacess: [alice]\n---\n" });
     await writeFile(
@@ -246,8 +246,8 @@ describe("the server", () => {
     );
   });
 
-  test("what the runtime or a package warns of is a line of the log", async () => {
-    const flags = ["--twins", (await scratch()).folder, "--database"]; // pg says what it makes of this sslmode
+  test("a warning from the runtime or a package is a line of the log", async () => {
+    const flags = ["--twins", (await scratch()).folder, "--database"]; // pg warns about the sslmode below
     const { stderr } = await runServer([...flags, "postgres://nobody@127.0.0.1:1/none?sslmode=require"]);
     const [warning = "", refusal, ...more] = stderr.split("\n");
     assert.match(JSON.parse(warning).error.message, /sslmode=verify-full/);
@@ -255,8 +255,8 @@ describe("the server", () => {
     assert.deepEqual(more, [""]);
   });
 
-  test("what is experimental on this runtime, as SQLite on Node 22, is no line of the log", {
-    skip: runtime !== "node" && "needs Node's way to run something before the server",
+  test("an experimental feature of the runtime, such as SQLite on Node 22, causes no warning in the log", {
+    skip: runtime !== "node" && "needs Node's --import to run code before the server",
   }, async () => {
     const warn = "process.emitWarning('new', 'ExperimentalWarning')";
     const early = encodeURIComponent(`process.on("newListener", (event) => {
@@ -267,7 +267,7 @@ describe("the server", () => {
     assertRefusal(await runServer(nowhere, variables), /ECONNREFUSED/);
   });
 
-  test("help and the version are printed to stdout", async () => {
+  test("--help and --version print to stdout", async () => {
     const help = await runServer(["--help"], { PORT: "nonsense" });
     assert.equal(help.code, 0);
     for (const { variable } of Object.values(settings)) assert.ok(help.stdout.includes(variable), variable);
@@ -275,15 +275,15 @@ describe("the server", () => {
     assert.deepEqual(await runServer(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  test("what cannot be printed is a failure that is told", {
-    skip: !existsSync("/dev/full") || runtime === "bun" ? "needs /dev/full; Bun does not tell of it" : false,
+  test("output that cannot be written is reported as a failure", {
+    skip: !existsSync("/dev/full") || runtime === "bun" ? "needs /dev/full; Bun does not report it" : false,
   }, () => {
     const { code, stderr } = runInto("/dev/full", ["--version"]);
     assert.equal(code, 1);
     assert.match(stderr, /ENOSPC|No space left/);
   });
 
-  test("with memory alone, it writes nothing, and token says what it needs", async () => {
+  test("with memory: it writes nothing, and token says what it needs", async () => {
     const { folder } = await scratch();
     const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
     const server = await startServer(flags);
@@ -296,7 +296,7 @@ describe("the server", () => {
     ["in a file", (folder: string) => `sqlite:${join(folder, "my data", "twins.db")}`],
     ["in memory", () => "memory:"],
   ] as const) {
-    test(`in a terminal, with its records ${where}, it shows lines for a shell that talk to a twin`, {
+    test(`in a terminal, with its records ${where}, it shows shell commands that talk to a twin`, {
       skip:
         spawnSync("sh", ["-c", "script --version && curl --version"]).status !== 0 && "needs script and curl",
       timeout: 60_000,
@@ -312,7 +312,7 @@ describe("the server", () => {
     });
   }
 
-  test("issuer and audience go into tokens and are asked of them", async () => {
+  test("issuer and audience go into tokens and are required of them", async () => {
     const { folder } = await scratch();
     const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
     const secret = { JWT_SECRET: "a secret of at least 32 bytes, for a test" };
@@ -346,8 +346,8 @@ describe("the server", () => {
     });
   }
 
-  test("it runs where code may not be generated at run time", {
-    skip: (runtime === "bun" && "Bun has no such switch") || withoutSignals,
+  test("it runs where generating code from strings is forbidden", {
+    skip: (runtime === "bun" && "Bun has no such flag") || withoutSignals,
   }, async () => {
     const { flags } = await scratch();
     const forbidden = "--disallow-code-generation-from-strings";
@@ -370,7 +370,7 @@ describe("the server", () => {
 });
 
 describe("what the server logs", () => {
-  test("each request is one line of JSON, without secrets or text of messages", {
+  test("each request is one line of JSON, without secrets or message text", {
     skip: withoutSignals,
   }, async () => {
     const { flags } = await scratch();
@@ -399,7 +399,7 @@ describe("what the server logs", () => {
       assert.ok(!stderr.includes(secret), secret);
   });
 
-  test("its start is a line that says what it came to, without secrets", async () => {
+  test("its start is a line with the resulting settings, without secrets", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, {
       MODEL_BASE_URL: "http://127.0.0.1:9",
@@ -417,7 +417,7 @@ describe("what the server logs", () => {
     assert.ok(!stderr.includes("secret-key"));
   });
 
-  test("a reader of its standard output that goes away does not take the server with it", {
+  test("the server survives if the reader of its standard output goes away", {
     skip: withoutSignals,
   }, async () => {
     const { flags } = await scratch();
@@ -429,7 +429,7 @@ describe("what the server logs", () => {
     assert.match(stderr, /"message":"stopped"/);
   });
 
-  test("a reader of its log that goes away does not take the server with it either", {
+  test("the server survives if the reader of its log goes away", {
     skip: withoutSignals,
   }, async () => {
     const { flags } = await scratch();
@@ -442,8 +442,8 @@ describe("what the server logs", () => {
     assert.equal((await server.stop()).code, 0);
   });
 
-  test("an error that nobody caught is in the log, and ends the process with 1", {
-    skip: (runtime !== "node" && "needs Node's way to run something before the server") || withoutSignals,
+  test("an uncaught error is logged, and the process exits with 1", {
+    skip: (runtime !== "node" && "needs Node's --import to run code before the server") || withoutSignals,
   }, async () => {
     const { flags } = await scratch();
     for (const [mistake, message] of [
@@ -460,7 +460,7 @@ describe("what the server logs", () => {
     }
   });
 
-  test("that JWTs for others are accepted, too, is warned of", async () => {
+  test("it warns that JWTs for other services are accepted, too", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { JWT_JWKS_URL: "http://127.0.0.1:9/jwks" });
     const { level } = await server.logged(
@@ -470,10 +470,10 @@ describe("what the server logs", () => {
     await server.stop();
   });
 
-  test("a disk that was full for a while costs the lines of that while, not the last ones", {
+  test("a disk that is full for a while costs the log lines of that time, not the last ones", {
     skip:
       (process.platform === "win32" && "limits a file's size with a shell") ||
-      (runtime === "deno" && "Deno keeps files of its own, which are larger"),
+      (runtime === "deno" && "Deno writes larger files of its own"),
   }, async () => {
     const { folder } = await scratch();
     const file = join(folder, "log");
@@ -491,7 +491,7 @@ describe("what the server logs", () => {
     assert.match(await readFile(file, "utf8"), /"message":"stopped"/);
   });
 
-  test("half of a model's settings is warned of", async () => {
+  test("it warns of incomplete model settings", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { MODEL_NAME: "llama3.2" });
     const { level } = await server.logged("MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
@@ -499,14 +499,14 @@ describe("what the server logs", () => {
     await server.stop();
   });
 
-  test("LOG_LEVEL leaves less urgent entries out", async () => {
+  test("LOG_LEVEL leaves out entries of lower levels", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { LOG_LEVEL: "error" });
     await fetch(`${server.url}/healthz`);
     assert.equal((await server.stop()).stderr, "");
   });
 
-  test("a twin that needs a model is warned of where there is none, and its replies fail with model_error", async () => {
+  test("it warns of a twin whose model is missing, and the twin's replies fail with model_error", async () => {
     const twin = "---\nname: Talker\nengine: openai\naccess: [alice]\n---\nYou talk.\n";
     const { flags } = await scratch({ "talker.md": twin });
     const server = await startServer(flags);
@@ -521,7 +521,7 @@ describe("what the server logs", () => {
   });
 });
 
-test("a model that does not begin its answer within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
+test("a model that does not start answering within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
   const model = await startModelServer();
   model.script(() => {}); // never
   const { flags } = await scratch({ "talker.md": "---\nname: Talker\n---\nYou talk.\n" });
@@ -558,7 +558,7 @@ describe("a server that is told to stop while a reply runs", () => {
     return { server, model, readUntil };
   }
 
-  test("the reply left after the grace ends with the error interrupted, the stream properly, the process with 0", {
+  test("after the grace period the reply ends as interrupted, the stream ends properly, and the process exits with 0", {
     skip: withoutSignals,
   }, async () => {
     const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
@@ -569,7 +569,7 @@ describe("a server that is told to stop while a reply runs", () => {
     await model.close();
   });
 
-  test("a second signal ends the process at once, and not with 0", { skip: withoutSignals }, async () => {
+  test("a second signal ends the process at once, with 1", { skip: withoutSignals }, async () => {
     const { server, model } = await streaming({ SHUTDOWN_GRACE_MS: "60000" });
     const ended = server.stop();
     await server.logged("stopping");
@@ -580,12 +580,12 @@ describe("a server that is told to stop while a reply runs", () => {
     assert.equal(code, 1);
   });
 
-  test("a signal that arrives twice, as through npm to a whole group, is one", {
+  test("a signal that arrives twice, as when npm signals a whole group, counts as one", {
     skip: withoutSignals,
   }, async () => {
     const { server, model, readUntil } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
     server.signal("SIGTERM");
-    const { code } = await server.stop("SIGINT"); // two of one kind could become one on their way
+    const { code } = await server.stop("SIGINT"); // two of one kind could be merged on their way
     await model.close();
     assert.equal(code, 0);
     const text = await readUntil("no such text: to its end");
@@ -593,23 +593,23 @@ describe("a server that is told to stop while a reply runs", () => {
   });
 });
 
-describe("the file of the secret", () => {
-  test("processes that make it at once get the same secret", async () => {
+describe("the secret's file", () => {
+  test("processes that create it at once get the same secret", async () => {
     const file = join(root, "race", "deep", "jwt-secret");
     const secrets = await Promise.all(Array.from({ length: 20 }, () => readOrCreateSecret(file)));
     assert.equal(new Set(secrets).size, 1);
     assert.deepEqual(await readdir(join(root, "race", "deep")), ["jwt-secret"]);
   });
 
-  test("one without a secret is not taken, and not overwritten", async () => {
+  test("a file without a secret is refused, and not overwritten", async () => {
     const file = join(root, "empty-secret");
     await writeFile(file, "\n");
     await assert.rejects(readOrCreateSecret(file), /does not hold a secret of 32 characters/);
     assert.equal(await readFile(file, "utf8"), "\n");
   });
 
-  test("a link that leads nowhere, where its folder should be, is told in one line", {
-    skip: process.platform === "win32" && "Windows asks for a right to make links",
+  test("a dangling link in place of its folder is reported in one line", {
+    skip: process.platform === "win32" && "Windows requires a privilege to create links",
   }, async () => {
     const folder = join(root, "a-link");
     await symlink(join(root, "nowhere"), folder);
@@ -619,7 +619,7 @@ describe("the file of the secret", () => {
     );
   });
 
-  test("a folder that cannot be made is told in one line", async () => {
+  test("a path that cannot be used is reported in one line", async () => {
     const file = join(root, "a-file");
     await writeFile(file, "");
     await assert.rejects(

@@ -1,5 +1,5 @@
 /**
- * Shutting down: what still runs gets its time, and whatever ends, ends properly.
+ * Shutting down: running replies get time to finish, and every stream ends properly.
  */
 
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ import {
 
 for (const transport of transports) {
   describe(transport.name, () => {
-    test("a reply that ends within the grace is completed, and its clients are told", async () => {
+    test("a reply that ends within the grace period is completed, and its clients are told", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       await acceptedId(stream);
@@ -46,7 +46,7 @@ for (const transport of transports) {
       assert.equal(events.at(-1)?.data.type, "complete");
     });
 
-    test("a reply that is left is stored as interrupted, and its stream ends with that error", async () => {
+    test("a reply left after the grace period is stored as interrupted, and its stream ends with that error", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const messageId = await acceptedId(stream);
@@ -67,7 +67,7 @@ for (const transport of transports) {
       assert.equal(await chat.status(), "idle");
     });
 
-    test("a normal send that is cut is told so, with the message's id", async () => {
+    test("a normal send that is cut off is 503 shutting_down with the message's id", async () => {
       await using chat = await openChat(transport);
       const sending = chat.send();
       (await chat.engine.next()).write("cut");
@@ -81,7 +81,7 @@ for (const transport of transports) {
       assert.equal((await chat.message(String(details?.messageId))).content, "cut");
     });
 
-    test("while it drains, new sends are refused, and reading, resuming, cancelling and other refusals still work", async () => {
+    test("while it drains, new sends are refused, but reading, resuming, cancelling and other refusals still work", async () => {
       await using chat = await openChat(transport);
       const stream = await chat.stream();
       const messageId = await acceptedId(stream);
@@ -106,10 +106,10 @@ for (const transport of transports) {
     });
 
     for (const [moment, early] of [
-      ["within the grace", true],
-      ["after it", false],
+      ["within", true],
+      ["after", false],
     ] as const) {
-      test(`a send whose beginning the store takes ${moment} is not forgotten`, async () => {
+      test(`a send whose beginning the store confirms ${moment} the grace period is not forgotten`, async () => {
         const { store, beginning, release } = holdBeginnings();
         await using chat = await openChat(transport, { store });
         const sending = chat.send();
@@ -131,7 +131,7 @@ for (const transport of transports) {
   });
 }
 
-/** Sends a request whose body breaks off once `before` was called. */
+/** Sends a request whose body breaks off after `before` is called. */
 async function breakOff(fixture: Fixture, path: string, credential: string, before = () => {}) {
   let arrived: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream({
@@ -154,7 +154,7 @@ async function breakOff(fixture: Fixture, path: string, credential: string, befo
 }
 
 for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/api-keys"]) {
-  test(`a body that breaks off while the service closes is no fault of the client's: ${path}`, async () => {
+  test(`a body that breaks off while the service closes is not blamed on the client: ${path}`, async () => {
     await using fixture = await openFixture(inProcess);
     const credential = await (path === "/auth/api-keys" ? fixture.token() : fixture.key());
     assert.deepEqual(await breakOff(fixture, path, credential), [400, "invalid_request"]);
@@ -167,7 +167,7 @@ for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/a
   });
 }
 
-/** A store that has stored a reply's beginning, and does not say so before it is released. */
+/** A store that stores a reply's beginning, but does not answer until it is released. */
 function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
   const store = createMemoryStore();
   let begun = () => {};
@@ -195,7 +195,7 @@ test("a thousand streams over sockets each get their last event and a proper end
     return chat.fixture.call("POST", `/conversations/${id}/messages/stream`, chat.key, { content: "Hi" });
   };
   const streams: Response[] = [];
-  // Not all at once: how many connections a system lets wait to be accepted is not what is tested.
+  // Not all at once: the system's backlog of connections to be accepted is not what is tested.
   while (streams.length < 1_000) streams.push(...(await Promise.all(Array.from({ length: 100 }, open))));
   for (const _ of streams) (await chat.engine.next()).write("cut");
   const closing = chat.service.close({ graceMs: 1 });
@@ -209,7 +209,7 @@ test("a thousand streams over sockets each get their last event and a proper end
   }
 });
 
-test("a store that fails to the last does not keep a shutdown waiting for ever", async () => {
+test("a store that never recovers does not keep a shutdown waiting forever", async () => {
   const store = createMemoryStore();
   await using chat = await openChat(inProcess, {
     store: {
@@ -229,7 +229,7 @@ test("a store that fails to the last does not keep a shutdown waiting for ever",
   assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
 });
 
-test("another process on the same store goes on, and tells the end of the first one's replies", async () => {
+test("another process on the same store continues, and reports the end of the first one's replies", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const messageId = await acceptedId(await chat.stream());
   (await chat.engine.next()).write("cut");
@@ -249,7 +249,7 @@ test("another process on the same store goes on, and tells the end of the first 
   assert.equal((await sending).status, 200);
 });
 
-/** A reply that one process produces, and another follows: as two streams at once, and as a send that was repeated. */
+/** A reply that one process produces, and another follows: with two streams, and with a repeated send. */
 async function openFollowed() {
   const memory = { ...createMemoryStore(), exclusive: false };
   const state = { silent: false };
@@ -278,7 +278,7 @@ async function openFollowed() {
   };
 }
 
-test("whoever follows another process's reply gets its end, if that comes within the grace", async () => {
+test("followers of another process's reply get its end if that comes within the grace period", async () => {
   await using all = await openFollowed();
   const { chat, run, other, repeated, streams } = all;
   const closing = other.service.close({ graceMs: 10_000 });
@@ -290,7 +290,7 @@ test("whoever follows another process's reply gets its end, if that comes within
   assert.equal((await repeated).status, 200);
 });
 
-test("behind the grace, such streams end properly to be resumed elsewhere, and a send is told so", {
+test("after the grace period such streams end properly, to be resumed elsewhere, and a send is 503 shutting_down", {
   timeout: 20_000,
 }, async () => {
   await using all = await openFollowed();
@@ -309,7 +309,7 @@ test("behind the grace, such streams end properly to be resumed elsewhere, and a
   assert.equal(await chat.status(), "busy");
 });
 
-test("who asks for such a reply while the grace runs out, and waits for the store, is let go likewise", {
+test("requests for such a reply that wait for the store when the grace period ends are released, too", {
   timeout: 20_000,
 }, async () => {
   const store = { ...createMemoryStore(), exclusive: false };
@@ -331,7 +331,7 @@ test("who asks for such a reply while the grace runs out, and waits for the stor
   await closing;
 });
 
-test("a store that says nothing of a reply keeps none of those who follow it behind the grace", async () => {
+test("a store that does not answer holds no follower of a reply beyond the grace period", async () => {
   await using all = await openFollowed();
   const { chat, other, repeated, streams, state } = all;
   state.silent = true;
@@ -345,7 +345,7 @@ test("a store that says nothing of a reply keeps none of those who follow it beh
 });
 
 for (const exclusive of [true, false]) {
-  test(`a closed service looks for nothing any more, ${exclusive ? "alone" : "with others"} on its store`, async () => {
+  test(`a closed service leaves no timers behind, ${exclusive ? "alone" : "with others"} on its store`, async () => {
     const clock = createManualClock();
     const store = { ...createMemoryStore(), exclusive };
     const running = await openFixture(inProcess, { store }, clock);
@@ -357,12 +357,12 @@ for (const exclusive of [true, false]) {
     const starting = await openFixture(inProcess, { store }, clock);
     const ready = starting.service.ready();
     await starting[Symbol.asyncDispose]();
-    await ready.catch(() => {}); // whatever came of it
+    await ready.catch(() => {}); // it may have failed
     assert.equal(clock.pending, 0);
   });
 }
 
-test("the system's clock takes no time for over that is longer than its timers run", () => {
+test("the system clock caps times that are longer than setTimeout allows", () => {
   const { setTimeout } = globalThis;
   const asked: number[] = [];
   Object.assign(globalThis, { setTimeout: (_: unknown, milliseconds: number) => asked.push(milliseconds) });

@@ -1,5 +1,5 @@
 /**
- * Readers that do not read cost a socket's buffer and a number, and not for ever.
+ * Readers that do not read cost a socket's buffer and a number, and not forever.
  */
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ async function openIdleReader(url: string, path: string, key: string): Promise<S
   return socket;
 }
 
-test("500 readers that take nothing of 16 MB cost less than 128 MB together", async () => {
+test("500 readers that read nothing of 16 MB cost less than 128 MB together", async () => {
   const script = fileURLToPath(new URL("slow-readers.ts", import.meta.url));
   const server = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["pipe", "pipe", "inherit"] });
   const sockets: Socket[] = [];
@@ -49,7 +49,7 @@ test("500 readers that take nothing of 16 MB cost less than 128 MB together", as
   }
 });
 
-test("over a socket, a reader that takes nothing for 60 s is cut", async () => {
+test("over a socket, a reader that reads nothing for 60 s is cut", async () => {
   await using chat = await openChat(overSocket, { onDisconnect: "cancel" });
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -79,7 +79,7 @@ async function openUnreadStream(chat: Chat): Promise<UnreadStream> {
   return { chat, response, run };
 }
 
-/** Its reader, the last one, is still there after `keptMs`, and cut within `moreMs` more. */
+/** Fails unless its reader, the reply's last one, is still there after `keptMs`, and cut within `moreMs` more. */
 async function assertCut(
   { chat, response, run }: UnreadStream,
   keptMs: number,
@@ -92,22 +92,22 @@ async function assertCut(
   await assert.rejects(response.text());
 }
 
-test("in a Response, a reader that takes nothing for 60 s is cut", async () => {
+test("in a Response, a reader that reads nothing for 60 s is cut", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
   const stream = await openUnreadStream(chat);
   stream.run.write("never read");
   await assertCut(stream, 59_000, 7_000);
 });
 
-test("a reader that takes nothing is cut after 60 s, however seldom keep-alives are", async () => {
+test("a reader that reads nothing is cut after 60 s, however rare keep-alives are", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel", heartbeatMs: 3_600_000 });
   const stream = await openUnreadStream(chat);
-  await chat.clock.advance(90_000); // nothing to read is no stall
+  await chat.clock.advance(90_000); // having nothing to read does not count
   stream.run.write("never read");
   await assertCut(stream, 59_000, 7_000);
 });
 
-test("a reader that takes nothing is cut within a minute more when the machine's clock is set back", async () => {
+test("a reader that reads nothing is cut at most a minute later if the machine's clock is set back", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
   const stream = await openUnreadStream(chat);
   stream.run.write("never read");

@@ -1,5 +1,5 @@
 /**
- * A server that offers one reply of 16 MB to whoever follows it, and tells how far its memory grew: one half of
+ * A server that offers one reply of 16 MB to its followers, and reports how much its memory grew: one half of
  * `slow-readers.test.ts`, in a process of its own so that only the server's memory is counted.
  */
 
@@ -8,7 +8,7 @@ import { createApiKey } from "../core/api-keys.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../core/mod.ts";
 import { newTwin, startOfTests } from "./harness.ts";
 
-/** What the server says first. */
+/** What the server prints first. */
 export interface Invitation {
   readonly url: string;
   readonly key: string;
@@ -16,10 +16,10 @@ export interface Invitation {
   readonly path: string;
 }
 
-/** What the server says once the reply has ended. */
+/** What the server prints once the reply has ended. */
 export interface Measurement {
   readonly offeredBytes: number;
-  /** How far the process's memory grew meanwhile, at its highest. */
+  /** How much the process's memory grew meanwhile, at its peak. */
   readonly grownBytes: number;
 }
 
@@ -68,7 +68,7 @@ function post(key: string, path: string, body: unknown): Promise<Response> {
   return service.fetch(new Request(`http://twins.test/api/v1${path}`, init));
 }
 
-/** Begins the reply, and leaves it. Returns the conversation's id. */
+/** Begins the reply and leaves its stream. Returns the conversation's id. */
 async function beginReply(key: string): Promise<string> {
   const created = (await (await post(key, "/conversations", { twinId: "flood" })).json()) as {
     data: { id: string };

@@ -20,7 +20,7 @@ await mkdir(join(root, "twins"));
 await writeFile(join(root, "twins", "echo.md"), "---\nname: Echo\nengine: echo\n---\n");
 const twins = ["--twins", join(root, "twins")];
 
-/** Starts the server with a setting that it cannot use, and returns its complaint. */
+/** Starts the server with a setting that it cannot use, and returns its error line. */
 async function complaint(args: readonly string[], variables: Record<string, string> = {}): Promise<string> {
   const { code, stdout, stderr } = await runServer([...args, ...twins], variables);
   assert.match(stderr, /^twin-service: [^\n]+\n$/);
@@ -29,29 +29,29 @@ async function complaint(args: readonly string[], variables: Record<string, stri
   return stderr.slice("twin-service: ".length, -1);
 }
 
-describe("a SQLite file that cannot be", () => {
+describe("a SQLite file that cannot be created", () => {
   const accepted = "choose a file in a folder that this process can write to.";
   const unmade = {
-    skip: process.platform !== "linux" && "only Linux has a folder where nothing can be made",
+    skip: process.platform !== "linux" && "only Linux has a folder where nothing can be created",
   };
 
-  test("a folder is told to be one", async () => {
+  test("a folder is reported as one", async () => {
     const line = await complaint(["--database", `sqlite:${root}`]);
     assert.equal(line, `DATABASE_URL (--database): ${root} is a folder; ${accepted}`);
   });
 
-  test("a folder that cannot be made is named", { ...unmade, timeout: 30_000 }, async () => {
+  test("a folder that cannot be created is named", { ...unmade, timeout: 30_000 }, async () => {
     const line = await complaint(["--database", "sqlite:/proc/x/y.db"]);
     const cause = "/proc/x/y.db cannot be created: its folder /proc/x cannot be created (ENOENT)";
     assert.equal(line, `DATABASE_URL (--database): ${cause}; ${accepted}`);
   });
 
-  test("a folder that takes no files is told", unmade, async () => {
+  test("a folder where no file can be created is reported", unmade, async () => {
     const line = await complaint(["--database", "sqlite:/proc/y.db"]);
     assert.equal(line, `DATABASE_URL (--database): /proc/y.db cannot be created (ENOENT); ${accepted}`);
   });
 
-  test("a file where a folder should be is told", async () => {
+  test("a file where a folder should be is reported", async () => {
     const file = join(root, "a-file");
     await writeFile(file, "");
     const line = await complaint(["--database", `sqlite:${file}/twins.db`]);
@@ -60,7 +60,7 @@ describe("a SQLite file that cannot be", () => {
   });
 });
 
-test("a database that cannot be written when orphans are to be ended is named, with the cause", async () => {
+test("a database that cannot be written when orphans must be ended is named, with the cause", async () => {
   const path = join(root, "orphans", "twins.db");
   const sqlite = await openSqlite(path);
   const { id } = await newConversation(sqlite.store, "alice");
@@ -76,10 +76,10 @@ test("a database that cannot be written when orphans are to be ended is named, w
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(`${signal} during the start closes what is open, and ends with 0`, {
+  test(`${signal} during the start closes what is open, and exits with 0`, {
     skip: withoutSignals,
   }, async () => {
-    // A Redis that is reached and never answers: the start waits for it when the database is open already.
+    // A Redis that accepts connections but never answers: the start waits for it with the database already open.
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;

@@ -35,7 +35,7 @@ interface Entry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Collects log entries, and tells when the next of a kind arrives. */
+/** Collects log entries, and resolves promises for the next of a level. */
 function createRecorder() {
   const entries: Entry[] = [];
   const waiting: { level: LogLevel; resolve: (entry: Entry) => void }[] = [];
@@ -59,7 +59,7 @@ async function createFolder(t: TestContext, files: Readonly<Record<string, strin
   return folder;
 }
 
-/** Opens a folder that is only read again when a test says so, unless its options bring a clock. */
+/** Opens a folder that is reloaded only when a test says so, unless its options include a clock. */
 async function open(
   t: TestContext,
   folder: string,
@@ -74,7 +74,7 @@ async function open(
   return files;
 }
 
-/** The timers of one kind, which are over when a test says so. */
+/** The timers of one kind, which fire when a test says so. */
 class Timers {
   readonly #waiting = new Set<{ readonly callback: () => void }>();
   #added = () => {};
@@ -90,7 +90,7 @@ class Timers {
     return () => this.#waiting.delete(timer);
   }
 
-  /** Resolves with the next timer. */
+  /** Resolves when the next timer is set. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#added = resolve;
@@ -103,7 +103,7 @@ class Timers {
     for (const { callback } of due) callback();
   }
 
-  /** Resolves once what it calls back has set another timer. */
+  /** Fires all timers, and resolves once another one is set. */
   async run(): Promise<void> {
     const next = this.next();
     this.begin();
@@ -111,7 +111,7 @@ class Timers {
   }
 }
 
-/** A clock for following a folder: its regular looks, and its reloads after what the system announced. */
+/** A clock for watching a folder: the timers of its polls, and of its reloads after changes that the system reports. */
 function createTimers() {
   const looks = new Timers();
   const reloads = new Timers();
@@ -163,7 +163,7 @@ They weave algebra.
   });
 });
 
-test("a file with a name alone gets the file's name as id, the default engine, and is open to all", () => {
+test("a file with only a name gets the file's name as id and the default engine, and is open to all", () => {
   const twin = parse("---\nname: Ada\n---\n", "ada.v2.md");
   assert.deepEqual(twin, {
     id: "ada.v2",
@@ -187,7 +187,7 @@ test("a byte order mark and Windows line ends change nothing", () => {
   );
 });
 
-test("a rule of dashes in the body does not end the body", () => {
+test("a line of dashes in the body does not end the body", () => {
   assert.equal(parse("---\nname: Ada\n---\nOne.\n\n---\n\nTwo.").instructions, "One.\n\n---\n\nTwo.");
 });
 
@@ -211,20 +211,20 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["an id that begins with a dot", "name: Ada\nid: ..", /id must be/u],
   ["an id that is a number", "name: Ada\nid: 7", /id must be/u],
   ["access without a value", "name: Ada\naccess:", /access must be a list of owners/u],
-  ["access that is no list", "name: Ada\naccess: alice", /access must be a list of owners/u],
+  ["access that is not a list", "name: Ada\naccess: alice", /access must be a list of owners/u],
   ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
   ["a tag that is a number", "name: Ada\ntags: [1]", /tags must be a list of strings/u],
   ["an unknown engine", "name: Ada\nengine: gpt", /engine must be one of knowledge, openai, echo/u],
   ["a temperature above 2", "name: Ada\ntemperature: 2.1", /temperature must be a number from 0 to 2/u],
-  ["a temperature that is no number", "name: Ada\ntemperature: .nan", /temperature must be/u],
+  ["a temperature that is not a number", "name: Ada\ntemperature: .nan", /temperature must be/u],
   [
-    "an address of another scheme",
+    "an address with another scheme",
     "name: Ada\navatarUrl: javascript:alert(1)",
     /avatarUrl must be an http or https address/u,
   ],
   ["a NUL in a greeting", 'name: Ada\ngreeting: "a\\0b"', /greeting must be/u],
   [
-    "a key twice",
+    "a repeated key",
     "name: Ada\naccess: [alice]\naccess: [bob]",
     /line 4 is not valid front matter: Map keys must be unique/u,
   ],
@@ -270,7 +270,7 @@ test("a file of 1 MiB is read, a larger one refused", async (t) => {
   await assert.rejects(open(t, folder), /"big.md": is larger than 1 MiB/u);
 });
 
-test("twins come by name, each owner's own", async (t) => {
+test("twins are listed by name, only to owners who may use them", async (t) => {
   const folder = await createFolder(t, {
     "1.md": "---\nname: Zoe\n---\n",
     "2.md": "---\nname: Ada\naccess: [alice]\n---\n",
@@ -298,7 +298,7 @@ test("links to files are twins; folders, hidden files and other kinds are not", 
   assert.deepEqual(await idsFor(await open(t, folder), "alice"), ["ada", "linked"]);
 });
 
-test("the start is refused for a broken file, naming it", async (t) => {
+test("the start fails on a broken file, and names it", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n", "bob.md": "Hello" });
   await assert.rejects(open(t, folder), {
     name: "TwinFileError",
@@ -306,7 +306,7 @@ test("the start is refused for a broken file, naming it", async (t) => {
   });
 });
 
-test("the start is refused for two files with one id, naming both", async (t) => {
+test("the start fails on two files with one id, and names both", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\n---\n",
     "bob.md": "---\nname: Bob\nid: ada\n---\n",
@@ -314,7 +314,7 @@ test("the start is refused for two files with one id, naming both", async (t) =>
   await assert.rejects(open(t, folder), /"bob.md": its id "ada" is already used by "ada.md"/u);
 });
 
-test("the start is refused for a folder that is not there", async () => {
+test("the start fails on a missing folder", async () => {
   await assert.rejects(openTwinFiles("/nonexistent/twins", { defaultEngine: "echo" }), /ENOENT/u);
 });
 
@@ -337,7 +337,7 @@ test("new files add twins, deleted ones remove them, changed ones change them, a
   );
 });
 
-test("access that is narrowed is narrowed with the reload", async (t) => {
+test("narrowed access takes effect with the reload", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   const files = await open(t, folder);
   await writeFile(join(folder, "ada.md"), "---\nname: Ada\naccess: [alice]\n---\n");
@@ -388,7 +388,7 @@ test("a new file with the id of another does not take it over", async (t) => {
   assert.match(String(entry?.fields.problem), /"a.md": its id "ada" is already used by "m.md"/u);
 });
 
-test("a file that changes to the id of another keeps its last good version", async (t) => {
+test("a file that changes to another's id keeps its last good version", async (t) => {
   const folder = await createFolder(t, { "a.md": "---\nname: Ann\n---\n", "m.md": "---\nname: Max\n---\n" });
   const files = await open(t, folder);
   await writeFile(join(folder, "a.md"), "---\nname: Ann\nid: m\n---\n");
@@ -397,7 +397,7 @@ test("a file that changes to the id of another keeps its last good version", asy
   assert.equal((await files.get("alice", "a"))?.name, "Ann");
 });
 
-test("a file that is renamed passes its id on", async (t) => {
+test("a renamed file keeps its twin's id", async (t) => {
   const folder = await createFolder(t, { "m.md": "---\nid: ada\nname: Ada\n---\n" });
   const files = await open(t, folder);
   await rename(join(folder, "m.md"), join(folder, "z.md"));
@@ -419,7 +419,7 @@ test("a file replaced by renaming another over it keeps its twin's createdAt", a
   assert.ok((after?.updatedAt ?? 0) > (before?.updatedAt ?? 0));
 });
 
-test("times are whole milliseconds, and no twin is younger than its last change", async (t) => {
+test("times are whole milliseconds, and no twin is created after its last change", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   await utimes(join(folder, "ada.md"), 1_600_000_000, 1_600_000_000.1234);
   const twin = await (await open(t, folder)).get("alice", "ada");
@@ -427,7 +427,7 @@ test("times are whole milliseconds, and no twin is younger than its last change"
   assert.equal(twin?.createdAt, 1_600_000_000_123);
 });
 
-test("an unchanged file keeps its twin object, so that what is kept for it stays valid", async (t) => {
+test("an unchanged file keeps its twin object, so that what is cached for it stays valid", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   const files = await open(t, folder);
   const before = await files.get("alice", "ada");
@@ -435,7 +435,7 @@ test("an unchanged file keeps its twin object, so that what is kept for it stays
   assert.equal(await files.get("alice", "ada"), before);
 });
 
-test("a folder that cannot be read any more keeps its twins, and is logged once each time", async (t) => {
+test("a folder that becomes unreadable keeps its twins, and is logged once each time", async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n# A\nB" });
   const recorder = createRecorder();
   const files = await open(t, folder, { log: recorder.log });
@@ -455,14 +455,14 @@ test("a folder that cannot be read any more keeps its twins, and is logged once 
   assert.deepEqual(recorder.of("warn"), [problem, problem]);
 });
 
-test("a folder without twin files is warned of", async (t) => {
+test("a folder without twin files causes a warning", async (t) => {
   const recorder = createRecorder();
   const files = await open(t, await createFolder(t, { "README.txt": "" }), { log: recorder.log });
   assert.deepEqual(await idsFor(files, "alice"), []);
   assert.deepEqual(recorder.of("warn"), ["the folder has no twin files"]);
 });
 
-test("a twin of the knowledge engine without sections is warned of, at the start and later", async (t) => {
+test("a twin of the knowledge engine without sections causes a warning, at the start and later", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\n---\nYou are Ada.",
     "bob.md": "---\nname: Bob\nengine: echo\n---\nYou are Bob.",
@@ -481,7 +481,7 @@ test("a twin of the knowledge engine without sections is warned of, at the start
   );
 });
 
-test("phrases for an occasion that is none are warned of, with those that are known", async (t) => {
+test("phrases for unknown occasions cause a warning that lists the known ones", async (t) => {
   const voice = "## Voice\n\n- anser: hm\n- thanks: Ay.\n- Good-bye : Fair winds\n- Anser: ha\n- short words";
   const folder = await createFolder(t, {
     "ada.md": `---\nname: Ada\n---\n${voice}\n\n## Lamp\n\n- oil: it burned until 1921`,
@@ -501,7 +501,7 @@ test("phrases for an occasion that is none are warned of, with those that are kn
   ]);
 });
 
-test("files name the service's engines; one of the usual three that it lacks is warned of", async (t) => {
+test("files may name the service's own engines; a standard one that it lacks causes a warning", async (t) => {
   const folder = await createFolder(t, {
     "ada.md": "---\nname: Ada\nengine: mine\n---\n",
     "bob.md": "---\nname: Bob\nengine: openai\n---\n",
@@ -517,11 +517,11 @@ test("files name the service's engines; one of the usual three that it lacks is 
   assert.match(String(problem), /engine.+must be one of knowledge, openai, echo, mine/);
 });
 
-test("the regular look finds a change that nobody announced", { timeout: 20_000 }, async (t) => {
+test("polling finds a change that the system did not report", { timeout: 20_000 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   const recorder = createRecorder();
   const clock = createManualClock();
-  const files = await open(t, folder, { log: recorder.log, clock, pollMs: 50 }); // sooner than the watcher's pause
+  const files = await open(t, folder, { log: recorder.log, clock, pollMs: 50 }); // sooner than the watcher's delay
   const read = recorder.next("info");
   await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
   await clock.advance(50);
@@ -529,8 +529,8 @@ test("the regular look finds a change that nobody announced", { timeout: 20_000 
   assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
 });
 
-test("a change that the system announces is read without waiting for the regular look", {
-  skip: process.platform === "win32" && "Windows replaces no file while it is read",
+test("a change that the system reports is read without waiting for the next poll", {
+  skip: process.platform === "win32" && "Windows cannot replace a file while it is being read",
   timeout: 20_000,
 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
@@ -550,7 +550,7 @@ test("a change that the system announces is read without waiting for the regular
   assert.equal((await files.get("alice", "ada"))?.name, "Countess");
 });
 
-test("the regular look goes on, whether it found a change or not", { timeout: 20_000 }, async (t) => {
+test("polling continues, whether it found a change or not", { timeout: 20_000 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   const recorder = createRecorder();
   const { clock, looks } = createTimers();
@@ -563,7 +563,7 @@ test("the regular look goes on, whether it found a change or not", { timeout: 20
   assert.deepEqual(recorder.of("info"), ["a twin file was read", "a twin file was read"]);
 });
 
-test("changes that the system announces one after the other are read together", {
+test("changes that the system reports in succession are read together", {
   timeout: 20_000,
 }, async (t) => {
   const folder = await createFolder(t, {});
@@ -589,7 +589,7 @@ test("once closed, nothing is scheduled any more", { timeout: 20_000 }, async (t
   assert.deepEqual([looks.pending, reloads.pending], [0, 0]);
 });
 
-test("nor is it where a look was under way", { timeout: 20_000 }, async (t) => {
+test("nothing is scheduled if it is closed during a poll", { timeout: 20_000 }, async (t) => {
   const folder = await createFolder(t, {});
   const recorder = createRecorder();
   const { clock, looks } = createTimers();
@@ -603,7 +603,7 @@ test("nor is it where a look was under way", { timeout: 20_000 }, async (t) => {
   assert.equal(looks.pending, 0);
 });
 
-test("closing waits for a reading that is under way", async (t) => {
+test("closing waits for a reload in progress", async (t) => {
   const folder = await createFolder(t, {});
   const recorder = createRecorder();
   const files = await open(t, folder, { log: recorder.log });
@@ -613,8 +613,8 @@ test("closing waits for a reading that is under way", async (t) => {
   assert.deepEqual(recorder.of("info"), ["a twin file was read"]);
 });
 
-test("looking for changes keeps no process alive", {
-  skip: runtime !== "node" && "it runs on Node",
+test("watching for changes does not keep a process alive", {
+  skip: runtime !== "node" && "it runs only on Node",
   timeout: 60_000,
 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });

@@ -19,7 +19,7 @@ for (const transport of transports) {
       assert.deepEqual(pagination, { page: 1, limit: 20, total: 2, totalPages: 1, hasMore: false });
     });
 
-    test("a twin is told with its public fields alone", async () => {
+    test("a twin has only its public fields", async () => {
       await using fixture = await openFixture(transport);
       const response = await fixture.call("GET", "/twins/echo", await fixture.key("read_only"));
       assert.equal(response.status, 200);
@@ -37,7 +37,7 @@ for (const transport of transports) {
       });
     });
 
-    test("a twin that the owner may not use is answered as one that does not exist", async () => {
+    test("a twin that the owner may not use gets the same answer as one that does not exist", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only", "mallory");
       const list = await dataOf<TwinResource[]>(await fixture.call("GET", "/twins", key));
@@ -56,7 +56,7 @@ for (const transport of transports) {
       assert.deepEqual(hidden, missing);
     });
 
-    test("pages cut the list without gap or overlap", async () => {
+    test("pages divide the list without gaps or overlaps", async () => {
       const names = ["b", "B", "a", "ä", "a"];
       const twins = createTwinList(names.map((name, index) => newTwin({ id: `t${index}`, name })));
       await using fixture = await openFixture(transport, { twins });
@@ -74,7 +74,7 @@ for (const transport of transports) {
       assert.deepEqual(pagination, { page: 1, limit: 5, total: 5, totalPages: 1, hasMore: false });
     });
 
-    test("the ends of page and limit are accepted", async () => {
+    test("the smallest and largest page and limit are accepted", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
       for (const query of ["page=1", "limit=1", "limit=100", "page=999999999&limit=100", "color=blue", ""]) {
@@ -117,7 +117,7 @@ for (const transport of transports) {
   });
 }
 
-test("two pages behind a list's end, or of other lengths, are two", async () => {
+test("empty pages with different numbers or lengths are not confused", async () => {
   await using fixture = await openFixture(inProcess);
   const key = await fixture.key("read_only");
   for (const [page, limit] of [
@@ -132,7 +132,7 @@ test("two pages behind a list's end, or of other lengths, are two", async () => 
   }
 });
 
-test("a page is what its source says now, also where the source changes the array that it gave before", async () => {
+test("a page is current even if its source changes the array that it returned before", async () => {
   const items = [newTwin({ id: "a" }), newTwin({ id: "b" })];
   const told = { items, total: 2 };
   const twins: TwinSource = { list: async () => told, get: async () => undefined };
@@ -152,7 +152,7 @@ test("a page is what its source says now, also where the source changes the arra
   assert.deepEqual(await page(), [["a", "Bert", "Carl"], 3]);
 });
 
-test("a twin of a list needs an id, a name and an engine; the rest is blank, and it is as old as the list", async () => {
+test("a twin in a list needs only an id, a name and an engine; the rest is blank, and it is as old as the list", async () => {
   const twins = createTwinList(
     [{ id: "ada", name: "Ada", engine: "echo", tags: ["maths"] }],
     createManualClock(7),
@@ -166,7 +166,7 @@ test("a twin of a list needs an id, a name and an engine; the rest is blank, and
 describe("a list of twins", () => {
   const ada = { id: "ada", name: "Ada", engine: "echo" };
 
-  test("takes what is undefined for left out", async () => {
+  test("treats undefined members as absent", async () => {
     const left = { access: undefined, tags: undefined, description: undefined, updatedAt: undefined };
     const twin = await createTwinList([{ ...ada, ...left }], createManualClock(7)).get("alice", "ada");
     assert.deepEqual(twin, {
@@ -196,7 +196,7 @@ describe("a list of twins", () => {
     }
   });
 
-  test("names the id that two twins have", () => {
+  test("refuses two twins with the same id, and names it", () => {
     const twins = [newTwin({ id: "a" }), newTwin({ id: "b" }), newTwin({ id: "b" })];
     assert.throws(() => createTwinList(twins), { message: 'createTwinList: two twins have the id "b".' });
   });

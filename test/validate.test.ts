@@ -9,7 +9,7 @@ import type { Schema } from "../core/schema.ts";
 import { validate } from "../core/validate.ts";
 import { runtime } from "./runtime.ts";
 
-// An independent implementation of JSON Schema, which compiles and so cannot be used everywhere.
+// An independent implementation of JSON Schema, which generates code and so cannot be used everywhere.
 const ajv = new Ajv2020({
   allErrors: true,
   ownProperties: true,
@@ -47,7 +47,7 @@ for (const [schema, name] of inputSchemas()) {
       }),
       { numRuns: 500, seed: 1 },
     );
-    assert.ok(accepted > 0 && accepted < 500, "Values of one kind only were made.");
+    assert.ok(accepted > 0 && accepted < 500, "only accepted or only refused values were generated");
   });
 }
 
@@ -60,7 +60,7 @@ function inputSchemas(): Map<Schema, string> {
   return schemas;
 }
 
-test("members that every object inherits are not the body's", () => {
+test("inherited members do not count as the body's", () => {
   const errors = validate(
     { type: "object", properties: { constructor: { type: "string" } }, required: ["constructor"] } as const,
     {},
@@ -79,8 +79,8 @@ const commands = {
 };
 const command = commands[runtime];
 
-test("the service works where code may not be generated at run time", {
-  skip: !command && "Bun has no such switch",
+test("the service works where generating code from strings is forbidden", {
+  skip: !command && "Bun has no such flag",
 }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, command ?? []);
   assert.equal(stdout.trim(), "EvalError 201 400");

@@ -1,5 +1,5 @@
 /**
- * Stands for a host that calls functions of web requests, such as a worker or a route handler:
+ * Stands in for a host that calls functions with web requests, such as a worker or a route handler:
  * `node --import tsx test/web-host.ts <module>`, whose default export has a `fetch`, or which exports a
  * function for each method.
  */

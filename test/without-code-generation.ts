@@ -1,5 +1,5 @@
 /**
- * Run by a test in a process that forbids code generation from strings: tells what became of an attempt, of a
+ * Run by a test in a process that forbids code generation from strings: prints the outcome of an attempt, of a
  * valid body and of an invalid one.
  */
 

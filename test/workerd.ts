@@ -1,6 +1,6 @@
 /**
- * The service in a worker, on the runtime that Cloudflare's workers have: there, timers and promises end with the
- * request that made them. `npm run test:workerd` fetches it from npm.
+ * The service in a worker, on the runtime of Cloudflare's workers, where timers and promises end with the request
+ * that created them. `npm run test:workerd` fetches it from npm.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ import { dataOf, eventsOf, textOf } from "./harness.ts";
 
 const words = Array.from({ length: 60 }, (_, index) => `${index} `);
 
-/** Writes words so fast that they join, and goes on when its reader has gone. */
+/** Writes words so fast that they are joined, and continues when its reader has left. */
 const quickParrot = `
 import { waitUntil } from "cloudflare:workers";
 import { createTwins } from "./examples/twins.ts";
@@ -55,7 +55,7 @@ interface Worker extends AsyncDisposable {
   begin(): Promise<string>;
 }
 
-/** Starts a worker of a module's text. */
+/** Starts a worker from a module's source text. */
 async function startWorker(contents: string): Promise<Worker> {
   const folder = await mkdtemp(join(tmpdir(), "worker-"));
   await build({
@@ -106,7 +106,7 @@ async function cut({ send }: Worker, conversation: string, content = "?"): Promi
   const reader = response.body?.getReader();
   for (let pieces = 0; pieces < 4; pieces++) await reader?.read();
   leaving.abort();
-  await reader?.read().catch(() => {}); // that it was aborted
+  await reader?.read().catch(() => {}); // it was aborted
 }
 
 async function lastReply({ send }: Worker, conversation: string): Promise<MessageResource> {
@@ -125,7 +125,7 @@ async function endedReply(worker: Worker, conversation: string): Promise<Message
   return assert.fail("The reply does not end.");
 }
 
-test("the example begins to work and answers", async () => {
+test("the example starts and answers", async () => {
   await using worker = await startWorker('export { default } from "./examples/worker.ts";');
   const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "Hello there" });
   assert.equal(textOf(await eventsOf(response)), "Hello there");
@@ -141,7 +141,7 @@ test("the example ends a reply whose reader has left, keeps its text, and takes 
   assert.equal((await worker.send(`${conversation}/messages`, { content: "Hello" })).status, 200);
 });
 
-test("each stream comes piece by piece, also behind and beside one whose reader has left", async () => {
+test("each stream arrives in pieces, even after and beside one whose reader has left", async () => {
   await using worker = await startWorker(quickParrot);
   const read = async () => {
     const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "?" });
@@ -157,7 +157,7 @@ test("each stream comes piece by piece, also behind and beside one whose reader 
   await Promise.all([cut(worker, await worker.begin()), read(), read()]);
 });
 
-test("a reply goes on without its reader, where the host is told to wait until it has ended", async () => {
+test("a reply continues without its reader if the host is told to wait until it has ended", async () => {
   await using worker = await startWorker(quickParrot);
   const conversation = await worker.begin();
   await cut(worker, conversation);
