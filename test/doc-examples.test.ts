@@ -35,7 +35,7 @@ describe("examples", () => {
   test("those in doc comments and documents pass the type check", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
     t.after(() => rm(folder, { recursive: true }));
-    await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction"); // Windows lets anybody make one
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction"); // on Windows, anyone may create one
     await writeFile(join(folder, "given.d.ts"), given);
     for (const file of await filesWithExamples()) {
       for (const [index, code] of examplesOf(file, await readFile(join(root, file), "utf8")).entries()) {

@@ -86,7 +86,7 @@ for (const transport of transports) {
       }
     });
 
-    test("no schema takes the name of something that every program in JavaScript has", async () => {
+    test("no schema has the name of a JavaScript global", async () => {
       const { components } = await read();
       for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
     });
@@ -133,7 +133,7 @@ for (const transport of transports) {
       for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
     });
 
-    test("an event's id may be sent as it came: as text", async () => {
+    test("Last-Event-ID is a string, as clients receive event ids", async () => {
       const { paths } = await read();
       const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
       const { schema } = stream?.parameters.find(({ name }) => name === "Last-Event-ID") ?? {};
@@ -159,7 +159,7 @@ for (const transport of transports) {
       });
     });
 
-    test("an enum or an object that may be null is one of two, as makers of typed clients read it", async () => {
+    test("a nullable enum or object is an anyOf with null, which client generators understand", async () => {
       const { components } = await read();
       const { properties } = components.schemas.Message as {
         properties: Record<string, { anyOf?: { type: string }[] }>;
@@ -174,7 +174,7 @@ for (const transport of transports) {
       ]);
     });
 
-    test("operations are grouped by what their paths begin with", async () => {
+    test("operations are tagged by what their paths begin with", async () => {
       const { paths } = await read();
       const groups = Object.values(paths).flatMap((methods) =>
         Object.values(methods).flatMap(({ tags }) => tags),

@@ -246,7 +246,7 @@ test("deleting a conversation cancels its running reply", async () => {
   assert.equal((await chat.get("/messages")).status, 404);
 });
 
-test("a host that aborts its request's signal once it has read the body gets the reply all the same", async () => {
+test("a host that aborts its request's signal once it has read the body still gets the reply", async () => {
   await using chat = await openChat(inProcess);
   const host = new AbortController();
   const sending = chat.fixture.send(`/api/v1/conversations/${chat.conversationId}/messages`, {

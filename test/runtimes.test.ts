@@ -88,7 +88,7 @@ describe(`a request's header section, on ${runtime}`, () => {
     }
   });
 
-  test("a body that comes with an offer to upgrade, as Java sends it, is read unless the runtime refuses it", async () => {
+  test("a body that comes with an offer to upgrade, as from Java, is read unless the runtime refuses the request", async () => {
     const create = "POST /api/v1/conversations HTTP/1.1";
     const body = '{"twinId":"echo"}';
     const fieldLines = [
@@ -99,7 +99,7 @@ describe(`a request's header section, on ${runtime}`, () => {
       "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA",
     ];
     const request = head(create, ...fieldLines).replace("close", "Upgrade, HTTP2-Settings");
-    const status = runtime === "deno" ? 400 : 201; // Deno's own: the service does not see it
+    const status = runtime === "deno" ? 400 : 201; // Deno's own refusal: the service does not see the request
     assert.match(await answerTo(request + body), new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 

@@ -260,7 +260,7 @@ describe("the server", () => {
   }, async () => {
     const warn = "process.emitWarning('new', 'ExperimentalWarning')";
     const early = encodeURIComponent(`process.on("newListener", (event) => {
-      if (event === "SIGINT") ${warn}; // the server listens to warnings already
+      if (event === "SIGINT") ${warn}; // the server already listens for warnings
     })`);
     const variables = { NODE_OPTIONS: `--import=data:text/javascript,${early}` };
     const nowhere = ["--twins", (await scratch()).folder, "--database", "postgres://nobody@127.0.0.1:1/none"];

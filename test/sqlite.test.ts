@@ -14,7 +14,7 @@ before(async () => {
 after(() => folder.remove());
 
 const isWindows = process.platform === "win32";
-const immovable = isWindows && "Windows moves no file that is open";
+const immovable = isWindows && "Windows cannot move an open file";
 
 describe("a SQLite connection", () => {
   test("parameters are bound by number: twice, out of order, or as null if missing", async () => {
@@ -35,7 +35,7 @@ describe("a SQLite file", () => {
     assert.ok(names.includes("twins.db") && names.includes("twins.db-limits"));
     for (const name of names) {
       const { mode } = await stat(join(folder.path, "some", "new folder", name));
-      if (!isWindows) assert.equal((mode & 0o777).toString(8), "600", name); // where such bits say who may read it
+      if (!isWindows) assert.equal((mode & 0o777).toString(8), "600", name); // elsewhere, these bits say who may read it
     }
     await sqlite.close();
   });

@@ -285,7 +285,7 @@ test("twins are listed by name, only to owners who may use them", async (t) => {
 });
 
 test("links to files are twins; folders, hidden files and other kinds are not", {
-  skip: process.platform === "win32" && "Windows asks for a right to make links",
+  skip: process.platform === "win32" && "Windows requires a privilege to create links",
 }, async (t) => {
   const folder = await createFolder(t, {
     "notes.txt": "Not a twin.",
