@@ -25,6 +25,11 @@ declare const redisClient: import("twin-service/redis").RedisScriptClient;
 declare const router: {
   get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
 };
+declare function handler(
+  request: import("node:http").IncomingMessage,
+  response: import("node:http").ServerResponse,
+): void;
+declare function openTwins(): Promise<import("twin-service").Service>;
 declare function ownerOf(token: string): Promise<string>;
 declare function myModel(...about: unknown[]): AsyncIterable<string>;
 declare function openMyStore(): Promise<import("twin-service").Store>;
