@@ -44,11 +44,13 @@ describe("the files of deploy/", () => {
     );
   });
 
-  test("whoever stops a server gives it longer than it gives its replies", () => {
+  test("servers, and the proxy of Compose, get longer to stop than SHUTDOWN_GRACE_MS gives running replies", () => {
     const { terminationGracePeriodSeconds, containers } = deployment.spec.template.spec;
     const [, pause] = containers[0].lifecycle.preStop.exec.command;
+    const { "twins-1": twins, nginx } = compose.services;
     const waits = {
-      compose: parseInt(compose.services["twins-1"].stop_grace_period, 10),
+      compose: parseInt(twins.stop_grace_period, 10),
+      nginx: parseInt(nginx.stop_grace_period, 10),
       kubernetes: terminationGracePeriodSeconds - Number(pause),
       systemd: Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]),
     };
