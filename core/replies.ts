@@ -140,7 +140,8 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
-  function produce(producer: Producer): void {
+  /** Runs a producer; `early`: what others did before it was there. */
+  function produce(producer: Producer, early: Beginning): void {
     const entry: Running = { producer };
     running.set(producer.id, entry);
     const production = producer.run().finally(() => {
@@ -150,20 +151,14 @@ export function createReplies(options: RepliesOptions): Replies {
     underway.track(production);
     tellHost(producer.id, production);
     if (graceOver) producer.stop(failed("interrupted"));
+    if (early.followedElsewhere) producer.followedElsewhere();
+    if (early.stoppedBy) producer.stop(early.stoppedBy);
   }
 
-  async function begin({
-    owner,
-    conversationId,
-    position: expected,
-    twin,
-    content,
-    claim,
-    requestId,
-  }: Send): Promise<Sent> {
-    const { question, reply } = newExchange(conversationId, content, newId, clock.now());
-    const lease = newLease(context);
-    const exchange = { owner, question, reply, lease, position: expected };
+  async function begin(send: Send): Promise<Sent> {
+    const { owner, conversationId, twin, claim, requestId } = send;
+    const { question, reply } = newExchange(conversationId, send.content, newId, clock.now());
+    const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
     const early: Beginning = { stoppedBy: undefined, followedElsewhere: false };
     beginning.set(reply.id, early);
     try {
@@ -181,9 +176,7 @@ export function createReplies(options: RepliesOptions): Replies {
           const engine = engines[twin.engine];
           const production = { owner, twin, engine, question, reply, position, requestId };
           const producer = new Producer(context, production);
-          produce(producer);
-          if (early.followedElsewhere) producer.followedElsewhere();
-          if (early.stoppedBy) producer.stop(early.stoppedBy);
+          produce(producer, early);
           return { feed: producer };
         }
       }
