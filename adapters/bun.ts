@@ -33,7 +33,7 @@ interface BunServer {
   stop(closeConnections?: boolean): Promise<void>;
 }
 
-/** How long a connection may be silent while nothing is streamed on it, in seconds: as on Node. */
+/** How long a connection may be silent while nothing is streamed on it, in seconds. The same as on Node. */
 const idleSeconds = 65;
 
 /**
@@ -56,8 +56,8 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     port,
     idleTimeout: idleSeconds,
     development: false,
-    reusePort: false, // true without `development`: two servers would share a port, and each get a part of the requests
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses by length, in its own words
+    reusePort: false, // the default without `development` is true: two servers would share a port and the requests
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses long bodies with its own error
     async fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
       const { response, streams } = await respond(service, request, how);
@@ -73,7 +73,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       const sent = server.stop();
       await service.close({ graceMs });
       await within(systemClock, lastAnswersMs, sent);
-      await server.stop(true); // connections whose request has not come whole
+      await server.stop(true); // connections whose request is incomplete
     },
   };
 }

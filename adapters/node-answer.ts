@@ -182,7 +182,7 @@ class EventWriter {
   #writeFirst(): void {
     this.#headWritten = true;
     if (this.#response.headersSent) {
-      this.#events.detach(); // refused meanwhile, for a body that is no HTTP
+      this.#events.detach(); // refused in the meantime, for a body that is not HTTP
       return;
     }
     const text = this.#events.read();

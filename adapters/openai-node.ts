@@ -10,13 +10,13 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { ModelListener, ModelTransport } from "./openai-transport.ts";
 
 /**
- * Unused connections are closed after this long, before a firewall in between forgets them. It says nothing
- * about connections in use.
+ * How long unused connections are kept, in milliseconds: shorter than firewalls remember them. Does not affect
+ * connections in use.
  */
 const keptMs = 30_000;
 
 /**
- * A {@link ModelTransport} for Node. Its unused connections don't keep the process alive.
+ * Creates a {@link ModelTransport} for Node. Its unused connections do not keep the process alive.
  *
  * @example
  * ```ts
@@ -40,11 +40,11 @@ export function createNodeTransport(): ModelTransport {
       ? requestHttps(url, { method, headers, agent: https })
       : requestHttp(url, { method, headers, agent: http });
     request.once("response", (response) => receive(response, listener));
-    // Stays behind the answer's header: what breaks then is told by the body, and again here.
+    // Stays after the response headers: what breaks then is reported by the body, and again here.
     request.on("error", (error) => listener.fail(error));
-    // As bytes: a text would be joined to the header's, and keep that in all the parts that it was made of.
+    // As bytes: a string would be joined to that of the headers, which would stay in memory in all its parts.
     request.end(Buffer.from(body));
-    // Without an error: with one, a socket whose answer has arrived, though unread, would emit it to nobody.
+    // Without an error: a socket whose response has arrived, but is unread, would emit it without a listener.
     return () => request.destroy();
   };
 }

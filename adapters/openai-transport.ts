@@ -61,12 +61,12 @@ async function receive(
 }
 
 /**
- * It does not always suffice that `fetch` knows the signal: where instrumentation makes a `Request` of it, Node
- * 20 holds it weakly, and a garbage collection loses it while the body is still open.
+ * Passing the signal to `fetch` is not always enough: if instrumentation creates a `Request` with it, Node 20 holds it
+ * weakly, and a garbage collection loses it while the body is still open.
  */
 function cancelWhenAborted(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): void {
   const cancel = () => {
-    // Rejects if the stream has failed already, and then a read has told so.
+    // Rejects if the stream has already failed, which a read has reported.
     reader.cancel(signal.reason).catch(() => undefined);
   };
   if (signal.aborted) cancel();

@@ -97,14 +97,14 @@ function createAttempts(options: OpenAIOptions) {
   const headers = requestHeaders(options.apiKey);
   const limits = { maxEventLength, maxReplyLength };
   const shared = { headersMs, idleMs, clock };
-  /** Models whose servers refuse to be asked for token counts. */
+  /** Models whose servers refuse requests for token counts. */
   const uncounted = new Set<string | undefined>();
 
   const attempt = (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> =>
     new Promise((resolve) => {
       const reader = new CompletionReader(output, limits);
       new Attempt(reader, deadlines, shared, resolve).start((listener) => {
-        // Made anew for each attempt: a conversation need not be held twice while its reply is written.
+        // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));
         return transport(url, { method: "POST", headers, body }, listener);
       });
@@ -121,7 +121,7 @@ function createAttempts(options: OpenAIOptions) {
   };
 }
 
-/** What is asked of which model, and whether its tokens are to be counted. */
+/** What a model is asked, and whether its tokens are to be counted. */
 interface Asking {
   readonly turn: Turn;
   readonly model: string | undefined;
@@ -158,7 +158,7 @@ function completionsUrl(baseUrl: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new TypeError("The model's address must be an http or https URL.");
   }
-  // Credentials and query would turn up in the error messages of some runtimes.
+  // Some runtimes would put credentials and query into error messages.
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError("The model's address must have no credentials, query or fragment.");
   }

@@ -49,7 +49,7 @@ export function newExchange(conversationId: string, content: string, newId: NewI
   return { question, reply };
 }
 
-/** What a beginning is stored with. */
+/** What storing a beginning needs. */
 export interface BeginningContext {
   readonly store: Store;
   readonly clock: Clock;

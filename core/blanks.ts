@@ -1,13 +1,13 @@
 /**
- * Blanks around a header field's value.
+ * White space around a header field's value.
  *
  * @module
  */
 
 /**
- * A text without the spaces and tabs at its ends: what HTTP calls optional white space (RFC 9110 section 5.6.3).
- * `trim` would also take NBSP and its like, and so accept a key that was never issued; a regular expression that looks
- * for blanks before the end would try each of the 32,000 that a header section may hold.
+ * A text without leading and trailing spaces and tabs, HTTP's optional white space (RFC 9110 section 5.6.3). `trim`
+ * would also remove NBSP and the like, and so accept a key that was never issued; a regular expression for trailing
+ * white space would retry at each of the 32,000 spaces that a header section may have.
  */
 export function trimBlanks(text: string): string {
   let start = 0;

@@ -59,7 +59,7 @@ async function readPieces(pieces: AsyncIterator<Uint8Array>, clock: Clock): Prom
   try {
     return (await within(clock, bodyTimeoutMs, collect(pieces))) ?? refuseLate();
   } catch (error) {
-    // Not awaited: it would wait behind a read that is still pending. What it rejects with is `error` again.
+    // Not awaited, because it would wait for a pending read. It rejects with `error` again.
     void pieces.return?.().catch(() => {});
     throw asApiError(error);
   }

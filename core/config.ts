@@ -1,5 +1,5 @@
 /**
- * The reference server's command line: what it is asked to do, and with which settings.
+ * The reference server's command line: its command, and the settings.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { isOwnerName } from "./owner.ts";
 import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
 
-/** What the server is asked to do. */
+/** The command, with what it needs. */
 export type Config =
   | { readonly command: "help" }
   | { readonly command: "version" }
@@ -26,7 +26,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads the arguments after the program's name, and the environment. A flag wins over its variable.
  *
- * @throws {ConfigError} for the first thing that is not accepted.
+ * @throws {ConfigError} for the first problem.
  */
 export function readConfig(args: readonly string[], environment: Environment): Config {
   const { command, flags } = readArguments(args);

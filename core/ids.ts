@@ -29,7 +29,7 @@ const randomDigits = 16; // 80 bits, like ULID
  */
 export function createIds(clock: Clock, random: RandomBytes): NewId {
   const tail = new Uint8Array(randomDigits);
-  const codes: number[] = []; // characters that are joined one by one would stay the many parts that they were
+  const codes: number[] = []; // characters joined one by one would stay in memory as many parts
   let time = -1;
   let head = "";
 

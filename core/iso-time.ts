@@ -11,16 +11,16 @@ const twoDigits: readonly string[] = Array.from({ length: 60 }, (_, number) =>
   String(number).padStart(2, "0"),
 );
 
-/** Days counted from the epoch, and their dates, such as `2026-01-31T`. */
+/** Days since the epoch, and their dates, such as `2026-01-31T`. */
 const dates = new Map<number, string>();
 
-/** How many days are remembered. */
+/** How many dates are cached. */
 const maxDates = 1000;
 
 /**
- * UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, of milliseconds since the epoch. What
- * `Date.prototype.toISOString` writes, which takes several times as long, and a page of 20 conversations holds 60 of them.
- * Throws a `RangeError` for what is no time.
+ * Milliseconds since the epoch as UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`. The same as
+ * `Date.prototype.toISOString`, which takes several times as long, and a page of 20 conversations has 60 times. Throws
+ * a `RangeError` for an invalid time.
  */
 export function isoTime(milliseconds: number): string {
   const whole = Math.trunc(milliseconds);

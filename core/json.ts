@@ -1,5 +1,5 @@
 /**
- * Telling kinds of JSON values apart.
+ * Distinguishes kinds of JSON values.
  *
  * @module
  */

@@ -81,7 +81,7 @@ export function takeToken(debt: number, policy: RatePolicy): RateDecision {
   return { allowed, debt: allowed ? taken : debt };
 }
 
-/** What a bucket gave to requests that asked together. */
+/** The tokens that a bucket gave to requests that asked together. */
 export interface Grant {
   /** How many of them may pass. */
   readonly admitted: number;
@@ -89,7 +89,7 @@ export interface Grant {
   readonly debt: number;
 }
 
-/** The grant as the decision on one of the requests: the first that asked has place 0. */
+/** The decision on one of these requests: the first one has place 0. */
 export function decisionAt(place: number, { admitted, debt }: Grant, policy: RatePolicy): RateDecision {
   const admittedLater = Math.max(0, admitted - 1 - place);
   return { allowed: place < admitted, debt: debt - admittedLater * refillInterval(policy) };
@@ -129,8 +129,8 @@ export interface MemoryLimiterOptions {
 }
 
 /**
- * A limiter for one process, which decides in memory. With a bucket store, a taken token is saved before
- * `take` resolves; `take` rejects if that fails, and the token stays taken.
+ * Creates a limiter for one process, which decides in memory. With a bucket store, a taken token is saved before `take`
+ * resolves; if that fails, `take` rejects, and the token stays taken.
  *
  * @example
  * ```ts
@@ -145,14 +145,14 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLim
   return buckets ? createSavingLimiter(clock, buckets, cached) : createForgetfulLimiter(clock);
 }
 
-/** How many buckets are held before the first look for full ones. */
+/** The number of buckets at which full ones are first swept. */
 const firstSweep = 1000;
 
 function createForgetfulLimiter(clock: Clock): RateLimiter {
   const held = new Map<string, Bucket>();
   let sweepAt = firstSweep;
 
-  /** Forgets full buckets, which are as good as none, each time that twice as many are held as were left. */
+  /** Deletes full buckets, which are as good as none, each time that their number has doubled since the last sweep. */
   function sweep(at: number): void {
     if (held.size < sweepAt) return;
     for (const [id, bucket] of held) if (debtAt(bucket, at) === 0) held.delete(id);
@@ -171,16 +171,16 @@ function createForgetfulLimiter(clock: Clock): RateLimiter {
       const at = microseconds(clock);
       const bucket = held.get(id);
       const debt = debtAt(bucket, at);
-      if (bucket) held.set(id, { debt, at }); // from now on it counts from here, if the clock stepped back
+      if (bucket) held.set(id, { debt, at }); // if the clock was set back, it counts from here
       return { allowed: takeToken(debt, policy).allowed, debt };
     },
   };
 }
 
-/** A bucket in memory, and how it stands with the store. */
+/** A bucket in memory, and whether the store has it. */
 interface Entry {
   bucket: Bucket | undefined;
-  /** Set until the bucket is loaded; rejected if it cannot be. */
+  /** Set until the bucket is loaded; rejects if that fails. */
   loading: Promise<void> | undefined;
   /** Calls that use the entry now. */
   users: number;
@@ -190,17 +190,17 @@ interface Entry {
 }
 
 function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
-  /** Those used last. */
+  /** The recently used entries. */
   const held = new LRUCache<string, Entry>({
     max: cached,
     dispose(entry, id, reason) {
       if (reason === "evict" && !isIdle(entry)) displaced.set(id, entry);
     },
   });
-  /** Those that are being loaded, or were evicted though in use or not saved: none may be loaded anew beside itself. */
+  /** Those that are being loaded, or were evicted while in use or unsaved: they must not be loaded a second time. */
   const displaced = new Map<string, Entry>();
 
-  /** The entry of a bucket, kept in memory until it is let go. To be used once it is loaded. */
+  /** The entry of a bucket, kept in memory until {@link letGo}. To be used once it is loaded. */
   function hold(id: string): Entry {
     const entry = held.get(id) ?? displaced.get(id) ?? load(id);
     entry.users++;
@@ -260,7 +260,7 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
   };
 }
 
-/** Whether nobody uses an entry, and the store has its last change. */
+/** Whether nobody uses the entry and the store has its last change. */
 function isIdle({ users, saved, changes }: Entry): boolean {
   return users === 0 && saved === changes;
 }

@@ -1,5 +1,5 @@
 /**
- * A reply's life in memory.
+ * The life of a reply in memory.
  *
  * @module
  */

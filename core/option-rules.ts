@@ -8,7 +8,7 @@ import { isJsonObject, isString } from "./json.ts";
 
 /** What a value must be. */
 export interface Rule {
-  /** To follow "must be". */
+  /** Phrased to follow "must be". */
   readonly expected: string;
   accepts(value: unknown): boolean;
 }
@@ -26,7 +26,7 @@ export function orNull({ expected, accepts }: Rule): Rule {
   return { expected: `${expected}, or null`, accepts: (value) => value === null || accepts(value) };
 }
 
-/** An object with methods, its own or its class's. */
+/** An object with these methods, its own or its class's. */
 export function objectWith(expected: string, ...methods: string[]): Rule {
   return { expected, accepts: (value) => hasMethods(value, methods) };
 }

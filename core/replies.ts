@@ -96,7 +96,7 @@ const lastStoreMs = 5000;
 
 export function createReplies(options: RepliesOptions): Replies {
   const { store, memory, engines, clock, log, newId } = options;
-  let holder: string | undefined; // made when it is first needed: a worker has no randomness before its first request
+  let holder: string | undefined; // created when first needed: a worker has no randomness before its first request
   const context: ProducerContext = {
     store,
     memory,
@@ -140,7 +140,7 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
-  /** Runs a producer; `early`: what others did before it was there. */
+  /** Runs a producer. `early`: what others did before it existed. */
   function produce(producer: Producer, early: Beginning): void {
     const entry: Running = { producer };
     running.set(producer.id, entry);
@@ -201,7 +201,7 @@ export function createReplies(options: RepliesOptions): Replies {
     producerOf(replyId)?.followedElsewhere();
   }
 
-  /** Waits until nothing is under way, or the time is over. */
+  /** Waits until nothing is under way, or the time is up. */
   function drain(milliseconds: number): Promise<void> {
     return within(clock, milliseconds, underway.idle());
   }

@@ -9,7 +9,7 @@ import { minSecretBytes } from "./jwt.ts";
 import { logLevels } from "./log.ts";
 import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
-/** A setting that cannot be used. The message is one line: which setting, and what is accepted. */
+/** An invalid setting. The message is one line that says which setting, and what is accepted. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -26,7 +26,7 @@ export interface Setting<Value> {
   readonly otherwise?: string;
   /** What the setting is for, as a phrase. */
   readonly about: string;
-  /** What is accepted, to follow "must be". */
+  /** What is accepted, phrased to follow "must be". */
   readonly accepts: string;
   /** Parses the text of a value. Undefined: it is not accepted. */
   read(text: string): Value | undefined;
@@ -59,7 +59,7 @@ function setting<Value>(
   return { ...definition, flag, fallback };
 }
 
-/** A setting that is read from its variable alone. */
+/** A setting that has only a variable, no flag. */
 function secretSetting(definition: Omit<Setting<string>, "flag" | "fallback">): Setting<string | undefined> {
   return { ...definition, flag: undefined, fallback: undefined, secret: true };
 }
@@ -134,7 +134,7 @@ export const settings = {
     about: "public key that verifies JWTs, instead of a secret; line ends may be written `\\n`",
     accepts: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key: the key itself, not its path",
     read: (text) => (/^\s*(-----BEGIN PUBLIC KEY-----|\{)/.test(text) ? text : undefined),
-    secret: true, // in case somebody takes the private one
+    secret: true, // in case somebody passes the private one
   }),
   jwtIssuer: setting({
     variable: "JWT_ISSUER",
