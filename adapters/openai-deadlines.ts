@@ -17,7 +17,7 @@ export interface DeadlinesOptions {
   readonly totalMs?: number | undefined;
 }
 
-/** Is told how a wait ended. */
+/** Learns how a wait ended. */
 export interface Waiter {
   /** The time is over. */
   late(): void;

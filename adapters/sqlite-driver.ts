@@ -92,7 +92,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   }
 
   async function finish(): Promise<void> {
-    await Promise.allSettled([committing, onDisk]); // whoever waits is told
+    await Promise.allSettled([committing, onDisk]); // whoever waits gets the error
     try {
       log.close();
     } finally {

@@ -111,7 +111,7 @@ export interface KeyringOptions {
   readonly sha256: Sha256;
 }
 
-/** Tells whose request it is. */
+/** Authenticates requests by API key. */
 export interface Keyring {
   /**
    * The record of the key that a request carries.

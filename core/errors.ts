@@ -123,7 +123,7 @@ export function validationError(fields: readonly FieldError[]): ApiError {
   return new ApiError("validation_error", `${summary}.`, { details: { fields } });
 }
 
-/** 503: the server takes no new work, or lets go of what it waited for. */
+/** 503: the server accepts no new work, or stops waiting for a reply. */
 export function shuttingDown(details?: Readonly<Record<string, unknown>>): ApiError {
   return new ApiError("shutting_down", "The server is shutting down; send the request again elsewhere.", {
     details,

@@ -244,5 +244,5 @@ function completion(message: MessageRecord, told: WrittenText | undefined): stri
   if (told?.content !== message.content)
     return encodeJson({ type: "complete", message: messageResource(message) });
   const json = encodeJson({ type: "complete", message: messageResource({ ...message, content: "" }) });
-  return json.replace('"content":""', () => `"content":${told.json}`); // the first: before it stand ids alone
+  return json.replace('"content":""', () => `"content":${told.json}`); // the first match: only ids precede it
 }

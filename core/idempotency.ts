@@ -48,7 +48,7 @@ export function requireIdempotencyKey(
 export function claimOf(call: Call, path: string, now: number, sha256: Sha256): IdempotencyClaim | undefined {
   const key = call.request.headers.get(header);
   if (key === null) return undefined;
-  const fields = JSON.stringify(call.body, (_, value: unknown) => value ?? undefined); // null stands for no value
+  const fields = JSON.stringify(call.body, (_, value: unknown) => value ?? undefined); // null means no value
   return {
     owner: call.owner,
     path,

@@ -295,7 +295,7 @@ export type StreamEventData =
 export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 /** An API key in the answer to its creation: the only one that has `key`. */
 export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
-/** The bucket of a key, as `GET /usage` tells it: `limit` and `remaining` in requests. */
+/** The bucket of a key, as `GET /usage` returns it: `limit` and `remaining` in requests. */
 export type UsageResource = FromSchema<typeof usageSchema>;
-/** Where a page stands in its list: `page` counts from 1, `total` counts items. */
+/** The position of a page in its list: `page` counts from 1, `total` counts items. */
 export type Pagination = FromSchema<typeof paginationSchema>;
