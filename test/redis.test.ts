@@ -157,7 +157,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     for (const answer of ["OK", ["1", 0], [1, null]]) {
       const evalSha = async () => answer;
       const limiter = createRedisLimiter({ evalSha, eval: evalSha });
-      await assert.rejects(limiter.take("odd", policy), /something else than two numbers/);
+      await assert.rejects(limiter.take("odd", policy), /something other than two numbers/);
     }
   });
 });
