@@ -48,7 +48,7 @@ describe("API keys", () => {
     }
   });
 
-  test("random bytes that would favour some characters are thrown away", () => {
+  test("random bytes that would favour some characters are discarded", () => {
     const bytes = [...Array.from({ length: 64 }, () => 248), ...Array.from({ length: 64 }, (_, at) => at)];
     let at = 0;
     const { key } = createApiKey((buffer) => {

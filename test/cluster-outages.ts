@@ -137,7 +137,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     assert.deepEqual([reply?.status, reply?.content], ["completed", reading.text()]);
   });
 
-  test("each server limits alone while Redis is down, and they share it again once it is back", async (t) => {
+  test("each server limits alone while Redis is down, and both share one budget again once it is back", async (t) => {
     const { key: reader } = await newKey(servers[0], "eve", "read_only");
     await redis.stop();
     const alone = await Promise.all(

@@ -219,7 +219,7 @@ describe("a reply that is followed on another process", () => {
     await two.close();
   });
 
-  test("a follower that left and comes back after its end gets that at once", async () => {
+  test("a follower that left and comes back after its end gets the end at once", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);

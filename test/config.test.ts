@@ -145,7 +145,7 @@ describe("settings", () => {
     }
   });
 
-  test("a bad value is shown, unless it may hold a secret", () => {
+  test("an invalid value is shown, unless it may contain a secret", () => {
     assert.match(complaint([], { PORT: "eighty" }), /not "eighty"/);
     assert.match(complaint([], { PORT: "x\u001b[31m\n" }), /not "x\\u001b\[31m\\n"/);
     assert.ok(complaint([], { PORT: "8".repeat(1_000) }).length < 200);

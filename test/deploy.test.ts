@@ -22,7 +22,7 @@ const [deployment] = parseAllDocuments(await read("kubernetes.yaml")).map((docum
 const unit = await read("twin-service.service");
 
 describe("the files of deploy/", () => {
-  test("the image has all that the server imports", async () => {
+  test("the image contains everything that the server imports", async () => {
     const { metafile } = await build({
       entryPoints: [fileURLToPath(new URL("../server.ts", import.meta.url))],
       absWorkingDir: fileURLToPath(new URL("..", import.meta.url)),
@@ -58,7 +58,7 @@ describe("the files of deploy/", () => {
     for (const [name, seconds] of Object.entries(waits)) assert.ok(seconds > grace, `${name}: ${seconds}`);
   });
 
-  test("Compose's nginx has its services in place of this machine's ports", async () => {
+  test("Compose's nginx forwards to its services instead of this machine's ports", async () => {
     const { services } = compose;
     const command = /^sh -c "(sed .+) \/twins\.conf > /.exec(services.nginx.command)?.[1];
     const { stdout } = await promisify(execFile)("sh", ["-c", `${command} "$0"`, pathOf("nginx.conf")]);

@@ -175,7 +175,7 @@ for (const transport of transports) {
       assert.equal(chat.engine.asked, 1);
     });
 
-    test("a retry is not found if what it created has been deleted", async () => {
+    test("a retry is 404 if the conversation that it created has been deleted", async () => {
       await using chat = await openChat(transport);
       const created = await chat.fixture.call(
         "POST",

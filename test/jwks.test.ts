@@ -78,7 +78,7 @@ test("nothing is fetched before the first token, and then once for many", async 
   assert.equal(state.fetches, 1);
 });
 
-test("a token that such a key cannot have signed causes no fetch", async () => {
+test("a token that no key of a JWKS can have signed causes no fetch", async () => {
   const { state, verify, token } = await open();
   for (const text of ["twin_x", "a.b.c", (await token(one.privateKey)).replace(/\.[^.]+$/, ".")]) {
     await assert.rejects(verify(text), refused);
@@ -132,7 +132,7 @@ test("a withdrawn key is noticed after ten minutes", async () => {
   await assert.rejects(verify(good), refused);
 });
 
-test("tokens without a kid are tried with all keys, and keys without one on all tokens", async () => {
+test("tokens without a kid are tried with all keys, and keys without one with all tokens", async () => {
   const { state, verify, token, clock } = await open();
   state.answer = async () =>
     Response.json({ keys: [await jwkOf(rsa), await jwkOf(one), await jwkOf(two, "two")] });
@@ -314,7 +314,7 @@ test("a clock that steps back neither keeps old keys alive nor stops fetches", a
   assert.equal(state.fetches, 2);
 });
 
-test("an address that cannot be fetched from is refused from the start, without repeating it", () => {
+test("an address that cannot be fetched from is refused at creation, in a message that does not repeat it", () => {
   for (const jwksUrl of [
     "id.example/jwks",
     "/jwks",

@@ -170,7 +170,7 @@ test("a section whose heading names half of the question is offered with a cavea
   assert.deepEqual(sources, ["The lamp"]);
 });
 
-test("a question of filler words alone gets no random section", async () => {
+test("a question of only filler words gets no random section", async () => {
   for (const question of ["why?", "How long does it take?", "???", "and then?"]) {
     assert.deepEqual((await ask(question)).sources, [], question);
   }
@@ -396,7 +396,7 @@ test("everything below a heading named Instructions stays private", () => {
   assert.deepEqual(readKnowledge("Odd", "# Instructions\n\nA\n\n## Details\n\nB").passages, []);
 });
 
-test("a private heading stays one with Unicode line separators in it", async () => {
+test("a private section stays private even with a Unicode line separator in its heading", async () => {
   for (const separator of ["\u2028", "\u2029"]) {
     const twin = createTwin(`## Lamp\n\nIt turns.\n\n## Persona${separator}\n\nThe password is SESAME.`);
     const { text } = await ask("Does the lamp turn?", { twin });

@@ -140,7 +140,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
     for (const policy of [readOnly, fullAccess]) {
       test(`a retry succeeds after the seconds given, but not one second earlier (${policy.capacity})`, async (t) => {
         const { clock } = opened;
-        if (!clock) return t.skip("this limiter's clock cannot be moved");
+        if (!clock) return t.skip("this limiter's clock cannot be set");
         const id = randomUUID();
         await takeMany(limiter, id, policy, policy.capacity);
         for (const waited of [0, 300, 1000, 1]) {
@@ -159,7 +159,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
 
     test("a bucket fills up over an hour and no further", async (t) => {
       const { clock } = opened;
-      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      if (!clock) return t.skip("this limiter's clock cannot be set");
       const id = randomUUID();
       await takeMany(limiter, id, readOnly, 200);
       await clock.advance(3_599_999);
@@ -171,7 +171,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
 
     test("no interval admits more than the capacity plus what refills in it", async (t) => {
       const { clock } = opened;
-      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      if (!clock) return t.skip("this limiter's clock cannot be set");
       const bursts = fc.array(
         fc.tuple(fc.integer({ min: 0, max: 60_000 }), fc.integer({ min: 1, max: 60 })),
         {
@@ -200,7 +200,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
 
     test("a clock that steps back neither refills a bucket nor locks it", async (t) => {
       const { clock } = opened;
-      if (!clock) return t.skip("this limiter's clock cannot be moved");
+      if (!clock) return t.skip("this limiter's clock cannot be set");
       const [id, unlooked] = [randomUUID(), randomUUID()];
       for (const each of [id, unlooked]) await takeMany(limiter, each, readOnly, 200);
       clock.step(-7_200_000);
@@ -216,7 +216,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
 
     test("a clock that steps back before a restart does not refill a bucket", async (t) => {
       const { clock, reopen } = opened;
-      if (!clock || !reopen) return t.skip("this limiter's clock cannot be moved, or it persists nothing");
+      if (!clock || !reopen) return t.skip("this limiter's clock cannot be set, or it persists nothing");
       const id = randomUUID();
       await takeMany(limiter, id, readOnly, 200);
       clock.step(-7_200_000);

@@ -59,7 +59,7 @@ describe("bucket arithmetic", () => {
     assert.equal(debtAt({ debt: 50, at: 1000 }, 2000), 0);
   });
 
-  test("debt stays while the clock is behind", () => {
+  test("debt does not change while the clock is behind", () => {
     assert.equal(debtAt({ debt: 50, at: 1000 }, 10), 50);
   });
 

@@ -149,7 +149,7 @@ test("a handler's promise resolves when its response has closed", async () => {
   assert.deepEqual(await Promise.all(waits), ["closed"]);
 });
 
-test("a body that the host has read and kept as `rawBody` is taken from there", async () => {
+test("a body that the host has already read is taken from `rawBody` if it was kept there", async () => {
   const { server, transport } = hosted();
   await using fixture = await openFixture(transport);
   const [handle] = server.listeners("request");

@@ -139,7 +139,7 @@ describe("the server", () => {
     await server.stop();
   });
 
-  test("tokens of the secret that it stores create keys, before and after a restart, and only its user can read it", async () => {
+  test("tokens of its stored secret create keys, before and after a restart, and only its user can read that file", async () => {
     const { flags, folder } = await scratch();
     const early = await mint(flags); // whatever runs first creates the secret
     const first = await startServer(flags);
@@ -283,7 +283,7 @@ describe("the server", () => {
     assert.match(stderr, /ENOSPC|No space left/);
   });
 
-  test("with memory: it writes nothing, and token says what it needs", async () => {
+  test("with a database in memory, it writes nothing, and token says what it needs", async () => {
     const { folder } = await scratch();
     const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
     const server = await startServer(flags);
