@@ -7,7 +7,7 @@
 import type { Result, Row } from "./measure.ts";
 
 const width = 760;
-const labelWidth = 240;
+const labelWidth = 270;
 const valueWidth = 80;
 const barHeight = 22;
 const gap = 10;

@@ -39,14 +39,14 @@ export const bursts: readonly Contender[] = [
   service("burst"),
   service("burst", { name: "this service, old conversations", env: { SCATTERED: "yes" } }),
   inMemory(service("burst")),
-  raw("a write a token", "/each", { goal: timesAtLeast(4) }),
+  raw("one write per token", "/each", { goal: timesAtLeast(4) }),
   { ...stream, name: "Hono", file: "hono.mjs", goal: timesAtLeast(12) },
   { ...stream, name: "Fastify", file: "fastify.mjs", goal: timesAtLeast(5) },
   { ...stream, name: "h3", file: "h3.mjs", goal: timesAtLeast(11) },
   { ...stream, name: "better-sse", file: "better-sse.mjs", goal: timesAtLeast(7) },
-  { ...stream, name: "Express, a write a token", file: "express.mjs" },
-  raw("a write a turn", "/joined", { goal: timesAtLeast(1) }),
-  raw("a ready-made body", "/ready", { goal: timesAtLeast(0.2) }),
+  { ...stream, name: "Express, one write per token", file: "express.mjs" },
+  raw("one write per turn", "/joined", { goal: timesAtLeast(1) }),
+  raw("ready-made body", "/ready", { goal: timesAtLeast(0.2) }),
 ];
 
 const list = { method: "GET", path: "/twins?limit=20", kind: "twins" } as const;
@@ -76,6 +76,6 @@ export const send: Contender = service("burst", {
 
 /** A runtime's own server. */
 export function bare(runtime: string, command: readonly string[], path: string): Contender {
-  const name = `${runtime}, bare, ${path === "/each" ? "a piece a token" : "one piece"}`;
+  const name = `${runtime}, bare, ${path === "/each" ? "one chunk per token" : "one chunk"}`;
   return { ...stream, name, file: "bare.ts", path, command };
 }

@@ -71,7 +71,7 @@ export async function compareTokens(
     for (const [index, open] of inTurn([...all.entries()], round)) {
       const seen = await watchRound(open, arena, effort);
       watched[index]?.push(seen);
-      effort.progress(`  round ${round + 1}: ${nameOf(open)}: ${seen.cost.toFixed(1)} µs a token`);
+      effort.progress(`  round ${round + 1}: ${nameOf(open)}: ${seen.cost.toFixed(1)} µs per token`);
     }
   }
   return all.map((open, index) => rowOf(open, watched[index] ?? [], index > 0 ? watched[0] : undefined));

@@ -55,7 +55,7 @@ const asked: Readonly<Record<string, Scenario>> = {
     title: "Time to first token",
     async run(arena, effort) {
       const unit = "first token p50 ms";
-      const contenders = [service("burst"), inMemory(service("burst")), raw("a write a token", "/each")];
+      const contenders = [service("burst"), inMemory(service("burst")), raw("one write per token", "/each")];
       const before = measureDisk(databases).p50;
       const alone = await compare(contenders, { connections: 1, figure: unit }, arena, effort);
       const disk = (before + measureDisk(databases).p50) / 2;
@@ -80,7 +80,7 @@ const asked: Readonly<Record<string, Scenario>> = {
   step: {
     title: "A model's step that gives one token to each of 256 live streams",
     async run(arena, effort) {
-      const contenders = [service("step"), raw("a write a token", "/step", { goal: timesAtLeast(1.2) })];
+      const contenders = [service("step"), raw("one write per token", "/step", { goal: timesAtLeast(1.2) })];
       const rows = await compare(contenders, { connections: 256, per: "token" }, arena, effort);
       return [{ unit: "tokens/s", rows, notes: loadNotes(rows) }];
     },
@@ -150,7 +150,7 @@ const asked: Readonly<Record<string, Scenario>> = {
         arena,
         effort,
       );
-      return [{ unit: "CPU µs a token", rows }];
+      return [{ unit: "CPU µs per token", rows }];
     },
   },
   history: {
@@ -170,7 +170,7 @@ const asked: Readonly<Record<string, Scenario>> = {
       ];
       const rows = await compare(contenders, { connections: 1, figure: "CPU µs" }, arena, effort);
       const note = "An engine gets the last 50 messages: where there are ten, it has fewer to read.";
-      return [{ unit: "CPU µs a send", rows, notes: [note] }];
+      return [{ unit: "CPU µs per send", rows, notes: [note] }];
     },
   },
 };
@@ -196,7 +196,7 @@ const held: Readonly<Record<string, Scenario>> = {
   live: {
     title: "A token's cost while many streams are live, 20 tokens a second each",
     async run(arena, effort) {
-      const unit = "CPU µs a token";
+      const unit = "CPU µs per token";
       const few = fewerRounds(effort);
       const growing = [100, 1000, 5000].map((streams, index) => ({
         contender: service("live"),
@@ -204,7 +204,7 @@ const held: Readonly<Record<string, Scenario>> = {
         ...(index > 0 && { goal: flat }),
       }));
       const rows = await compareTokens(growing, arena, few);
-      const node = { contender: raw("a write a token", "/live"), streams: 1000 };
+      const node = { contender: raw("one write per token", "/live"), streams: 1000 };
       const beside = await compareTokens([{ contender: service("live"), streams: 1000 }, node], arena, few);
       return [
         { unit, rows, notes: loadNotes(rows) },
@@ -225,7 +225,7 @@ const held: Readonly<Record<string, Scenario>> = {
         },
       ];
       const rows = await compareTokens(all, arena, fewerRounds(effort));
-      return [{ unit: "CPU µs a token", rows: withAddedDelay(rows), notes: loadNotes(rows) }];
+      return [{ unit: "CPU µs per token", rows: withAddedDelay(rows), notes: loadNotes(rows) }];
     },
   },
   idle: {
@@ -239,7 +239,7 @@ const held: Readonly<Record<string, Scenario>> = {
         { contender: raw("silent", "/silent"), streams: affordable(10_000, 1, effort) },
       ];
       const rows = await compareMemory(all, arena, effort);
-      return [{ unit: "KB a stream", rows }];
+      return [{ unit: "KB per stream", rows }];
     },
   },
 };
