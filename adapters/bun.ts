@@ -28,7 +28,7 @@ declare const Bun: {
 interface BunServer {
   readonly port: number;
   readonly hostname: string;
-  /** Sets how long the request's connection may be silent from now on. 0: for ever. */
+  /** Sets how long the request's connection may be silent from now on. 0: forever. */
   timeout(request: Request, seconds: number): void;
   stop(closeConnections?: boolean): Promise<void>;
 }

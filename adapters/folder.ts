@@ -10,7 +10,7 @@ import { dirname } from "node:path";
 /**
  * Creates a folder and its parents, unless it exists. Rejects with the file system's error.
  *
- * Not with `mkdir`'s own `recursive`: on Node 20 that tries for ever where nothing can be created, as in `/proc`.
+ * Not with `mkdir`'s own `recursive`: on Node 20 that tries forever where nothing can be created, as in `/proc`.
  */
 export async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;

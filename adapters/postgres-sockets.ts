@@ -7,7 +7,7 @@
 import { Socket } from "node:net";
 import { clearTimeout, setTimeout } from "node:timers";
 
-/** How long connections may take to close, in milliseconds: in a frozen network they would wait for ever. */
+/** How long connections may take to close, in milliseconds: in a frozen network they would wait forever. */
 const closingMs = 1_000;
 
 /** Sockets that can be closed together. */

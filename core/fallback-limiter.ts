@@ -10,7 +10,7 @@ import { type Log, noLog } from "./log.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {
-  /** The limiter that several processes share. When it is down, it must reject instead of waiting for ever. */
+  /** The limiter that several processes share. When it is down, it must reject instead of waiting forever. */
   readonly shared: RateLimiter;
   /** Default: the system's. */
   readonly clock?: Clock | undefined;

@@ -140,7 +140,7 @@ class ReplyFollower implements EventStream {
     this.#offeredAt = undefined;
     if (this.#ended) return "";
     const text = this.#nextEvents() || this.#keepAlive();
-    if (this.#feed.released && !this.#feed.ended) this.#ended = true; // whoever follows goes on elsewhere
+    if (this.#feed.released && !this.#feed.ended) this.#ended = true; // followers continue elsewhere
     if (text !== "") this.#readAt = this.#options.clock.now();
     this.#keepAliveDue = false;
     return text;

@@ -79,7 +79,7 @@ export const apiKeyRoutes = [
     operationId: "revokeApiKey",
     method: "DELETE",
     path: "/api/v1/auth/api-keys/{id}",
-    summary: "Revoke an API key, at once and for good",
+    summary: "Revoke an API key, immediately and permanently",
     credential: "token",
     success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
