@@ -5,9 +5,10 @@
  */
 
 import type { IncomingRequest } from "./answer.ts";
-import { insufficientScope, type Keyring, readToken, scopePermits } from "./auth.ts";
+import { insufficientScope, readToken, scopePermits } from "./auth.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import type { Clock } from "./clock.ts";
+import type { Keyring } from "./keyring.ts";
 import type { RateLimiter, RatePolicy } from "./limit.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";

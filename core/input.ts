@@ -41,7 +41,7 @@ export function readQuery(
   const errors: FieldError[] = [];
   for (const [name, property] of propertiesOf(schema)) {
     const header = queryHeaders[name];
-    const field = header ? headers.get(header.toLowerCase()) : null;
+    const field = header ? headers.get(header) : null;
     const values = field === null ? given.get(name) : [field];
     const value = values ? readParameter(values, property) : property.default;
     if (value !== undefined) query[name] = value;

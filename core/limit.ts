@@ -39,7 +39,7 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Takes a token if there is one. Rejects if the limiter's store cannot be reached. */
   take(id: string, policy: RatePolicy): Promise<RateDecision>;
-  /** Looks without taking a token. */
+  /** Looks without taking a token. If the clock was set back, the bucket is stored again, to count down from now. */
   peek(id: string, policy: RatePolicy): Promise<RateDecision>;
 }
 

@@ -33,7 +33,7 @@ export interface RepliesOptions {
   readonly newId: NewId;
   readonly leaseMs: number;
   readonly maxReplyMs: number;
-  readonly onDisconnect: "continue" | "cancel";
+  readonly cancelOnDisconnect: boolean;
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
 }
 
@@ -96,6 +96,7 @@ const lastStoreMs = 5000;
 
 export function createReplies(options: RepliesOptions): Replies {
   const { store, memory, engines, clock, log, newId } = options;
+  const { leaseMs, maxReplyMs, cancelOnDisconnect, waitUntil } = options;
   let holder: string | undefined; // created when first needed: a worker has no randomness before its first request
   const context: ProducerContext = {
     store,
@@ -106,10 +107,10 @@ export function createReplies(options: RepliesOptions): Replies {
       holder ??= newId("run");
       return holder;
     },
-    leaseMs: options.leaseMs,
+    leaseMs,
     isWatched: (replyId) => watching.follows(replyId),
-    maxReplyMs: options.maxReplyMs,
-    cancelOnDisconnect: options.onDisconnect === "cancel",
+    maxReplyMs,
+    cancelOnDisconnect,
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
@@ -134,7 +135,7 @@ export function createReplies(options: RepliesOptions): Replies {
 
   function tellHost(messageId: string, production: Promise<void>): void {
     try {
-      options.waitUntil?.(production);
+      waitUntil?.(production);
     } catch (error) {
       log("warn", "the host's waitUntil failed for a reply", { messageId, error });
     }

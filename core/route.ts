@@ -6,11 +6,11 @@
  */
 
 import type { IncomingRequest } from "./answer.ts";
-import type { Keyring } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { NewId, RandomBytes } from "./ids.ts";
+import type { Keyring } from "./keyring.ts";
 import type { RateDecision, RatePolicy } from "./limit.ts";
 import type { Replies } from "./replies.ts";
 import type { FromSchema, Pagination, Schema } from "./schema.ts";

@@ -221,7 +221,7 @@ function requireReachable(
   if (from <= feed.length && !splitsSurrogatePair(feed, from)) return;
   throw validationError([
     {
-      path: request.headers.get(lastEventId.toLowerCase()) === null ? "after" : lastEventId,
+      path: request.headers.get(lastEventId) === null ? "after" : lastEventId,
       message: `must be the id of an event of this reply: a whole number from 0 to ${feed.length}`,
     },
   ]);

@@ -6,13 +6,13 @@
 
 import { createAdmission } from "./admission.ts";
 import { type Answer, type IncomingRequest, toIncoming, toResponse } from "./answer.ts";
-import { createKeyring } from "./auth.ts";
 import { systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch.ts";
 import { unavailable } from "./envelope.ts";
 import { type ApiError, shuttingDown } from "./errors.ts";
 import { createIds, systemRandom } from "./ids.ts";
+import { createKeyring } from "./keyring.ts";
 import { noLog } from "./log.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
@@ -72,7 +72,7 @@ export function createService(options: ServiceOptions): Service {
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
   const { joinTokens = true, waitUntil } = options;
-  const leavingCancels = onDisconnect === "cancel";
+  const cancelOnDisconnect = onDisconnect === "cancel";
   const newId = createIds(clock, random);
   const keyring = createKeyring({ store, clock, log, sha256 });
   const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
@@ -87,7 +87,7 @@ export function createService(options: ServiceOptions): Service {
     newId,
     leaseMs,
     maxReplyMs,
-    onDisconnect,
+    cancelOnDisconnect,
     waitUntil,
   });
   const context: HandlerContext = {
@@ -138,9 +138,9 @@ export function createService(options: ServiceOptions): Service {
   return {
     answer: byPath,
     async fetch(request) {
-      return toResponse(await byPath(toIncoming(request, leavingCancels)));
+      return toResponse(await byPath(toIncoming(request, cancelOnDisconnect)));
     },
-    handlers: createHandlers(byRoute, leavingCancels),
+    handlers: createHandlers(byRoute, cancelOnDisconnect),
     refuse,
     ready,
     async close({ graceMs = 25_000 } = {}) {

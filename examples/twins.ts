@@ -11,25 +11,18 @@ import {
   createTwinList,
   type Service,
   type ServiceOptions,
-  type Twin,
   type TwinEngine,
+  type TwinInit,
 } from "../core/mod.ts";
 
 export const basePath = "/twins-api";
 
-const parrot: Twin = {
+const parrot: TwinInit = {
   id: "parrot",
   name: "Parrot",
   description: "Says what you say.",
-  avatarUrl: null,
   greeting: "Hello. Hello?",
-  tags: [],
-  createdAt: Date.UTC(2026, 0, 1),
-  updatedAt: Date.UTC(2026, 0, 1),
   engine: "parrot",
-  model: null,
-  temperature: null,
-  access: null,
   instructions: "Repeat what the user says.",
 };
 

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
+import { createGate } from "./gate.ts";
 import { dataOf, type Fixture, openFixture, overSocket } from "./harness.ts";
 import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
@@ -65,15 +66,6 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
   const visit = (...args: string[]): Script =>
     startScript(script, ["--url", fixture.url, ...args], { TWIN_KEY: key });
   return { fixture, key, visit };
-}
-
-/** A promise that one side awaits and the other resolves. */
-function createGate() {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
 }
 
 /** How many conversations there are. */

@@ -12,6 +12,7 @@ import {
   StoreUnavailable,
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
+import { createGate } from "./gate.ts";
 import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
 
 for (const transport of transports) {
@@ -114,13 +115,10 @@ test("a reply that another process runs is cancelled at its next save", async ()
 /** A chat on a store that stores a reply's beginning at once but answers only when released. */
 async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/messages") {
   const store = createMemoryStore();
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const released = createGate();
   const beginReply: Store["beginReply"] = async (begin) => {
     const begun = await store.beginReply(begin);
-    await released;
+    await released.opened;
     return begun;
   };
   const chat = await openChat(inProcess, { ...options, store: { ...store, beginReply } });
@@ -128,7 +126,7 @@ async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/m
   await chat.clock.advance(0);
   const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
   assert.equal(reply?.status, "in_progress");
-  return { chat, sending, messageId: reply.id, release };
+  return { chat, sending, messageId: reply.id, release: released.open };
 }
 
 test("a reply that is cancelled while it begins ends as soon as it has begun", async () => {
@@ -185,12 +183,9 @@ test("with onDisconnect cancel, a follower that came before the reply had begun 
 
 test("a reply that has ended, though its end is not stored yet, can no longer be cancelled", async () => {
   const store = createMemoryStore();
-  let release = () => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const released = createGate();
   await using chat = await openChat(inProcess, {
-    store: { ...store, endReply: (end) => gate.then(() => store.endReply(end)) },
+    store: { ...store, endReply: (end) => released.opened.then(() => store.endReply(end)) },
   });
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
@@ -199,7 +194,7 @@ test("a reply that has ended, though its end is not stored yet, can no longer be
   run.finish();
   await stream.next();
   const cancelling = chat.post(`/messages/${messageId}/cancel`);
-  release();
+  released.open();
   const message = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([message.status, message.content], ["completed", "whole"]);
 });

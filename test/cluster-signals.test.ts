@@ -4,6 +4,7 @@ import { sleep } from "../core/clock.ts";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../core/mod.ts";
 import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../core/mod.ts";
 import { createManualClock, settle } from "./clock.ts";
+import { createGate } from "./gate.ts";
 import { dataOf, errorOf, inProcess, openFixture, parseEvents, startOfTests, textOf } from "./harness.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
@@ -78,11 +79,9 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
     ...{ textRead, clock, sent, state, listeners, here, there, key, path, engine },
     /** Lets the store read, but answer only once released. */
     holdAnswers() {
-      let release = () => {};
-      state.answer = new Promise((resolve) => {
-        release = resolve;
-      });
-      return () => release();
+      const released = createGate();
+      state.answer = released.opened;
+      return released.open;
     },
     async send() {
       const sending = here.call("POST", `${path}/messages`, key, { content: "Hello" });
@@ -451,16 +450,14 @@ test("with onDisconnect cancel, a follower on another process that came before t
   timeout: 20_000,
 }, async () => {
   const two = await openTwo({ onDisconnect: "cancel" });
-  let begin = () => {};
-  two.state.beginning = new Promise((resolve) => {
-    begin = resolve;
-  });
+  const begin = createGate();
+  two.state.beginning = begin.opened;
   const streaming = two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
   await settle();
   const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
   const stream = `${two.path}/messages/${list[1]?.id}/stream`;
   const following = await two.there.call("GET", stream, two.key);
-  begin();
+  begin.open();
   await (await streaming).body?.cancel();
   const run = await two.engine.next();
   await two.clock.advance(20_000);

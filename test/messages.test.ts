@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers";
 import type { MessageResource, Pagination, TwinEngine } from "../core/mod.ts";
 import { ModelError } from "../core/mod.ts";
 import type { ConversationResource } from "../core/schema.ts";
+import { createGate } from "./gate.ts";
 import {
   dataOf,
   errorOf,
@@ -324,16 +325,13 @@ async function history(fixture: Fixture, key: string, path: string): Promise<Mes
 
 /** An engine that writes nothing until `finish`. */
 function heldEngine(): { readonly engine: TwinEngine; finish(): void } {
-  let finish = () => {};
-  const held = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  const held = createGate();
   const engine: TwinEngine = {
     async reply(turn, output) {
-      await held;
+      await held.opened;
       output.write(turn.content);
       return { finishReason: "stop", usage: null };
     },
   };
-  return { engine, finish: () => finish() };
+  return { engine, finish: held.open };
 }

@@ -9,6 +9,7 @@ import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { joinMs } from "../core/sse.ts";
+import { createGate } from "./gate.ts";
 import { openFixture, parseEvents, textOf, transports } from "./harness.ts";
 import { runtime } from "./runtime.ts";
 
@@ -151,14 +152,6 @@ function gatedStore(mayBegin: Promise<void>, mayEnd: Promise<void>): Store {
   };
 }
 
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
-
 /** Counts the writes to a response's socket. */
 function countWrites({ socket }: ServerResponse, count: () => void): void {
   assert.ok(socket);
@@ -193,7 +186,7 @@ test(
   onNode,
   (t) =>
     inOneMoment(t, async () => {
-      const [begin, end] = [gate(), gate()];
+      const [begin, end] = [createGate(), createGate()];
       let arrived = 0;
       let writes = 0;
       const setup: Setup = {
@@ -226,7 +219,7 @@ test("a complete stream has a Content-Length even if it is more than one piece",
 
 test("a reply that begins alone does not wait for its end", onNode, (t) =>
   inOneMoment(t, async () => {
-    const end = gate();
+    const end = createGate();
     const text = await streamBytes("1.1", {
       engine: allAtOnce,
       store: gatedStore(Promise.resolve(), end.opened),
@@ -315,10 +308,7 @@ test("a host whose write returns nothing is not mistaken for a slow reader", {
 
 test("nothing is written after the end of a body that the host ended itself", async () => {
   let endBody = () => {};
-  let read = () => {};
-  const readable = new Promise<void>((resolve) => {
-    read = resolve;
-  });
+  const written = createGate();
   const piece = "x".repeat(30_000);
   const engine: TwinEngine = {
     async reply(_, output) {
@@ -327,13 +317,13 @@ test("nothing is written after the end of a body that the host ended itself", as
         if (count === 200) endBody();
         await new Promise((resolve) => setImmediate(resolve));
       }
-      read();
+      written.open();
       return { finishReason: "stop", usage: null };
     },
   };
   const middleware = (response: ServerResponse) => {
     endBody = () => void response.end();
   };
-  const text = await streamBytes("1.1", { middleware, engine: () => engine, readable });
+  const text = await streamBytes("1.1", { middleware, engine: () => engine, readable: written.opened });
   assert.equal(text.slice(text.indexOf("\r\n0\r\n\r\n")), "\r\n0\r\n\r\n");
 });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { mock, test } from "node:test";
+import { setImmediate as turnEnd } from "node:timers/promises";
 import { serve, toNodeHandler } from "../adapters/node.ts";
 import { maxBodyBytes } from "../core/body.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../core/mod.ts";
 import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
+import { createGate } from "./gate.ts";
 import { openFixture, type Transport } from "./harness.ts";
 import { talk } from "./raw-socket.ts";
 
@@ -50,19 +52,16 @@ test("a shutdown does not wait for connections that never sent a request", {
 
 test("an answer sent during a shutdown has Connection: close", async () => {
   let release = (_owner: string) => {};
-  let asked = () => {};
-  const wasAsked = new Promise<void>((resolve) => {
-    asked = resolve;
-  });
+  const asked = createGate();
   const service = newService(() => {
-    asked();
+    asked.open();
     return new Promise((resolve) => {
       release = resolve;
     });
   });
   const server = await serve(service, { port: 0 });
   const answer = fetch(`${server.url}/api/v1/auth/api-keys`, { headers: { Authorization: "Bearer a.b.c" } });
-  await wasAsked;
+  await asked.opened;
   const closed = server.close({ graceMs: 0 });
   release("alice");
   const { status, headers } = await answer;
@@ -435,19 +434,12 @@ for (const path of ["messages", "messages/stream"]) {
   }, async () => {
     const store = createMemoryStore();
     const { server, transport } = hosted();
-    let beginning = () => {};
-    const begins = new Promise<void>((resolve) => {
-      beginning = resolve;
-    });
-    let goOn = () => {};
-    const mayGoOn = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    const [beginning, goOn] = [createGate(), createGate()];
     const slow = {
       ...store,
       async beginReply(begin: Parameters<typeof store.beginReply>[0]) {
-        beginning();
-        await mayGoOn;
+        beginning.open();
+        await goOn.opened;
         return store.beginReply(begin);
       },
     };
@@ -461,11 +453,11 @@ for (const path of ["messages", "messages/stream"]) {
       body: JSON.stringify({ content: "Hello?" }),
       signal: client.signal,
     });
-    await begins;
+    await beginning.opened;
     client.abort();
     await assert.rejects(sent, { name: "AbortError" });
     await left;
-    goOn();
+    goOn.open();
     await (await chat.engine.next()).aborted;
   });
 }
@@ -550,9 +542,3 @@ test("a request pipelined after one that had to wait waits for that, too", {
   last.finish();
   assert.equal((await read).split("HTTP/1.1 200 OK").length, 4);
 });
-
-function turnEnd(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}

@@ -13,6 +13,7 @@ import {
 } from "../core/mod.ts";
 import { acceptedId, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
+import { createGate } from "./gate.ts";
 import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "./harness.ts";
 
 for (const transport of transports) {
@@ -89,16 +90,13 @@ for (const transport of transports) {
     test("of many concurrent sends, one is accepted", async () => {
       await using chat = await openChat(transport);
       const statuses: number[] = [];
-      let allRefused = () => {};
-      const refused = new Promise<void>((resolve) => {
-        allRefused = resolve;
-      });
+      const allRefused = createGate();
       const sends = Array.from({ length: 20 }, async () => {
         const { status } = await chat.send();
-        if (statuses.push(status) === 19) allRefused();
+        if (statuses.push(status) === 19) allRefused.open();
       });
       const run = await chat.engine.next();
-      await refused;
+      await allRefused.opened;
       run.finish();
       await Promise.all(sends);
       assert.deepEqual(statuses, [...Array(19).fill(409), 200]);

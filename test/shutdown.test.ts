@@ -16,6 +16,7 @@ import {
 import { acceptedId, openChat } from "./chat.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { readEvents } from "./event-reader.ts";
+import { createGate } from "./gate.ts";
 import {
   dataOf,
   errorOf,
@@ -170,21 +171,14 @@ for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/a
 /** A store that stores a reply's beginning, but does not answer until it is released. */
 function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
   const store = createMemoryStore();
-  let begun = () => {};
-  const beginning = new Promise<void>((resolve) => {
-    begun = resolve;
-  });
-  let release = () => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const [begun, released] = [createGate(), createGate()];
   async function beginReply(begin: BeginReply): Promise<BeginOutcome> {
     const outcome = await store.beginReply(begin);
-    begun();
-    await gate;
+    begun.open();
+    await released.opened;
     return outcome;
   }
-  return { store: { ...store, beginReply }, beginning, release: () => release() };
+  return { store: { ...store, beginReply }, beginning: begun.opened, release: released.open };
 }
 
 test("a thousand streams over sockets each get their last event and a proper end of body", async () => {
@@ -315,17 +309,14 @@ test("requests for such a reply that wait for the store when the grace period en
   const store = { ...createMemoryStore(), exclusive: false };
   await using chat = await openChat(inProcess, { store });
   const messageId = await acceptedId(await chat.stream());
-  let answer = () => {};
-  const answering = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const getMessage: Store["getMessage"] = (...which) => answering.then(() => store.getMessage(...which));
+  const answer = createGate();
+  const getMessage: Store["getMessage"] = (...which) => answer.opened.then(() => store.getMessage(...which));
   await using other = await chat.another({ store: { ...store, getMessage } });
   const resuming = other.resume(messageId);
   const cancelling = other.post(`/messages/${messageId}/cancel`);
   const closing = other.service.close({ graceMs: 0 });
   await chat.clock.advance(0);
-  answer();
+  answer.open();
   assert.equal((await (await resuming).rest()).length, 1);
   assert.equal((await errorOf(await cancelling)).code, "shutting_down");
   await closing;

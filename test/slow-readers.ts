@@ -6,6 +6,7 @@
 import { serve } from "../adapters/node.ts";
 import { createApiKey } from "../core/api-keys.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../core/mod.ts";
+import { createGate } from "./gate.ts";
 import { newTwin, startOfTests } from "./harness.ts";
 
 /** What the server prints first. */
@@ -26,16 +27,13 @@ export interface Measurement {
 const chunk = "sixteen letters ".repeat(256);
 const chunks = 4 * 1024;
 
-let begin = () => {};
-const readersAreThere = new Promise<void>((resolve) => {
-  begin = resolve;
-});
-process.stdin.once("data", begin);
+const readersAreThere = createGate();
+process.stdin.once("data", readersAreThere.open);
 process.stdin.on("end", () => process.exit());
 
 const engine: TwinEngine = {
   async reply(_, { write }) {
-    await readersAreThere;
+    await readersAreThere.opened;
     for (let count = 1; count <= chunks; count++) {
       write(chunk);
       if (count % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -101,5 +99,5 @@ const key = await storeKey();
 const conversationId = await beginReply(key);
 const replyId = (await store.getConversation("alice", conversationId))?.replyId;
 say({ url: server.url, key, path: `/api/v1/conversations/${conversationId}/messages/${replyId}/stream` });
-await readersAreThere;
+await readersAreThere.opened;
 say(await measure(conversationId));

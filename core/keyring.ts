@@ -1,0 +1,120 @@
+/**
+ * Authentication by API key: looking up the key that a request carries.
+ *
+ * @module
+ */
+
+import { LRUCache } from "lru-cache";
+import type { RequestHeaders } from "./answer.ts";
+import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
+import { readApiKey } from "./auth.ts";
+import { type Clock, isWithin } from "./clock.ts";
+import { ApiError } from "./errors.ts";
+import type { Log } from "./log.ts";
+import type { Sha256 } from "./sha256.ts";
+import type { ApiKeyRecord, Store } from "./store.ts";
+
+/** Options of {@link createKeyring}. */
+export interface KeyringOptions {
+  readonly store: Pick<Store, "findKey" | "touchKey">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sha256: Sha256;
+}
+
+/** Authenticates requests by API key. */
+export interface Keyring {
+  /**
+   * The record of the key that a request carries.
+   *
+   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
+   * revoked. Errors of the store are passed on.
+   */
+  authenticate(headers: RequestHeaders): Promise<ApiKeyRecord>;
+  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
+  forget(hash: string): void;
+}
+
+/** How long a look-up is cached: within this time, other processes notice a revocation. */
+const maxAgeMs = 5_000;
+/** The shortest time between two notes in the store that a key was used. */
+const touchIntervalMs = 60_000;
+/** How many keys are remembered between requests. */
+const maxKeys = 10_000;
+
+interface Lookup {
+  readonly record: ApiKeyRecord;
+  /** When the look-up began: its result may have changed since. */
+  readonly at: number;
+}
+
+/**
+ * Looks keys up and caches them for 5 seconds. Unknown keys are not cached: the checksum already keeps typing errors
+ * from the store, and an attacker can invent ever new ones.
+ */
+export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Keyring {
+  // Bounded by size, not by `max`, which would allocate memory for all keys at once.
+  const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
+  const lookups = new LRUCache<string, Lookup>(bound);
+  const touches = new LRUCache<string, number>(bound);
+  const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
+
+  /** The record of a key, synchronously if it is cached. Undefined: nobody has such a key. */
+  function find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
+    if (key.length !== apiKeyLength) return undefined; // not worth a digest
+    const hash = sha256(key);
+    const known = lookups.get(hash);
+    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record; // of a key that was well-formed
+    return isWellFormedApiKey(key) ? lookUp(hash) : undefined;
+  }
+
+  function lookUp(hash: string): Promise<ApiKeyRecord | undefined> {
+    const running = flights.get(hash);
+    if (running) return running;
+    const at = clock.now();
+    const flight = store
+      .findKey(hash)
+      .then((record) => {
+        // A look-up that was forgotten while it ran may have seen the key as it was before its revocation.
+        if (record && flights.get(hash) === flight) lookups.set(hash, { record, at });
+        return record;
+      })
+      .finally(() => {
+        if (flights.get(hash) === flight) flights.delete(hash);
+      });
+    flights.set(hash, flight);
+    return flight;
+  }
+
+  function touch(record: ApiKeyRecord, now: number): void {
+    // The record has what other processes noted; our own time also covers a store that failed to note it.
+    if (isWithin(touchIntervalMs, record.lastUsedAt ?? -Infinity, now)) return;
+    if (isWithin(touchIntervalMs, touches.get(record.hash) ?? -Infinity, now)) return;
+    touches.set(record.hash, now);
+    store.touchKey(record.owner, record.id, now).catch((error: unknown) => {
+      log("warn", "noting the use of an API key failed", { keyId: record.id, error });
+    });
+  }
+
+  return {
+    async authenticate(headers) {
+      const record = await find(readApiKey(headers));
+      const now = clock.now();
+      if (!record || !isLiveKey(record, now)) throw invalidApiKey();
+      touch(record, now);
+      return record;
+    },
+    forget(hash) {
+      lookups.delete(hash);
+      flights.delete(hash);
+    },
+  };
+}
+
+/** 401: the key is malformed, unknown, expired or revoked. The client does not learn which. */
+function invalidApiKey(): ApiError {
+  return new ApiError(
+    "invalid_api_key",
+    "The API key is not valid. Keys begin with twin_; a JWT creates them.",
+  );
+}

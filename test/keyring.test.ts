@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createApiKey } from "../core/api-keys.ts";
+import { ApiError } from "../core/errors.ts";
+import { systemRandom } from "../core/ids.ts";
+import { createKeyring } from "../core/keyring.ts";
+import { sha256 } from "../core/sha256.ts";
+import type { ApiKeyRecord } from "../core/store.ts";
+import { createManualClock, settle } from "./clock.ts";
+import { createGate } from "./gate.ts";
+
+/** A keyring over a store with one key, whose answers a test can hold back. */
+function openKeyring() {
+  const clock = createManualClock();
+  const { key, prefix, hash } = createApiKey(systemRandom);
+  const record: ApiKeyRecord = {
+    id: "key_1",
+    owner: "alice",
+    name: "test",
+    scope: "read_only",
+    prefix,
+    hash,
+    createdAt: clock.now(),
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  const state = {
+    record,
+    lookUps: 0,
+    touches: [] as number[],
+    failure: undefined as Error | undefined,
+    answering: undefined as Promise<void> | undefined,
+    logged: [] as string[],
+  };
+  const keyring = createKeyring({
+    clock,
+    log: (level, message) => state.logged.push(`${level} ${message}`),
+    sha256,
+    store: {
+      async findKey(wanted) {
+        state.lookUps++;
+        const found = wanted === state.record.hash ? state.record : undefined; // as it is now, however late the answer
+        await state.answering;
+        if (state.failure) throw state.failure;
+        return found;
+      },
+      async touchKey(owner, id, at) {
+        assert.equal(`${owner}/${id}`, "alice/key_1");
+        state.touches.push(at);
+        if (state.failure) throw state.failure;
+      },
+    },
+  });
+  const use = (text = key) => keyring.authenticate(new Headers({ "X-API-Key": text }));
+  return { clock, keyring, state, hash, use };
+}
+
+/** Matches the refusal of a key that is not valid. */
+function refused(error: unknown): boolean {
+  assert.ok(error instanceof ApiError);
+  assert.equal(error.code, "invalid_api_key");
+  assert.equal(error.headers["WWW-Authenticate"], 'Bearer realm="twins", error="invalid_token"');
+  return true;
+}
+
+describe("the keyring", () => {
+  test("a known key yields its record", async () => {
+    const { use, state } = openKeyring();
+    assert.equal(await use(), state.record);
+  });
+
+  test("malformed keys are refused without a look-up, unknown ones after one, all with the same error", async () => {
+    const { use, state, clock } = openKeyring();
+    const messages = new Set<string>();
+    const collect = (error: unknown) => {
+      messages.add(error instanceof ApiError ? JSON.stringify([error.message, error.headers]) : "");
+      return refused(error);
+    };
+    await assert.rejects(use("twin_x"), collect);
+    await assert.rejects(use("a.b.c"), collect);
+    assert.equal(state.lookUps, 0);
+    await assert.rejects(use(createApiKey(systemRandom).key), collect);
+    assert.equal(state.lookUps, 1);
+    state.record = { ...state.record, expiresAt: clock.now() };
+    await assert.rejects(use(), collect);
+    await clock.advance(5_000);
+    state.record = { ...state.record, expiresAt: null, revokedAt: clock.now() };
+    await assert.rejects(use(), collect);
+    assert.equal(messages.size, 1);
+  });
+
+  test("an unknown key is accepted as soon as the store knows it", async () => {
+    const { use, state } = openKeyring();
+    const { key, hash } = createApiKey(systemRandom);
+    await assert.rejects(use(key), refused);
+    state.record = { ...state.record, hash };
+    assert.equal(await use(key), state.record);
+  });
+
+  test("a look-up is cached for five seconds and no longer", async () => {
+    const { use, state, clock } = openKeyring();
+    await use();
+    await clock.advance(4_999);
+    await use();
+    assert.equal(state.lookUps, 1);
+    state.record = { ...state.record, revokedAt: clock.now() };
+    await clock.advance(1);
+    await assert.rejects(use(), refused);
+    assert.equal(state.lookUps, 2);
+  });
+
+  test("a look-up's five seconds start when it is made, not when it is answered", async () => {
+    const { use, state, clock } = openKeyring();
+    const answer = createGate();
+    state.answering = answer.opened;
+    const first = use();
+    await clock.advance(4_000);
+    answer.open();
+    await first;
+    await clock.advance(1_000);
+    await use();
+    assert.equal(state.lookUps, 2);
+  });
+
+  test("a cached look-up expires when the clock steps back", async () => {
+    const { use, state, clock } = openKeyring();
+    await use();
+    clock.step(-60_000);
+    await use();
+    assert.equal(state.lookUps, 2);
+  });
+
+  test("a key that expires while it is cached is refused from that moment on", async () => {
+    const { use, state, clock } = openKeyring();
+    state.record = { ...state.record, expiresAt: clock.now() + 1_000 };
+    await clock.advance(999);
+    await use();
+    await clock.advance(1);
+    await assert.rejects(use(), refused);
+  });
+
+  test("simultaneous uses of a key share one look-up", async () => {
+    const { use, state } = openKeyring();
+    await Promise.all(Array.from({ length: 20 }, () => use()));
+    assert.equal(state.lookUps, 1);
+  });
+
+  test("a forgotten key is looked up again", async () => {
+    const { use, state, keyring, hash } = openKeyring();
+    await use();
+    state.record = { ...state.record, revokedAt: 1 };
+    keyring.forget(hash);
+    await assert.rejects(use(), refused);
+  });
+
+  test("a look-up in flight during a revocation is neither cached nor shared with later requests", async () => {
+    const { use, state, keyring, hash } = openKeyring();
+    const answer = createGate();
+    state.answering = answer.opened;
+    const before = use();
+    await settle();
+    state.record = { ...state.record, revokedAt: 1 };
+    keyring.forget(hash);
+    state.answering = undefined;
+    await assert.rejects(use(), refused);
+    answer.open();
+    await before;
+    await assert.rejects(use(), refused);
+  });
+
+  test("a failed look-up rejects and is not cached", async () => {
+    const { use, state } = openKeyring();
+    state.failure = new Error("down");
+    await assert.rejects(use(), /down/);
+    state.failure = undefined;
+    await use();
+    assert.equal(state.lookUps, 2);
+  });
+
+  test("the use of a key is recorded at most once a minute", async () => {
+    const { use, state, clock } = openKeyring();
+    const start = clock.now();
+    await use();
+    await clock.advance(59_999);
+    await use();
+    assert.deepEqual(state.touches, [start]);
+    await clock.advance(1);
+    await use();
+    assert.deepEqual(state.touches, [start, start + 60_000]);
+  });
+
+  test("a use recorded by another process counts too", async () => {
+    const { use, state, clock } = openKeyring();
+    state.record = { ...state.record, lastUsedAt: clock.now() - 59_999 };
+    await use();
+    assert.deepEqual(state.touches, []);
+  });
+
+  test("a refused key is not recorded as used", async () => {
+    const { use, state } = openKeyring();
+    state.record = { ...state.record, revokedAt: 1 };
+    await assert.rejects(use());
+    assert.deepEqual(state.touches, []);
+  });
+
+  test("a use that cannot be recorded is logged, not retried for a minute, and does not fail the request", async () => {
+    const { state, clock, use } = openKeyring();
+    await use();
+    await clock.advance(56_000);
+    await use(); // looked up; recording is not due yet
+    await clock.advance(4_000);
+    state.failure = new Error("down");
+    assert.equal((await use()).id, "key_1");
+    await use();
+    await settle();
+    assert.deepEqual(state.logged, ["warn noting the use of an API key failed"]);
+  });
+});
