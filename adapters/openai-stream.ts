@@ -11,7 +11,7 @@ import {
   type EventSourceParser,
 } from "eventsource-parser";
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { isCount, isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
 import { codesOf } from "./openai-codes.ts";
 
@@ -254,8 +254,4 @@ function readUsage(value: unknown): Usage | undefined {
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total } = value;
   if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
   return { inputTokens, outputTokens, totalTokens: isCount(total) ? total : inputTokens + outputTokens };
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -134,23 +134,11 @@ function completionRequest({ turn: { twin, history, content }, model, counted }:
     twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
   return {
     model,
-    messages: [
-      ...instructions,
-      ...withWords(history).map(({ role, content }) => ({ role, content })),
-      { role: "user", content },
-    ],
+    messages: [...instructions, ...history, { role: "user", content }],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,
   };
-}
-
-/** Leaves out exchanges whose reply was stopped before its first word, because some models accept no empty message. */
-function withWords(history: Turn["history"]): Turn["history"] {
-  return history.filter((message, index) => {
-    const reply = message.role === "assistant" ? message : history[index + 1];
-    return reply?.content.trim() !== "";
-  });
 }
 
 function completionsUrl(baseUrl: string): string {

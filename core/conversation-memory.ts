@@ -38,7 +38,7 @@ export interface ConversationMemory {
    * owner has no such conversation.
    */
   find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
-  /** What a model sees of a conversation's first `position` messages, oldest first. */
+  /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
   /** Adds the exchange after the first `position` messages, once it has ended. Empty: no model sees it. */
   add(id: string, position: number, exchange: readonly HistoryMessage[]): void;
@@ -71,10 +71,10 @@ export function createConversationMemory(
 
     async historyOf(owner, id, position) {
       const known = entries.get(id);
-      if (known?.history && known.position === position) return known.history;
+      if (known?.history && known.position === position) return copyWithWords(known.history);
       const history = await store.readHistory(owner, id, historyExchanges);
       update(id, position, history);
-      return history;
+      return copyWithWords(history);
     },
 
     add(id, position, exchange) {
@@ -87,6 +87,18 @@ export function createConversationMemory(
       entries.delete(id);
     },
   };
+}
+
+/**
+ * Leaves out exchanges whose reply was stopped before its first word, because some models accept no empty message. A
+ * copy, because engines in plain JavaScript may change it, for example to add the question.
+ */
+function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {
+  const hasWords = (message: HistoryMessage, index: number) => {
+    const reply = message.role === "assistant" ? message : history[index + 1];
+    return reply?.content.trim() !== "";
+  };
+  return history.filter(hasWords).map(({ role, content }) => ({ role, content }));
 }
 
 function lastExchanges(history: readonly HistoryMessage[]): readonly HistoryMessage[] {

@@ -1,16 +1,44 @@
 /**
- * How replies end other than by completion.
+ * How replies end.
  *
  * @module
  */
 
-import type { EndReply, ReplyFailure } from "./store.ts";
+import type { EngineResult } from "./engine.ts";
+import { isCount } from "./json.ts";
+import { unusable } from "./option-rules.ts";
+import type { EndReply, ReplyFailure, Usage } from "./store.ts";
+
+/** How a reply has ended, once and for all. Its text and time are stored with it. */
+export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
 
 /** How a reply ends, before that is stored. `lost`: it is no longer this process's to end. */
-export type Ending = "lost" | Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
+export type Ending = FinalState | "lost";
+
+const finishReasons = new Set<unknown>(["stop", "length", "content_filter"]);
+
+/**
+ * The engine finished the reply.
+ *
+ * @throws {TypeError} for any other finish reason: an engine in plain JavaScript may return its model's.
+ */
+export function completed(result: EngineResult): FinalState {
+  const finishReason = result?.finishReason;
+  if (!finishReasons.has(finishReason)) {
+    throw unusable("An engine's finishReason", '"stop", "length" or "content_filter"', finishReason);
+  }
+  return { status: "completed", finishReason, usage: countsOf(result.usage), error: null };
+}
+
+/** Only the counts, because an engine may pass on whatever its model says. Null if one of them is missing. */
+function countsOf(usage: Partial<Usage> | null): Usage | null {
+  const { inputTokens, outputTokens, totalTokens } = usage ?? {};
+  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return null;
+  return { inputTokens, outputTokens, totalTokens };
+}
 
 /** The reply was cancelled; its text so far is kept. */
-export const cancelled: Exclude<Ending, "lost"> = {
+export const cancelled: FinalState = {
   status: "cancelled",
   finishReason: "cancelled",
   usage: null,
@@ -24,7 +52,7 @@ const failureMessages: Record<ReplyFailure["code"], string> = {
 };
 
 /** The reply failed; its text so far is kept. */
-export function failed(code: ReplyFailure["code"]): Exclude<Ending, "lost"> {
+export function failed(code: ReplyFailure["code"]): FinalState {
   return {
     status: "failed",
     finishReason: "error",

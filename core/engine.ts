@@ -17,7 +17,10 @@ export interface HistoryMessage {
 /** What a twin is asked to reply to. */
 export interface Turn {
   readonly twin: Twin;
-  /** Up to 50 earlier messages, oldest first: whole exchanges, failed ones left out. */
+  /**
+   * Up to 50 earlier messages, oldest first: whole exchanges, without those whose reply failed or was cancelled before
+   * its first word. A copy, which may be changed.
+   */
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
   readonly content: string;
@@ -28,12 +31,14 @@ export interface ReplyOutput {
   /**
    * Appends text: one or more tokens, split anywhere. Never blocks: a follower that falls behind catches up from the
    * reply's text. Text written after the signal has aborted is ignored.
+   *
+   * @throws {TypeError} for anything but a string.
    */
   write(text: string): void;
   /**
    * Tells followers something besides the text, as a `progress` event: `{ stage, … }`.
    *
-   * @throws {TypeError} for values that JSON cannot represent, such as a `bigint`.
+   * @throws {TypeError} without a stage, and for values that JSON cannot represent, such as a `bigint`.
    */
   progress(progress: EngineProgress): void;
   /**
@@ -49,10 +54,10 @@ export interface EngineProgress {
   readonly [field: string]: unknown;
 }
 
-/** How an engine's reply ended, if it did not fail. */
+/** How an engine's reply ended, if it did not fail. Any other finish reason fails it. */
 export interface EngineResult {
   readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter">;
-  /** Null if tokens are not counted. */
+  /** Null if tokens are not counted. If one of the counts is not a whole number, clients see null. */
   readonly usage: Usage | null;
 }
 

@@ -11,6 +11,11 @@ export function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 
+/** A whole number that isn't negative. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,9 +6,10 @@
  */
 
 import { sleep } from "./clock.ts";
-import { cancelled, type Ending, failed } from "./ending.ts";
+import { cancelled, completed, type Ending, failed } from "./ending.ts";
 import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
+import { isString } from "./json.ts";
 import type { LogLevel } from "./log.ts";
 import {
   type Exchange,
@@ -157,8 +158,7 @@ export class Producer implements ReplyFeed, KeptProducer {
       if (this.#over) return cancelled; // the ending is decided already
       this.#asked = true;
       const engine = requireEngine(this.#production);
-      const result = await engine.reply({ twin, history, content: question.content }, this.#output());
-      return { status: "completed", finishReason: result.finishReason, usage: result.usage, error: null };
+      return completed(await engine.reply({ twin, history, content: question.content }, this.#output()));
     } catch (error) {
       return this.#over ? cancelled : this.#fail(error);
     }
@@ -183,11 +183,14 @@ export class Producer implements ReplyFeed, KeptProducer {
   #output(): ReplyOutput {
     return new EngineOutput({
       write: (text) => {
+        if (!isString(text)) throw new TypeError(`An engine's write() takes a string, not ${typeof text}.`);
         if (this.#over || text === "") return;
         this.#text.append(text);
         this.#changed();
       },
       progress: (progress) => {
+        if (!isString(progress?.stage))
+          throw new TypeError("An engine's progress() takes { stage: string, … }.");
         if (this.#over) return;
         this.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
         this.#changed();

@@ -7,7 +7,7 @@
 
 import { type Clock, isWithin, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending, failed } from "./ending.ts";
+import { cancelled, type Ending, type FinalState, failed } from "./ending.ts";
 import type { HistoryMessage } from "./engine.ts";
 import type { Log, LogLevel } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
@@ -223,9 +223,9 @@ export class ReplyKeeper {
     return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
   }
 
-  #record(ending: Exclude<Ending, "lost">): MessageRecord {
+  #record(state: FinalState): MessageRecord {
     const completedAt = this.#context.clock.now();
-    return { ...this.#exchange.reply, ...ending, content: this.#text.toString(), completedAt };
+    return { ...this.#exchange.reply, ...state, content: this.#text.toString(), completedAt };
   }
 
   /** So that the conversation's next question need not read this exchange. */

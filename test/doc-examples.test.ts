@@ -17,6 +17,25 @@ declare const options: import("twin-service").ServiceOptions;
 declare module "cloudflare:workers" {
   export function waitUntil(work: Promise<unknown>): void;
 }
+declare module "ai" {
+  export function streamText(options: {
+    readonly model: string | object;
+    readonly system: string;
+    readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+    readonly abortSignal: AbortSignal;
+    readonly onError: () => void;
+  }): {
+    readonly fullStream: AsyncIterable<
+      | { readonly type: "text-delta"; readonly text: string }
+      | { readonly type: "tool-call"; readonly toolName: string }
+      | { readonly type: "error"; readonly error: unknown }
+      | { readonly type: "abort" }
+    >;
+    readonly totalUsage: PromiseLike<Partial<import("twin-service").Usage>>;
+    readonly finishReason: PromiseLike<"stop" | "length" | "content-filter" | "tool-calls" | "error" | "other">;
+  };
+}
+declare const model: string;
 declare const request: Request;
 declare const token: string;
 declare const pem: string;

@@ -15,6 +15,7 @@ import type { Clock } from "../core/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/engine.ts";
 import type { Twin } from "../core/twins.ts";
 import { createManualClock } from "./clock.ts";
+import { newTwin } from "./harness.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
 /** The tests run on both transports, which must behave alike. */
@@ -26,22 +27,7 @@ export const transports: Readonly<Record<string, ModelTransport>> = {
 export const apiKey = "sk-secret-0123456789";
 
 export function twin(fields: Partial<Twin> = {}): Twin {
-  return {
-    id: "ada",
-    name: "Ada",
-    description: null,
-    avatarUrl: null,
-    greeting: null,
-    tags: [],
-    createdAt: 0,
-    updatedAt: 0,
-    engine: "openai",
-    model: null,
-    temperature: null,
-    access: null,
-    instructions: "You are Ada.",
-    ...fields,
-  };
+  return newTwin({ id: "ada", name: "Ada", engine: "openai", instructions: "You are Ada.", ...fields });
 }
 
 export function turn(fields: Partial<Turn> = {}): Turn {

@@ -44,19 +44,6 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     });
 
-    test("an exchange whose reply was cancelled before its first word isn't sent", async (t) => {
-      const { server, reply } = await start(t, transport, []);
-      const history = [
-        { role: "user", content: "One?" },
-        { role: "assistant", content: "" },
-        { role: "user", content: "Two?" },
-        { role: "assistant", content: "Two." },
-      ] as const;
-      await reply(turn({ history }));
-      const { messages } = (await server.received(0)).body as { messages: unknown[] };
-      assert.deepEqual(messages.slice(1), [...history.slice(2), { role: "user", content: "Hi?" }]);
-    });
-
     test("what isn't set isn't sent: instructions, temperature, key", async (t) => {
       const { server, reply } = await start(t, transport, [], { model: "small", apiKey: undefined });
       await reply(turn({ twin: twin({ instructions: " \n" }) }));

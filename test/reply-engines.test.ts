@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   createMemoryStore,
+  type EngineProgress,
+  type EngineResult,
   type Log,
   ModelError,
   type Store,
@@ -48,6 +50,42 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
     code: "model_error",
     content: "half",
   },
+  "writes something other than text": {
+    engine: {
+      async reply(_, output) {
+        output.write("half");
+        output.write(undefined as unknown as string); // as of a chunk that has none, in plain JavaScript
+        return { finishReason: "stop", usage: null };
+      },
+    },
+    code: "model_error",
+    content: "half",
+  },
+  "reports progress without a stage": {
+    engine: {
+      async reply(_, output) {
+        output.progress("thinking" as unknown as EngineProgress);
+        return { finishReason: "stop", usage: null };
+      },
+    },
+    code: "model_error",
+    content: "",
+  },
+  "resolves with its model's own finish reason": {
+    engine: {
+      async reply(_, output) {
+        output.write("whole");
+        return { finishReason: "tool_calls", usage: null } as unknown as EngineResult;
+      },
+    },
+    code: "model_error",
+    content: "whole",
+  },
+  "resolves with nothing": {
+    engine: { reply: async () => undefined as unknown as EngineResult },
+    code: "model_error",
+    content: "",
+  },
   "rejects with something other than an Error": {
     engine: { reply: () => Promise.reject(null) },
     code: "model_error",
@@ -82,6 +120,23 @@ for (const [what, { engine, code, content }] of Object.entries(engines)) {
     assert.equal(await chat.status(), "idle");
   });
 }
+
+test("of an engine's usage, clients see the three counts, or null if one of them isn't a whole number", async () => {
+  const counts = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+  for (const [told, seen] of [
+    [{ ...counts, cachedTokens: 2, raw: { secret: "x" } }, counts],
+    [{ ...counts, totalTokens: Number.NaN }, null],
+    [{ inputTokens: 3n, outputTokens: 4n, totalTokens: 7n }, null],
+    [undefined, null],
+  ]) {
+    await using chat = await openChat(inProcess);
+    const stream = await chat.stream();
+    (await chat.engine.next()).finish({ usage: told as EngineResult["usage"] });
+    const last = (await stream.rest()).at(-1);
+    assert.ok(last?.data.type === "complete");
+    assert.deepEqual(last.data.message.usage, seen);
+  }
+});
 
 test("an engine that the service does not have is a model_error", async () => {
   await using chat = await openChat(inProcess, { engines: {} });
@@ -153,6 +208,45 @@ test("the model is given whole exchanges, without failed ones, and cancelled one
   ]);
   run.finish();
   await sending;
+});
+
+test("an exchange whose reply was cancelled before its first word isn't in the history, remembered or read", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream("one");
+  const messageId = await acceptedId(stream);
+  await chat.engine.next();
+  await chat.post(`/messages/${messageId}/cancel`);
+  await stream.rest();
+  await exchange(chat, "two", "completed");
+  await using other = await chat.another();
+  for (const each of [chat, other]) {
+    const sending = each.send("three");
+    const run = await each.engine.next();
+    run.fail(new Error("as asked"));
+    await sending;
+    assert.deepEqual(run.turn.history, [
+      { role: "user", content: "two" },
+      { role: "assistant", content: "re: two" },
+    ]);
+  }
+});
+
+test("an engine that changes the history it was given changes nothing for the next reply", async () => {
+  const seen: string[][] = [];
+  const engine: TwinEngine = {
+    async reply({ history }, output) {
+      seen.push(history.map(({ role }) => role));
+      const messages = history as { role: string; content: string }[];
+      for (const message of messages) message.role = "model";
+      messages.push({ role: "user", content: "Hello?" });
+      output.write("Hello!");
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  await using chat = await openChat(inProcess, { engines: { scripted: engine } });
+  for (const _ of [1, 2, 3]) await chat.send();
+  const exchanged = ["user", "assistant"];
+  assert.deepEqual(seen, [[], exchanged, [...exchanged, ...exchanged]]);
 });
 
 async function exchange(
