@@ -121,7 +121,7 @@ const weakTerms: ReadonlySet<string> = new Set(
   ideal ideally important impossible improve include increase inside instead interested interesting keep
   kindly know large last late later learn least leave left less level life little long longer look low made
   main make making matter mean meaning means method minute minutes moment move name named near necessary never new next
-  nice normal normally nothing now number often old one open opinion order part particular people perfect
+  nice normal normally nothing now number often old one opinion order part particular people perfect
   perfectly perhaps person place point popular prefer preferred problem proper properly purpose put quick
   quickly quite rather read real reason recommend recommended remember right roughly run same see seem send
   set short show simple simply since six small somewhere soon special start started step steps still

@@ -9,6 +9,7 @@ import { readKnowledge } from "../core/knowledge-text.ts";
 import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
 import type { Twin } from "../core/twins.ts";
 import { createManualClock, settle } from "./clock.ts";
+import { newTwin } from "./harness.ts";
 
 const keeper = `
 You are Odd, the lighthouse keeper. Never mention the SMUGGLERS of the cove.
@@ -49,22 +50,8 @@ Odd hates GULLS above all.
 `;
 
 function createTwin(instructions: string, fields: Partial<Twin> = {}): Twin {
-  return {
-    id: "odd",
-    name: "Odd",
-    description: "Keeps the lighthouse.",
-    avatarUrl: null,
-    greeting: null,
-    tags: [],
-    createdAt: 0,
-    updatedAt: 0,
-    engine: "knowledge",
-    model: null,
-    temperature: null,
-    access: null,
-    instructions,
-    ...fields,
-  };
+  const description = "Keeps the lighthouse.";
+  return newTwin({ id: "odd", name: "Odd", description, engine: "knowledge", instructions, ...fields });
 }
 
 interface Reply {
@@ -276,6 +263,13 @@ test("a section is found by the questions that its comment lists, and the commen
     const { text, sources } = await ask(question);
     assert.deepEqual(sources, ["Opening hours"], question);
     assert.doesNotMatch(text, /asked as|<!--/u);
+  }
+});
+
+test("a shop is asked when it is open, even if only its text says so", async () => {
+  const twin = createTwin("## Hours\n\nWe are open from nine to five.\n\n## Address\n\nMain Street 5.");
+  for (const question of ["When are you open?", "What time do you open?"]) {
+    assert.deepEqual((await talk([question], twin)).sources, ["Hours"], question);
   }
 });
 
