@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Result, Row } from "./measure.ts";
+import type { Result, Row } from "./report.ts";
 
 const width = 760;
 const labelWidth = 270;

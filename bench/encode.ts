@@ -6,7 +6,7 @@
 
 import process from "node:process";
 import { encodeEvent, encodeJson } from "../core/sse.ts";
-import type { Row } from "./measure.ts";
+import type { Row } from "./report.ts";
 import { spread } from "./spread.ts";
 
 const { ROUNDS, SECONDS } = process.env;

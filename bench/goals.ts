@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Row } from "./measure.ts";
+import type { Row } from "./report.ts";
 
 /** A goal of one row of a table. */
 export interface Goal {

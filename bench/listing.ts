@@ -16,7 +16,7 @@ import { createMemoryStore } from "../core/memory-store.ts";
 import type { Store } from "../core/store.ts";
 import { conversationRecord, converse, start } from "./fill.ts";
 import { flat, withGoal } from "./goals.ts";
-import type { Row } from "./measure.ts";
+import type { Row } from "./report.ts";
 import { type Spread, spread } from "./spread.ts";
 
 const few = { conversations: 1000, messages: 100 };

@@ -9,9 +9,10 @@ import type { AnswerKind } from "./answers.ts";
 import { type Goal, withGoal } from "./goals.ts";
 import type { RepeatReport } from "./load.ts";
 import type { LoadProcess, ServerProcess, startServer } from "./processes.ts";
+import type { Row } from "./report.ts";
 import { requestsPerKey } from "./requests.ts";
 import { tokens } from "./servers/reply.ts";
-import { median, type Spread, spread } from "./spread.ts";
+import { median, spread } from "./spread.ts";
 
 /** One way to answer a scenario's requests. */
 export interface Contender {
@@ -31,29 +32,6 @@ export interface Contender {
   /** An upper limit of its answers a second, for which it gets enough keys. Default: `KEYS` of `env`. */
   readonly perSecond?: number;
   readonly goal?: Goal;
-}
-
-/** A contender in a result's table. */
-export interface Row extends Spread {
-  readonly name: string;
-  /** Usually the first contender's figure as a multiple of this one's: the median of the rounds' ratios. */
-  readonly ratio?: number;
-  readonly goal?: string;
-  readonly met?: boolean;
-  /** Other figures, by their headings. */
-  readonly more: Readonly<Record<string, number>>;
-}
-
-/** What a scenario found. */
-export interface Result {
-  readonly scenario: string;
-  readonly title: string;
-  readonly unit: string;
-  readonly rows: readonly Row[];
-  /** What the rows' ratio is. Default: the first row's figure as a multiple of this one's. */
-  readonly ratioName?: string;
-  /** What the figures alone do not say. */
-  readonly notes?: readonly string[];
 }
 
 /** How long and how often to measure. */

@@ -7,8 +7,9 @@
 
 import { type Goal, withGoal } from "./goals.ts";
 import type { WatchReport } from "./load.ts";
-import { type Arena, type Contender, type Effort, inTurn, type Row } from "./measure.ts";
+import { type Arena, type Contender, type Effort, inTurn } from "./measure.ts";
 import type { ServerProcess } from "./processes.ts";
+import type { Row } from "./report.ts";
 import { tokens } from "./servers/reply.ts";
 import { median, spread } from "./spread.ts";
 

@@ -12,10 +12,9 @@ import { built } from "./build.ts";
 import type { Order } from "./load.ts";
 import type { Client, ProcessUsage, Question } from "./servers/reply.ts";
 
-const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
-
 /** Whether servers and load generator each run on their own core. Without `taskset` (Linux), the system decides. */
-export const pinned: boolean = canPin;
+export const pinned: boolean =
+  availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
 /** Allows more file descriptors than most scenarios need; if the system refuses, as many as it permits. */
 const raiseLimit = `ulimit -n 65536 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null`;

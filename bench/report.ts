@@ -1,11 +1,34 @@
 /**
- * Results as text.
+ * Results, and how they are written as text.
  *
  * @module
  */
 
 import type { DiskWait } from "./disk.ts";
-import type { Result, Row } from "./measure.ts";
+import type { Spread } from "./spread.ts";
+
+/** A contender in a result's table. */
+export interface Row extends Spread {
+  readonly name: string;
+  /** Usually the first contender's figure as a multiple of this one's: the median of the rounds' ratios. */
+  readonly ratio?: number;
+  readonly goal?: string;
+  readonly met?: boolean;
+  /** Other figures, by their headings. */
+  readonly more: Readonly<Record<string, number>>;
+}
+
+/** What a scenario found. */
+export interface Result {
+  readonly scenario: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly rows: readonly Row[];
+  /** What the rows' ratio is. Default: the first row's figure as a multiple of this one's. */
+  readonly ratioName?: string;
+  /** What the figures alone do not say. */
+  readonly notes?: readonly string[];
+}
 
 /** The machine and the run that the figures come from. */
 export interface Machine {

@@ -7,17 +7,10 @@
 import { bare, bursts, inMemory, lists, raw, send, service, serviceList } from "./contenders.ts";
 import { measureDisk } from "./disk.ts";
 import { atMost, columnAtMost, flat, type Goal, timesAtLeast, timesAtMost, withGoal } from "./goals.ts";
-import {
-  type Arena,
-  type Contender,
-  compare,
-  type Effort,
-  loadNotes,
-  type Result,
-  type Row,
-} from "./measure.ts";
+import { type Arena, type Contender, compare, type Effort, loadNotes } from "./measure.ts";
 import { compareMemory, compareTokens } from "./open-streams.ts";
 import { databases, descriptorLimit, runAlone } from "./processes.ts";
+import type { Result, Row } from "./report.ts";
 import { fetchRuntimes } from "./runtimes.ts";
 import { tokens } from "./servers/reply.ts";
 

@@ -113,16 +113,7 @@ const service = createService({
   store,
   limiter,
   engines,
-  twins: createTwinList(
-    twins.map((twin) => ({
-      ...twin,
-      engine: TWIN,
-      model: null,
-      temperature: null,
-      access: null,
-      instructions: "",
-    })),
-  ),
+  twins: createTwinList(twins.map((twin) => ({ ...twin, engine: TWIN }))),
   sha256: (text) => hash("sha256", text),
   verifyToken: () => Promise.reject(new Error("The benchmark sends no tokens.")),
 });
