@@ -41,7 +41,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const { log } = options;
   const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
-  const { openRedis } = await import("./adapters/redis-client.ts");
+  const { openRedis } = await import("./adapters/redis.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(settings.redisUrl));
   return {
     store: storage.store,
@@ -67,35 +67,29 @@ async function openDatabase(
     }
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
-      const sqlite = await openSqlite(database.path, { log }).catch(blame(settings.database));
-      const limiter = createFallbackLimiter({
-        shared: createMemoryLimiter({ buckets: sqlite.buckets }),
-        log,
-      });
-      return {
-        store: sqlite.store,
-        limiter,
-        async close() {
-          limiter.close();
-          await sqlite.close();
-        },
-      };
+      const opening = openSqlite(database.path, { log });
+      const { store, buckets, close } = await opening.catch(blame(settings.database));
+      return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
-      const options = { maxConnections, log, signal };
-      const postgres = await openPostgres(database.url, options).catch(blame(settings.database));
-      const limiter = createFallbackLimiter({ shared: postgres.limiter, log });
-      return {
-        store: postgres.store,
-        limiter,
-        async close() {
-          limiter.close();
-          await postgres.close();
-        },
-      };
+      const opening = openPostgres(database.url, { maxConnections, log, signal });
+      return withFallback(await opening.catch(blame(settings.database)), log);
     }
   }
+}
+
+/** A database whose limiter may be down. */
+function withFallback({ store, limiter: shared, close }: Storage, log: Log): Storage {
+  const limiter = createFallbackLimiter({ shared, log });
+  return {
+    store,
+    limiter,
+    async close() {
+      limiter.close();
+      await close();
+    },
+  };
 }
 
 /** Names the database in the error of a start that failed after opening it. */

@@ -169,10 +169,10 @@ function lostAgainstAnother(error: unknown): boolean {
 }
 
 /**
- * Connection lost, login refused, out of resources, server stopping or starting, a statement or pause that took too
- * long, a server that became a standby.
+ * Connection lost, login refused, a database that is away or accepts no connections (55000), out of resources, a disk
+ * that fails, server stopping or starting, a statement or pause that took too long, a server that became a standby.
  */
-const passing = /^(?:08|28|53|57P|57014|55P03|25006|25P03|40001|40P01)/;
+const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|40001|40P01)/;
 
 /** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {

@@ -1,163 +1,144 @@
 /**
- * Hourly limits in Redis: one budget for all processes that share it.
+ * Limits in Redis, on a connection that reconnects by itself and never makes a request wait.
  *
  * @module
  */
 
-import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers";
-import { type Grouping, groupItems } from "../core/grouping.ts";
-import {
-  decisionAt,
-  type RateDecision,
-  type RateLimiter,
-  type RatePolicy,
-  refillInterval,
-  windowSeconds,
-} from "../core/limit.ts";
+import { systemClock, within } from "../core/clock.ts";
+import { createFallbackLimiter } from "../core/fallback-limiter.ts";
+import type { RateLimiter } from "../core/limit.ts";
+import { type Log, noLog } from "../core/log.ts";
+import { createRedisLimiter, type RedisLimiterOptions } from "./redis-limiter.ts";
 
-/** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
-export interface RedisScriptClient {
-  eval(script: string, options: ScriptArguments): Promise<unknown>;
-  evalSha(sha: string, options: ScriptArguments): Promise<unknown>;
+export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";
+
+/** What {@link openRedis} opens. */
+export interface Redis {
+  /** One budget for all processes; while Redis is down, one for this process. Never rejects. */
+  readonly limiter: RateLimiter;
+  close(): void;
 }
 
-interface ScriptArguments {
-  readonly keys: string[];
-  readonly arguments: string[];
-}
-
-/** Options of {@link createRedisLimiter}. */
-export interface RedisLimiterOptions {
-  /** The prefix of the keys in Redis. Default `twins:limit:`. */
-  readonly prefix?: string | undefined;
-  /** How long Redis may take to answer, in milliseconds. Default 100. */
-  readonly timeoutMs?: number | undefined;
+/** Options of {@link openRedis}. */
+export interface RedisOptions extends RedisLimiterOptions {
+  /** Default: silence. */
+  readonly log?: Log | undefined;
 }
 
 /**
- * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
- * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
- * It is also saved on refusals, or a clock that was set back would lock it. Returns how many tokens there were, and the
- * debt after taking as many of them as were asked for.
- */
-const script = `
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local interval, window, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local bucket = redis.call('HMGET', KEYS[1], 'debt', 'at')
-local debt, at = tonumber(bucket[1] or '0'), tonumber(bucket[2] or '0')
-debt = math.max(0, debt - math.max(0, now - at))
-local tokens = math.floor((window - debt) / interval)
-if asked > 0 then
-  debt = debt + math.min(asked, tokens) * interval
-  redis.call('HSET', KEYS[1], 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now))
-  redis.call('PEXPIRE', KEYS[1], math.ceil(debt / 1000) + 1)
-end
-return { tokens, debt }
-`;
-
-const scriptSha = createHash("sha1").update(script).digest("hex");
-
-/**
- * Creates a limiter that stores its buckets in Redis. Requests for a bucket that arrive while it is being asked about
- * are decided together by the next call. Rejects if Redis does not answer in time: wrap it in `createFallbackLimiter`.
+ * Connects to Redis. If it is down at the start, this process limits alone until it comes up. Rejects if the package
+ * `redis` is not installed or the address is invalid.
  *
  * @example
  * ```ts
- * import { createFallbackLimiter } from "twin-service";
- * import { createRedisLimiter } from "twin-service/redis";
+ * import { openRedis } from "twin-service/redis";
  *
- * const shared = createRedisLimiter(redisClient, { prefix: "my-app:limit:" });
- * const limiter = createFallbackLimiter({ shared });
+ * const { limiter, close } = await openRedis("redis://127.0.0.1:6379");
  * ```
  */
-export function createRedisLimiter(
-  client: RedisScriptClient,
-  options: RedisLimiterOptions = {},
-): RateLimiter {
-  const { prefix = "twins:limit:", timeoutMs = 100 } = options;
-  const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
-  let answers = 0;
-
-  async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
-    const window = windowSeconds * 1_000_000;
-    const parameters = [refillInterval(policy), window, asked].map(String);
-    const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
-      answers++;
-    });
-    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers));
-  }
-
-  function groupOf(id: string, policy: RatePolicy): Grouping<RatePolicy, RateDecision> {
-    const group =
-      groups.get(id) ??
-      groupItems(async (policies: readonly RatePolicy[]) => {
-        const [tokens, debt] = await ask(id, policy, policies.length);
-        const grant = { admitted: Math.min(policies.length, tokens), debt };
-        return policies.map((each, place) => decisionAt(place, grant, each));
-      });
-    groups.set(id, group);
-    return group;
-  }
-
+export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
+  const { log = noLog } = options;
+  const { client, leave } = await connect(url, log);
+  const shared = leavingReplicas(createRedisLimiter(client, options), leave);
+  const limiter = createFallbackLimiter({ shared, log });
   return {
-    async take(id, policy) {
-      const group = groupOf(id, policy);
-      try {
-        return await group.add(policy);
-      } finally {
-        if (group.idle) groups.delete(id);
-      }
-    },
-    async peek(id, policy) {
-      const [tokens, debt] = await ask(id, policy, 0);
-      return { allowed: tokens > 0, debt };
+    limiter,
+    close() {
+      limiter.close();
+      client.destroy();
     },
   };
 }
 
-/** Redis forgets scripts when it restarts; then the full text is sent once. */
-async function run(client: RedisScriptClient, call: ScriptArguments): Promise<unknown> {
-  try {
-    return await client.evalSha(scriptSha, call);
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith("NOSCRIPT")) return client.eval(script, call);
-    throw error;
-  }
+/**
+ * Leaves a Redis that accepts no writes: after a failover, its address may lead to one that does, but the connection
+ * would stay with the first, which still answers pings.
+ */
+function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
+  return {
+    ...limiter,
+    async take(id, policy) {
+      try {
+        return await limiter.take(id, policy);
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith("READONLY")) leave();
+        throw error;
+      }
+    },
+  };
 }
-
-function readReply(reply: unknown): [tokens: number, debt: number] {
-  if (Array.isArray(reply)) {
-    const [tokens, debt] = reply;
-    if (typeof tokens === "number" && typeof debt === "number") return [tokens, debt];
-  }
-  throw new Error("Redis answered a limit's script with something other than two numbers.");
-}
-
-/** The number of slices that a timeout is divided into. */
-const slices = 4;
 
 /**
- * Rejects if work takes too long and nothing else makes progress either: work that waits while others are answered is
- * queued, not lost. Waits in slices, because a process that was busy for long finds its timers due before it has even
- * sent its command or read the answer: that costs one slice, and is not Redis' fault.
+ * Pause between two attempts to connect, in milliseconds. It does not grow, so that a Redis that returns is used soon.
  */
-function rejectIfStalled<Value>(
-  milliseconds: number,
-  work: Promise<Value>,
-  progress: () => number,
-): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    let left = slices;
-    let seen = progress();
-    let timer = setTimeout(wait, milliseconds / slices);
-    function wait(): void {
-      left = progress() === seen ? left - 1 : slices;
-      seen = progress();
-      if (left > 0) timer = setTimeout(wait, milliseconds / slices);
-      else setImmediate(() => reject(new Error(`Redis did not answer within ${milliseconds} ms.`)));
-    }
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+const reconnectMs = 500;
+
+/** The time limit of an attempt to connect, and how long the start waits for the first one, in milliseconds. */
+const connectMs = 2000;
+
+/** Pause between a ping's answer and the next ping, in milliseconds: well below {@link deadMs}. */
+const pingMs = 2000;
+
+/** A connection that is silent for so long despite the pings is dead, in milliseconds. */
+const deadMs = 5000;
+
+/** All errors of a connection but those that Redis answers. */
+const noAnswer = "no answer";
+
+async function connect(url: string, log: Log) {
+  const { createClient, ErrorReply } = await importRedis();
+  const client = createClient({
+    url,
+    disableOfflineQueue: true, // limiting a request locally is better than making it wait
+    pingInterval: pingMs,
+    socket: { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs },
+  });
+  // There is one error for each failed attempt. Of those without an answer the first says everything, but an answer,
+  // such as that the password has changed, says more.
+  const reported = new Set<string>();
+  client.on("error", (error: unknown) => {
+    const problem = error instanceof ErrorReply ? error.message : noAnswer;
+    log(reported.has(problem) ? "debug" : "warn", "the connection to Redis failed", { error });
+    reported.add(problem);
+  });
+  client.on("ready", () => {
+    reported.clear();
+    client.info("memory").then(
+      (info) => warnOfEviction(info, log),
+      (error: unknown) => log("debug", "Redis did not report its maxmemory-policy", { error }),
+    );
+  });
+  const firstAnswer = new Promise<void>((resolve) => {
+    client.once("ready", () => resolve());
+    client.once("error", () => resolve());
+  });
+  client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
+  await within(systemClock, connectMs, firstAnswer);
+  return {
+    client,
+    /** Ends the connection, and makes another one. */
+    leave() {
+      reported.add(noAnswer); // this is no failure of the connection
+      client
+        .sendCommand(["QUIT"])
+        .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
+    },
+  };
+}
+
+async function importRedis() {
+  try {
+    return await import("redis");
+  } catch (error) {
+    throw new Error("Redis needs the package redis: npm install redis", { cause: error });
+  }
+}
+
+/** All keys expire, so every policy but one may evict them, and a bucket would be full again. */
+function warnOfEviction(info: string, log: Log): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy === undefined || policy === "noeviction") return;
+  log("warn", "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction", {
+    policy,
   });
 }

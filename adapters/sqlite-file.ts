@@ -8,7 +8,7 @@ import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../core/log.ts";
 import { codeOf } from "./error-code.ts";
-import { makeFolder } from "./folder.ts";
+import { makeFolder } from "./make-folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
 
 /** Options of {@link openSqliteFile}. */

@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import type { MessageResource } from "../core/mod.ts";
-import { until } from "./cluster-redis.ts";
 import { type ServerProcess, token } from "./cluster-server.ts";
 import { dataOf, parseEvents, textOf } from "./harness.ts";
+import { until } from "./until.ts";
 
 /** One of two servers, in no particular order. */
 let turn = 0;

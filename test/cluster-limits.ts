@@ -7,10 +7,10 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { newKey, type Servers } from "./cluster-clients.ts";
-import { createPostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./cluster-redis.ts";
 import { type Cluster, createCluster } from "./cluster-server.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { createPostgres, skipWithoutPrograms } from "./private-postgres.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
 
 const requests = 20_000;
 const requestsPerSocket = 20;

@@ -16,11 +16,12 @@ import {
   type Servers,
   settings,
 } from "./cluster-clients.ts";
-import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./cluster-server.ts";
 import { dataOf } from "./harness.ts";
 import { connect } from "./postgres-database.ts";
+import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./private-postgres.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
+import { until } from "./until.ts";
 
 const skipBreaking = skipWithoutPrograms || skipWithoutRedis;
 if (skipBreaking) console.log(`# Outages are not tested: ${skipBreaking}.`);

@@ -8,7 +8,6 @@ import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../core/mod.ts";
 import { beginReply, call, historyOf, newConversation, newKey, read } from "./cluster-clients.ts";
 import { proxies, type RunningProxy } from "./cluster-proxy.ts";
-import { freePort, until } from "./cluster-redis.ts";
 import {
   type Cluster,
   createCluster,
@@ -17,7 +16,9 @@ import {
   type SlowModel,
 } from "./cluster-server.ts";
 import { dataOf } from "./harness.ts";
+import { freePort } from "./ports.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { until } from "./until.ts";
 
 const noPostgres = await skipWithoutPostgres();
 

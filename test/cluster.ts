@@ -21,11 +21,12 @@ import {
   settings,
 } from "./cluster-clients.ts";
 import { useWholeApi } from "./cluster-contract.ts";
-import { createPostgres, skipWithoutPrograms } from "./cluster-postgres.ts";
-import { createRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { createPostgres, skipWithoutPrograms } from "./private-postgres.ts";
+import { createRedis, skipWithoutRedis } from "./private-redis.ts";
+import { until } from "./until.ts";
 import "./cluster-limits.ts";
 import "./cluster-outages.ts";
 import "./cluster-proxies.ts";

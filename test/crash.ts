@@ -6,64 +6,21 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { signToken } from "../core/jwt.ts";
 import { systemClock } from "../core/mod.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";
 const clients = 4;
-
-/** The end of the servers' logs, printed when something fails. */
-let lastLog = "";
-
-interface RunningServer {
-  readonly url: string;
-  readonly process: ChildProcess;
-}
-
-/** Starts the server as its users do, and waits until it listens. */
-async function startServer(folder: string, modelUrl: string): Promise<RunningServer> {
-  const script = fileURLToPath(new URL("../server.ts", import.meta.url));
-  const server = spawn(process.execPath, ["--import", "tsx", script], {
-    env: {
-      PATH: process.env.PATH,
-      HOST: "127.0.0.1",
-      PORT: "0",
-      TWINS_DIR: join(folder, "twins"),
-      DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,
-      JWT_SECRET: secret,
-      MODEL_BASE_URL: modelUrl,
-      LOG_LEVEL: "error",
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  server.stderr.on("data", (chunk) => {
-    lastLog = (lastLog + chunk).slice(-10_000);
-  });
-  for await (const line of createInterface({ input: server.stdout })) {
-    const url = /^listening on (.*)$/.exec(line)?.[1];
-    if (url !== undefined) return { url, process: server };
-  }
-  throw new Error("The server ended before it was listening.");
-}
-
-async function kill({ process: server }: RunningServer): Promise<void> {
-  if (server.signalCode !== null) return;
-  const exited = once(server, "exit");
-  server.kill("SIGKILL");
-  await exited;
-}
 
 /** A model that streams its answers slowly enough to be caught in the middle. */
 async function startModel(): Promise<Server> {
@@ -91,27 +48,35 @@ async function streamAnswer(answer: string, response: ServerResponse): Promise<v
 }
 
 /** One cycle: clients work until the server is killed. */
-async function work(server: RunningServer, journal: Journal): Promise<void> {
+async function work(server: ServerProcess, journal: Journal): Promise<void> {
   const token = await signToken({ secret, sub: journal.owner, expiresInSeconds: 600, clock: systemClock });
   await journal.createKey(server.url, token);
   const working = Promise.all(Array.from({ length: clients }, () => journal.work(server.url)));
   await pause(50 + Math.random() * 700);
   journal.stop();
-  await kill(server);
+  await server.stop("SIGKILL");
   await working;
 }
 
 const folder = await mkdtemp(join(tmpdir(), "twins-crash-"));
 const model = await startModel();
-const modelUrl = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
 const startedAt = performance.now();
 const totals = { acknowledged: 0, interrupted: 0 };
+/** The last server's log, printed when something fails. */
+let lastLog = "";
 try {
   await mkdir(join(folder, "twins"));
   await writeFile(join(folder, "twins", "slow.md"), "---\nname: Slow\nengine: openai\n---\nAnswer slowly.\n");
+  const settings = {
+    TWINS_DIR: join(folder, "twins"),
+    DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,
+    JWT_SECRET: secret,
+    MODEL_BASE_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
+    LOG_LEVEL: "error",
+  };
   let previous: Journal | undefined;
   for (let cycle = 1; cycle <= cycles + 1; cycle++) {
-    const server = await startServer(folder, modelUrl);
+    const server = await startServer([], settings);
     try {
       if (previous) {
         const { acknowledged, interrupted } = await previous.verify(server.url);
@@ -121,7 +86,7 @@ try {
       previous = createJournal(`owner-${cycle}`);
       if (cycle <= cycles) await work(server, previous);
     } finally {
-      await kill(server);
+      lastLog = (await server.stop("SIGKILL")).stderr;
     }
   }
 } catch (error) {

@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { limitedTime } from "./child-process.ts";
 import { dataOf, eventsOf, parseEvents, textOf } from "./harness.ts";
 import { runtime } from "./runtime.ts";
 
@@ -39,6 +40,7 @@ async function start(name: string): Promise<Example> {
   const child = spawn(process.execPath, [...flags, ...program], {
     env: { ...process.env, PORT: "0" },
     stdio: ["ignore", "pipe", "inherit"],
+    ...limitedTime,
   });
   const exited = once(child, "exit");
   const [line] = await once(createInterface(child.stdout), "line");

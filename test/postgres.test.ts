@@ -8,12 +8,14 @@ import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import { createApiKey } from "../core/api-keys.ts";
 import type { Log } from "../core/log.ts";
-import { type ConversationRecord, StoreUnavailable } from "../core/store.ts";
-import { until } from "./cluster-redis.ts";
+import { StoreUnavailable } from "../core/store.ts";
+import { withoutSignals } from "./child-process.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { launchServer, runServer, startServer, withoutSignals } from "./server-process.ts";
+import { launchServer, runServer, startServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
+import { conversation } from "./store-records.ts";
+import { until } from "./until.ts";
 
 const skip = await skipWithoutPostgres();
 if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
@@ -322,8 +324,8 @@ describe("PostgreSQL", { skip }, () => {
     let [stored, failed] = [0, 0];
 
     async function use(owner: string): Promise<void> {
-      for (let number = 0; killing; number++) {
-        const kept = await passes(() => database.store.createConversation(conversation(owner, number)));
+      while (killing) {
+        const kept = await passes(() => database.store.createConversation(conversation(owner)));
         if (kept) stored++;
         else failed++;
       }
@@ -364,8 +366,8 @@ describe("PostgreSQL", { skip }, () => {
 
   test("closing waits for pending calls, and refuses later ones", async () => {
     const database = await openPostgres(url, { maxConnections: 1 });
-    const begun = Array.from({ length: 20 }, (_, number) =>
-      database.store.createConversation(conversation("closing", number)),
+    const begun = Array.from({ length: 20 }, () =>
+      database.store.createConversation(conversation("closing")),
     );
     await database.close();
     await Promise.all(begun);
@@ -406,17 +408,40 @@ describe("PostgreSQL", { skip }, () => {
       await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`);
       await until("a write is refused as read-only", 5000, async () => {
-        const error = await database.store.createConversation(conversation("a", 1)).catch(causeOf);
+        const error = await database.store.createConversation(conversation("a")).catch(causeOf);
         return /read-only/.test(String(error));
       });
       await assert.rejects(database.limiter.take("key", { capacity: 200 }), StoreUnavailable);
 
       await admin.query(`ALTER ${readOnly} = off`);
-      await database.store.createConversation(conversation("a", 2));
+      await database.store.createConversation(conversation("a"));
       assert.equal((await database.limiter.take("key", { capacity: 200 })).allowed, true);
       await admin.end();
       await database.close();
     } finally {
+      await fresh.drop();
+    }
+  });
+
+  test("a database that accepts no connections or was renamed is unavailable, and is used again when it is back", async () => {
+    const fresh = await createDatabase();
+    const admin = await connect(url);
+    try {
+      const database = await openPostgres(fresh.url);
+      const name = new URL(fresh.url).pathname.slice(1);
+      const refusal = async () => String(await database.store.ping().catch(causeOf));
+      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+      await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+      await until("a login is refused", 5000, async () => /not currently accepting/.test(await refusal()));
+      await admin.query(`ALTER DATABASE ${name} RENAME TO ${name}_away`);
+      assert.match(await refusal(), /does not exist/);
+
+      await admin.query(`ALTER DATABASE ${name}_away RENAME TO ${name}`);
+      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+      await database.store.ping();
+      await database.close();
+    } finally {
+      await admin.end();
       await fresh.drop();
     }
   });
@@ -485,18 +510,6 @@ async function openNetwork(server: string, lastWords?: string) {
   };
 }
 
-function conversation(owner: string, number: number): ConversationRecord {
-  const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
-  return {
-    id: `conv_${owner}_${number}`,
-    owner,
-    twinId: "echo",
-    ...empty,
-    createdAt: number,
-    updatedAt: number,
-  };
-}
-
 function causeOf(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
@@ -545,6 +558,12 @@ test("a batch that deadlocked is retried three times, and one that was refused i
     await assert.rejects(batch, (error) => error instanceof StoreUnavailable === (code === "40P01"));
     assert.equal(asked(), times, code);
   }
+});
+
+test("a PostgreSQL whose disk fails is unavailable", async () => {
+  const error = Object.assign(new Error("could not read block 0"), { severity: "ERROR", code: "58030" });
+  const { pool } = failingPool(error);
+  await assert.rejects(createPostgresDriver(pool).all("SELECT 1", []), StoreUnavailable);
 });
 
 test("a PostgreSQL that asks for a password is refused with a line that says so if the address has none", async () => {

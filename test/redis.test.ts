@@ -3,11 +3,13 @@ import { spawnSync } from "node:child_process";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { createClient } from "redis";
-import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis.ts";
-import { openRedis } from "../adapters/redis-client.ts";
+import { openRedis } from "../adapters/redis.ts";
+import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis-limiter.ts";
 import type { Log } from "../core/log.ts";
-import { createRedis, freePort, type PrivateRedis, skipWithoutRedis, until } from "./cluster-redis.ts";
 import { limiterContract } from "./limit.contract.ts";
+import { freePort } from "./ports.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
+import { until } from "./until.ts";
 
 const policy = { capacity: 200 };
 
@@ -228,6 +230,28 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     await redis.dispose();
   });
 
+  test("a Redis that refuses to be connected to again says why in the log, once", async () => {
+    const redis = await createRedis();
+    await redis.start();
+    const reasons: unknown[] = [];
+    const refused = /NOAUTH/;
+    let attempts = 0;
+    const log: Log = (level, message, { error } = {}) => {
+      if (refused.test(String(error))) attempts++;
+      if (level !== "debug" && message === "the connection to Redis failed") reasons.push(error);
+    };
+    const opened = await openRedis(redis.url, { log });
+    const admin = createClient({ url: redis.url });
+    await admin.connect();
+    await admin.configSet("requirepass", "new");
+    await admin.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    await until("it was tried again", 5000, () => attempts >= 2);
+    opened.close();
+    admin.destroy();
+    assert.equal(reasons.filter((reason) => refused.test(String(reason))).length, 1);
+    await redis.dispose();
+  });
+
   test("a Redis that became a replica is abandoned for the one that its address now leads to", async () => {
     const [first, second] = [await createRedis(), await createRedis()];
     await Promise.all([first.start(), second.start()]);
@@ -284,7 +308,7 @@ test("an invalid address is refused", async () => {
 
 test("closing ends the attempts to connect, so that nothing keeps the process alive", async () => {
   const url = `redis://127.0.0.1:${await freePort()}`;
-  const code = `import { openRedis } from "./adapters/redis-client.ts"; (await openRedis("${url}")).close();`;
+  const code = `import { openRedis } from "./adapters/redis.ts"; (await openRedis("${url}")).close();`;
   const args = ["--import", "tsx", "--input-type=module", "--eval", code];
   const cwd = new URL("..", import.meta.url);
   const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 20_000 });

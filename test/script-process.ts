@@ -5,8 +5,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import {
+  collectOutput,
+  type Ended,
+  limitedTime,
+  surroundings,
+  type Variables,
+  withoutSignals,
+} from "./child-process.ts";
 import { runtime } from "./runtime.ts";
-import { type Ended, surroundings, type Variables, withoutSignals } from "./server-process.ts";
 
 /** Why what runs only on Node cannot be tested here, or false. */
 export const skipOffNode: string | false = runtime !== "node" && "it runs only on Node";
@@ -26,20 +33,10 @@ export interface Script {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** A script that should have ended is killed after this long, in milliseconds. */
-const longestMs = 60_000;
-
 /** Starts a script, named by its path in the project, with these environment variables and few others. */
 export function startScript(path: string, args: readonly string[], variables: Variables = {}): Script {
   const child = launch(path, args, variables);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
-  const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code, ...output }));
+  const { output, ended } = collectOutput(child);
   const early: Promise<never> = ended.then(({ code, stdout, stderr }) => {
     throw new Error(`${path} ended with ${code} before what the test waits for: ${stdout}${stderr}`);
   });
@@ -64,8 +61,7 @@ function launch(path: string, args: readonly string[], variables: Variables) {
   return spawn(process.execPath, [...flags, script, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: longestMs,
-    killSignal: "SIGKILL",
+    ...limitedTime,
   });
 }
 

@@ -8,6 +8,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { quoteForShell } from "../server-process.ts";
+import { collectOutput, type Ended, limitedTime, surroundings, type Variables } from "./child-process.ts";
 import { runtime } from "./runtime.ts";
 
 const script = fileURLToPath(new URL("../server.ts", import.meta.url));
@@ -16,16 +17,6 @@ const prefixes = {
   deno: ["run", "-A"],
   bun: [],
 };
-
-/** Why a clean shutdown by a signal cannot be tested here, or false: on Windows every signal ends a process at once. */
-export const withoutSignals: string | false = process.platform === "win32" && "Windows has no signals";
-
-/** A process's exit code and output. */
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** A server that is listening. */
 export interface ServerProcess {
@@ -39,45 +30,23 @@ export interface ServerProcess {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-export type Variables = Readonly<Record<string, string>>;
-
-const { PATH = "", HOME = "", TMPDIR } = process.env;
-
-/**
- * What tests pass on of their own environment: nothing that configures the server, or a client of it. Nor is coverage
- * collected: Node would have each of a hundred processes write it to disk, and what they run is run in-process, too.
- */
-export const surroundings: Variables = {
-  PATH,
-  HOME,
-  ...(TMPDIR && { TMPDIR }),
-  NODE_V8_COVERAGE: "",
-};
-
 function launch(args: readonly string[], variables: Variables, cwd?: string) {
   const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
+    ...limitedTime,
     ...(cwd !== undefined && { cwd }),
   });
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
-  const closed: Promise<Ended> = once(child, "close").then(([code]) => ({ code, ...output }));
-  return { child, output, closed };
+  return { child, ...collectOutput(child) };
 }
 
 /** Runs the program until it ends by itself. */
 export async function runServer(args: readonly string[], variables: Variables = {}): Promise<Ended> {
-  const { child, closed } = launch(args, variables);
+  const { child, ended } = launch(args, variables);
   child.stdout.once("data", () => {
     if (args.every((argument) => !/^(token|-h|--help|--version)$/.test(argument))) child.kill("SIGKILL"); // it serves
   });
-  return closed;
+  return ended;
 }
 
 /** Runs the program with its standard output going to a file. Returns its exit code and standard error. */
@@ -102,6 +71,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
     env: surroundings,
     stdio: ["ignore", "pipe", "inherit"],
+    ...limitedTime,
   });
   const exited = once(child, "exit").then(([code]) => code as number | null);
   const [line] = await once(child.stdout.setEncoding("utf8"), "data");
@@ -121,6 +91,7 @@ export async function startServerInTerminal(args: readonly string[], shows: RegE
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     env: surroundings,
     stdio: ["pipe", "pipe", "inherit"],
+    ...limitedTime,
   });
   const exited = once(child, "exit").then(([code]) => code as number | null);
   let shown = "";
@@ -162,26 +133,27 @@ type Launched = ReturnType<typeof launch>;
 
 /** What `find` finds in the output, as soon as it does. Rejects if the process ends first. */
 async function heard<Found>(
-  { closed }: Launched,
+  { ended }: Launched,
   stream: Readable,
   find: () => Found | undefined,
 ): Promise<Found> {
-  const ended: Promise<never> = closed.then(({ code, stderr }) => {
+  const early: Promise<never> = ended.then(({ code, stderr }) => {
     throw new Error(`The server ended with ${code} before it printed what the test waits for: ${stderr}`);
   });
-  ended.catch(() => {}); // it always ends; only those who wait for something need to know
+  early.catch(() => {}); // it always ends; only those who wait for something need to know
   for (;;) {
     const found = find();
     if (found !== undefined) return found;
-    await Promise.race([once(stream, "data"), ended]);
+    await Promise.race([once(stream, "data"), early]);
   }
 }
 
 function control(launched: Launched): LaunchedServer {
-  const { child, output, closed } = launched;
+  const { child, output, ended } = launched;
   // Deno's child.kill() would report the signal, whatever code the process ended with.
   const signal = (name: NodeJS.Signals): void => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(child.pid, name);
+    const runs = child.exitCode === null && child.signalCode === null;
+    if (child.pid !== undefined && runs) process.kill(child.pid, name);
   };
   const log = (): Record<string, unknown>[] => {
     const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);
@@ -197,7 +169,7 @@ function control(launched: Launched): LaunchedServer {
     hangUp: (output) => void child[output].destroy(),
     stop(name = "SIGTERM") {
       signal(name);
-      return closed;
+      return ended;
     },
   };
 }

@@ -23,10 +23,10 @@ import { after, describe, test } from "node:test";
 import { SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
+import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
 import { delta, hangAfter, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
 import {
-  type Ended,
   fullAt,
   launchServer,
   runInto,
@@ -35,8 +35,6 @@ import {
   startServer,
   startServerInTerminal,
   startServerLoggingTo,
-  surroundings,
-  withoutSignals,
 } from "./server-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));

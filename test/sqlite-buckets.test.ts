@@ -7,7 +7,8 @@ import { connect } from "../adapters/sqlite-connection.ts";
 import { type Bucket, createMemoryLimiter } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { createManualClock } from "./clock.ts";
-import { type Folder, killAfter, makeFolder, start, startProcess } from "./sqlite-fixture.ts";
+import { type Folder, killAfter, makeFolder, startProcess } from "./sqlite-fixture.ts";
+import { start } from "./store-records.ts";
 
 let folder: Folder;
 before(async () => {

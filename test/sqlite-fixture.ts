@@ -17,22 +17,11 @@ import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
 import type { ConversationRecord } from "../core/store.ts";
-
-/** When the records of these tests were created. */
-export const start = Date.UTC(2030, 0, 1);
+import { limitedTime } from "./child-process.ts";
+import { conversation } from "./store-records.ts";
 
 /** One of Alice's conversations. */
-export const conversation: ConversationRecord = {
-  id: "conv_1",
-  owner: "alice",
-  twinId: "ada",
-  title: null,
-  replyId: null,
-  messageCount: 0,
-  lastMessageAt: null,
-  createdAt: start,
-  updatedAt: start,
-};
+export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });
 
 /** The folder that other processes run in. */
 export const project = fileURLToPath(new URL("..", import.meta.url));
@@ -80,7 +69,7 @@ export function commandLine(path: string, code: string): [program: string, param
     import { openSqlite } from "./adapters/sqlite.ts";
     import { createMemoryLimiter } from "./core/limit.ts";
     const path = ${JSON.stringify(path)};
-    const conversation = (n) => ({ ...${JSON.stringify(conversation)}, id: "conv_" + n });
+    const conversation = (n) => ({ ...${JSON.stringify(firstConversation)}, id: "conv_" + n });
     const say = (line) => writeSync(1, line + "\\n");
     ${code}`;
   return [process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script]];
@@ -89,7 +78,7 @@ export function commandLine(path: string, code: string): [program: string, param
 /** Starts such a process. */
 export function startProcess(path: string, code: string): ChildProcess {
   const stdio = ["ignore", "pipe", "inherit"] as const;
-  return spawn(...commandLine(path, code), { cwd: project, stdio: [...stdio] });
+  return spawn(...commandLine(path, code), { cwd: project, stdio: [...stdio], ...limitedTime });
 }
 
 /** Runs such a process to its end and returns what it printed. */

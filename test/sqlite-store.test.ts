@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { setImmediate as turnEnd } from "node:timers/promises";
 import { createSqlStore } from "../adapters/sql.ts";
 import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
@@ -11,8 +12,8 @@ import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
 import { type Store, StoreUnavailable } from "../core/store.ts";
 import {
   commandLine,
-  conversation,
   type Folder,
+  firstConversation,
   killAfter,
   makeFolder,
   openConnection,
@@ -23,7 +24,7 @@ import {
 import {
   begin,
   claim,
-  conversation as conversationOf,
+  conversation,
   day,
   ending,
   exchange,
@@ -91,12 +92,6 @@ function logSyncsAndWords(trace: string): string[] {
   return events;
 }
 
-function turnEnd(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
 let folder: Folder;
 before(async () => {
   folder = await makeFolder();
@@ -133,7 +128,7 @@ describe("a store in SQLite", () => {
     const { total } = await sqlite.store.listConversations("alice", { offset: 0, limit: 1 });
     assert.ok(total >= 21, `${total} are left`);
     assert.deepEqual(await sqlite.store.getConversation("alice", "conv_20"), {
-      ...conversation,
+      ...firstConversation,
       id: "conv_20",
     });
     await sqlite.close();
@@ -174,7 +169,7 @@ describe("a store in SQLite", () => {
       },
     };
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
-    const writes = [1, 2, 3].map((n) => store.createConversation({ ...conversation, id: `conv_${n}` }));
+    const writes = [1, 2, 3].map((n) => store.createConversation({ ...firstConversation, id: `conv_${n}` }));
     assert.equal((await store.listConversations("alice", { offset: 0, limit: 5 })).total, 0);
     await Promise.all(writes);
     assert.deepEqual(said, ["BEGIN ", "INSERT", "INSERT", "INSERT", "COMMIT"]);
@@ -184,7 +179,7 @@ describe("a store in SQLite", () => {
   test("a write that violates a constraint is rejected alone, not with its turn", async () => {
     const { store, close } = await openSqlite(folder.newPath());
     const others = ["conv_1", "conv_1", "conv_2"].map((id) =>
-      store.createConversation({ ...conversation, id }),
+      store.createConversation({ ...firstConversation, id }),
     );
     const outcomes = await Promise.allSettled(others);
     assert.deepEqual(
@@ -206,7 +201,7 @@ describe("a store in SQLite", () => {
     const turn = [
       store.beginReply(exchange(owner, idle.id)),
       store.beginReply(refused),
-      store.createConversation(conversationOf(owner, { id: "conv_new" })),
+      store.createConversation(conversation(owner, { id: "conv_new" })),
     ];
     assert.deepEqual(await Promise.all(turn), [
       { outcome: "begun", position: 0 },
@@ -230,7 +225,7 @@ describe("a store in SQLite", () => {
     const outcomes = await Promise.allSettled([
       store.endReply(ending(kept)),
       store.beginReply({ ...twice, reply }),
-      store.createConversation(conversationOf(owner)),
+      store.createConversation(conversation(owner)),
     ]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -264,10 +259,12 @@ describe("a store in SQLite", () => {
   test("a full disk rejects the whole turn as unavailable, and the store works again when there is room", async () => {
     const connection = await openConnection(folder.newPath());
     const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
-    await store.createConversation(conversation);
+    await store.createConversation(firstConversation);
     connection.exec("PRAGMA max_page_count = 40");
     const title = "long ".repeat(50_000);
-    const turn = [2, 3].map((n) => store.createConversation({ ...conversation, id: `conv_${n}`, title }));
+    const turn = [2, 3].map((n) =>
+      store.createConversation({ ...firstConversation, id: `conv_${n}`, title }),
+    );
     for (const outcome of await Promise.allSettled(turn)) {
       assert.equal(outcome.status, "rejected");
       assert.ok(outcome.reason instanceof StoreUnavailable);
@@ -275,7 +272,7 @@ describe("a store in SQLite", () => {
     const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
     assert.deepEqual([listing.total, listing.items.length], [1, 1]);
     connection.exec("PRAGMA max_page_count = 100000");
-    await store.createConversation({ ...conversation, id: "conv_4", title });
+    await store.createConversation({ ...firstConversation, id: "conv_4", title });
     assert.equal((await store.getConversation("alice", "conv_4"))?.title, title);
     await store.close();
   });
@@ -291,11 +288,11 @@ describe("a store in SQLite", () => {
       },
     };
     const store = createSqlStore(createSqliteDriver(faulty, quickDisk), { exclusive: true });
-    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     failing = false;
     assert.equal(await store.getConversation("alice", "conv_1"), undefined);
-    await store.createConversation(conversation);
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    await store.createConversation(firstConversation);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
     await store.close();
   });
 
@@ -312,10 +309,10 @@ describe("a store in SQLite", () => {
     const disk = slowDisk();
     const store = createSqlStore(createSqliteDriver(spied, disk), { exclusive: true });
     const note = (name: string) => () => void said.push(name);
-    const first = store.createConversation(conversation).then(note("first"));
+    const first = store.createConversation(firstConversation).then(note("first"));
     await disk.asked();
     const read = store.getConversation("alice", "conv_1").then(note("read"));
-    const later = ["conv_2", "conv_3"].map((id) => store.createConversation({ ...conversation, id }));
+    const later = ["conv_2", "conv_3"].map((id) => store.createConversation({ ...firstConversation, id }));
     await turnEnd();
     assert.deepEqual(said, ["INSERT", "COMMIT"]);
     disk.finish();
@@ -344,7 +341,7 @@ describe("a store in SQLite", () => {
     let asked = disk.asked();
     const read = store.ping();
     await asked;
-    const written = store.createConversation(conversation);
+    const written = store.createConversation(firstConversation);
     await turnEnd();
     await turnEnd();
     assert.equal(syncing, 1);
@@ -369,7 +366,7 @@ describe("a store in SQLite", () => {
       },
     };
     const store = createSqlStore(createSqliteDriver(file, log), { exclusive: true });
-    await store.createConversation(conversation);
+    await store.createConversation(firstConversation);
     await Promise.all([store.close(), store.close()]);
     assert.deepEqual(closed, ["log", "file"]);
   });
@@ -421,7 +418,7 @@ describe("a store in SQLite", () => {
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
       INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start} FROM numbers`);
-    const other = store.createConversation(conversation).then(() => said.push("stored"));
+    const other = store.createConversation(firstConversation).then(() => said.push("stored"));
     await Promise.all([store.sweepClaims(start), other]);
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
     assert.deepEqual(connection.all("SELECT * FROM claims", []), []);
@@ -449,10 +446,10 @@ describe("a store in SQLite", () => {
       },
     };
     const store = createSqlStore(createSqliteDriver(spied, faultyDisk(said)), { exclusive: true });
-    await store.createConversation(conversation);
+    await store.createConversation(firstConversation);
     assert.deepEqual(said, ["failed", "checkpoint", "synced"]);
     assert.equal((await stat(`${path}-wal`)).size, 0);
-    await store.createConversation({ ...conversation, id: "conv_2" });
+    await store.createConversation({ ...firstConversation, id: "conv_2" });
     assert.deepEqual(said, ["failed", "checkpoint", "synced", "synced"]);
     await store.close();
   });
@@ -468,17 +465,17 @@ describe("a store in SQLite", () => {
       },
     };
     const store = createSqlStore(createSqliteDriver(faulty, faultyDisk()), { exclusive: true });
-    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
     failing = false;
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
     await store.close();
   });
 
   test("if the log cannot be synced once it is empty, what was written is not read, either", async () => {
     const driver = createSqliteDriver(await openConnection(folder.newPath()), deadDisk);
     const store = createSqlStore(driver, { exclusive: true });
-    await assert.rejects(store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
     await store.close();
   });
@@ -538,8 +535,8 @@ describe("a store in SQLite", () => {
     };
     const owner = newOwner();
     const made = claim(owner);
-    await store.createConversation(conversationOf(owner), made);
-    const again = conversationOf(owner);
+    await store.createConversation(conversation(owner), made);
+    const again = conversation(owner);
     assert.equal(await createSqlStore(swept, { exclusive: true }).createConversation(again, made), undefined);
     assert.deepEqual(await store.getConversation(owner, again.id), again);
     await store.close();
@@ -548,14 +545,14 @@ describe("a store in SQLite", () => {
   test("closing completes pending writes; later calls are refused as unavailable", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
-    const begun = sqlite.store.createConversation(conversation);
+    const begun = sqlite.store.createConversation(firstConversation);
     await sqlite.close();
     await begun;
     await assert.rejects(sqlite.store.getConversation("alice", "conv_1"), StoreUnavailable);
-    await assert.rejects(sqlite.store.createConversation(conversation), StoreUnavailable);
+    await assert.rejects(sqlite.store.createConversation(firstConversation), StoreUnavailable);
     await sqlite.close();
     const again = await openSqlite(path);
-    assert.deepEqual(await again.store.getConversation("alice", "conv_1"), conversation);
+    assert.deepEqual(await again.store.getConversation("alice", "conv_1"), firstConversation);
     await again.close();
   });
 });

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { schemaVersion } from "../adapters/sql-schema.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
-import { conversation, type Folder, makeFolder, runProcess } from "./sqlite-fixture.ts";
+import { type Folder, firstConversation, makeFolder, runProcess } from "./sqlite-fixture.ts";
 
 let folder: Folder;
 before(async () => {
@@ -30,7 +30,7 @@ describe("a SQLite file", () => {
   test("it is created with its folder, and only its owner can read it", async () => {
     const path = join(folder.path, "some", "new folder", "twins.db");
     const sqlite = await openSqlite(path);
-    await sqlite.store.createConversation(conversation);
+    await sqlite.store.createConversation(firstConversation);
     const names = await readdir(join(folder.path, "some", "new folder"));
     assert.ok(names.includes("twins.db") && names.includes("twins.db-limits"));
     for (const name of names) {
@@ -43,7 +43,7 @@ describe("a SQLite file", () => {
   test("closing it leaves no write-ahead log behind", async () => {
     const path = join(folder.path, "closed", "twins.db");
     const sqlite = await openSqlite(path);
-    await sqlite.store.createConversation(conversation);
+    await sqlite.store.createConversation(firstConversation);
     await sqlite.close();
     assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
   });
@@ -64,7 +64,7 @@ describe("a SQLite file", () => {
     );
     assert.equal(said, `warn ${path}\n`);
     const { store, close } = await openSqlite(path);
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), conversation);
+    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
     await close();
   });
 
@@ -91,7 +91,7 @@ describe("a SQLite file", () => {
     await symlink(path, link);
     for (const id of ["conv_1", "conv_2"]) {
       const { store, close } = await openSqlite(link); // creates the file, then finds it
-      await store.createConversation({ ...conversation, id });
+      await store.createConversation({ ...firstConversation, id });
       assert.ok((await stat(`${path}-wal`)).size > 0);
       await close();
     }
@@ -109,7 +109,7 @@ describe("a SQLite file", () => {
       `${path} is in use already; a SQLite file belongs to one process, which opens it once. ` +
       "For several processes use PostgreSQL (DATABASE_URL=postgres://…).\n";
     assert.equal(refuse(), line);
-    await sqlite.store.createConversation(conversation);
+    await sqlite.store.createConversation(firstConversation);
     assert.equal(refuse(), line);
     await sqlite.close();
     assert.equal(refuse(), "opened\n");

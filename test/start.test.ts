@@ -11,7 +11,8 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
-import { launchServer, runServer, withoutSignals } from "./server-process.ts";
+import { withoutSignals } from "./child-process.ts";
+import { launchServer, runServer } from "./server-process.ts";
 import { begin, newConversation } from "./store-records.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));

@@ -3,11 +3,10 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort, untilListening } from "./ports.ts";
 
 /** Why no Redis can be started here, or false. */
 export const skipWithoutRedis: string | false =
@@ -58,54 +57,4 @@ export async function createRedis(...flags: string[]): Promise<PrivateRedis> {
       await rm(folder, { recursive: true });
     },
   };
-}
-
-/**
- * A port that nobody listens on, and that no outgoing connection is given before it is used: systems assign those
- * from 32768 up. Two calls in a row return two different ports.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    lastPort = lastPort < 32_000 ? lastPort + 1 : 20_000;
-    if (await isFree(lastPort)) return lastPort;
-  }
-}
-
-let lastPort = randomInt(20_000, 32_000);
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
-}
-
-/** Resolves once a port accepts connections. Rejects after 10 seconds. */
-export async function untilListening(port: number): Promise<void> {
-  await until(`something listens on port ${port}`, 10_000, () => {
-    return new Promise<boolean>((resolve) => {
-      const socket = createConnection(port, "127.0.0.1");
-      socket.once("connect", () => {
-        socket.destroy();
-        resolve(true);
-      });
-      socket.once("error", () => resolve(false));
-    });
-  });
-}
-
-/** Polls until `ask` says yes, and rejects if that takes too long. Returns how long it took, in milliseconds. */
-export async function until(
-  what: string,
-  milliseconds: number,
-  ask: () => Promise<boolean> | boolean,
-): Promise<number> {
-  const startedAt = performance.now();
-  while (!(await ask())) {
-    if (performance.now() - startedAt > milliseconds)
-      throw new Error(`Not within ${milliseconds} ms: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return Math.round(performance.now() - startedAt);
 }

@@ -1,0 +1,163 @@
+/**
+ * Hourly limits in Redis: one budget for all processes that share it.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers";
+import { type Grouping, groupItems } from "../core/grouping.ts";
+import {
+  decisionAt,
+  type RateDecision,
+  type RateLimiter,
+  type RatePolicy,
+  refillInterval,
+  windowSeconds,
+} from "../core/limit.ts";
+
+/** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
+export interface RedisScriptClient {
+  eval(script: string, options: ScriptArguments): Promise<unknown>;
+  evalSha(sha: string, options: ScriptArguments): Promise<unknown>;
+}
+
+interface ScriptArguments {
+  readonly keys: string[];
+  readonly arguments: string[];
+}
+
+/** Options of {@link createRedisLimiter}. */
+export interface RedisLimiterOptions {
+  /** The prefix of the keys in Redis. Default `twins:limit:`. */
+  readonly prefix?: string | undefined;
+  /** How long Redis may take to answer, in milliseconds. Default 100. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
+ * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
+ * It is also saved on refusals, or a clock that was set back would lock it. Returns how many tokens there were, and the
+ * debt after taking as many of them as were asked for.
+ */
+const script = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local interval, window, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local bucket = redis.call('HMGET', KEYS[1], 'debt', 'at')
+local debt, at = tonumber(bucket[1] or '0'), tonumber(bucket[2] or '0')
+debt = math.max(0, debt - math.max(0, now - at))
+local tokens = math.floor((window - debt) / interval)
+if asked > 0 then
+  debt = debt + math.min(asked, tokens) * interval
+  redis.call('HSET', KEYS[1], 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now))
+  redis.call('PEXPIRE', KEYS[1], math.ceil(debt / 1000) + 1)
+end
+return { tokens, debt }
+`;
+
+const scriptSha = createHash("sha1").update(script).digest("hex");
+
+/**
+ * Creates a limiter that stores its buckets in Redis. Requests for a bucket that arrive while it is being asked about
+ * are decided together by the next call. Rejects if Redis does not answer in time: wrap it in `createFallbackLimiter`.
+ *
+ * @example
+ * ```ts
+ * import { createFallbackLimiter } from "twin-service";
+ * import { createRedisLimiter } from "twin-service/redis";
+ *
+ * const shared = createRedisLimiter(redisClient, { prefix: "my-app:limit:" });
+ * const limiter = createFallbackLimiter({ shared });
+ * ```
+ */
+export function createRedisLimiter(
+  client: RedisScriptClient,
+  options: RedisLimiterOptions = {},
+): RateLimiter {
+  const { prefix = "twins:limit:", timeoutMs = 100 } = options;
+  const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
+  let answers = 0;
+
+  async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
+    const window = windowSeconds * 1_000_000;
+    const parameters = [refillInterval(policy), window, asked].map(String);
+    const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
+      answers++;
+    });
+    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers));
+  }
+
+  function groupOf(id: string, policy: RatePolicy): Grouping<RatePolicy, RateDecision> {
+    const group =
+      groups.get(id) ??
+      groupItems(async (policies: readonly RatePolicy[]) => {
+        const [tokens, debt] = await ask(id, policy, policies.length);
+        const grant = { admitted: Math.min(policies.length, tokens), debt };
+        return policies.map((each, place) => decisionAt(place, grant, each));
+      });
+    groups.set(id, group);
+    return group;
+  }
+
+  return {
+    async take(id, policy) {
+      const group = groupOf(id, policy);
+      try {
+        return await group.add(policy);
+      } finally {
+        if (group.idle) groups.delete(id);
+      }
+    },
+    async peek(id, policy) {
+      const [tokens, debt] = await ask(id, policy, 0);
+      return { allowed: tokens > 0, debt };
+    },
+  };
+}
+
+/** Redis forgets scripts when it restarts; then the full text is sent once. */
+async function run(client: RedisScriptClient, call: ScriptArguments): Promise<unknown> {
+  try {
+    return await client.evalSha(scriptSha, call);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith("NOSCRIPT")) return client.eval(script, call);
+    throw error;
+  }
+}
+
+function readReply(reply: unknown): [tokens: number, debt: number] {
+  if (Array.isArray(reply)) {
+    const [tokens, debt] = reply;
+    if (typeof tokens === "number" && typeof debt === "number") return [tokens, debt];
+  }
+  throw new Error("Redis answered a limit's script with something other than two numbers.");
+}
+
+/** The number of slices that a timeout is divided into. */
+const slices = 4;
+
+/**
+ * Rejects if work takes too long and nothing else makes progress either: work that waits while others are answered is
+ * queued, not lost. Waits in slices, because a process that was busy for long finds its timers due before it has even
+ * sent its command or read the answer: that costs one slice, and is not Redis' fault.
+ */
+function rejectIfStalled<Value>(
+  milliseconds: number,
+  work: Promise<Value>,
+  progress: () => number,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    let left = slices;
+    let seen = progress();
+    let timer = setTimeout(wait, milliseconds / slices);
+    function wait(): void {
+      left = progress() === seen ? left - 1 : slices;
+      seen = progress();
+      if (left > 0) timer = setTimeout(wait, milliseconds / slices);
+      else setImmediate(() => reject(new Error(`Redis did not answer within ${milliseconds} ms.`)));
+    }
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * Ports for programs that tests start.
+ */
+
+import { randomInt } from "node:crypto";
+import { createConnection, createServer } from "node:net";
+import { until } from "./until.ts";
+
+/**
+ * A port that nobody listens on, and that no outgoing connection is given before it is used: systems assign those
+ * from 32768 up. Two calls in a row return two different ports.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    lastPort = lastPort < 32_000 ? lastPort + 1 : 20_000;
+    if (await isFree(lastPort)) return lastPort;
+  }
+}
+
+let lastPort = randomInt(20_000, 32_000);
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
+
+/** Resolves once a port accepts connections. Rejects after 10 seconds. */
+export async function untilListening(port: number): Promise<void> {
+  await until(`something listens on port ${port}`, 10_000, () => {
+    return new Promise<boolean>((resolve) => {
+      const socket = createConnection(port, "127.0.0.1");
+      socket.once("connect", () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once("error", () => resolve(false));
+    });
+  });
+}
