@@ -31,13 +31,14 @@ export function followFolder(
   folder: string,
   { clock, pollMs, log, changed, reload }: FollowOptions,
 ): () => void {
+  let stopped = false;
   let cancelReload = () => {};
   const watcher = announce(folder, log, () => {
+    if (stopped) return; // Deno's watcher reports changes of a moment before even once it is closed
     cancelReload();
     cancelReload = clock.after(quietMs, reload);
   });
 
-  let stopped = false;
   let cancelPoll = clock.after(pollMs, poll);
   async function poll(): Promise<void> {
     if (await changed()) await reload();
