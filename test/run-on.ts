@@ -32,7 +32,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   },
   deno: {
     binary: "deno@2.9.6",
-    command: ["deno", "test", "--allow-all", "--no-check", "--quiet"],
+    command: ["deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
     leftOut: {
       "framing.test.ts": ownFraming,
       "fuzz.test.ts": ownFraming,
