@@ -31,7 +31,10 @@ interface ScriptArguments {
 export interface RedisLimiterOptions {
   /** The prefix of the keys in Redis. Default `twins:limit:`. */
   readonly prefix?: string | undefined;
-  /** How long Redis may take to answer, in milliseconds. Default 100. */
+  /**
+   * How long Redis may take to answer, in milliseconds. Default 500: a request waits no longer where Redis is down, but
+   * where all processes are slow, giving up early would double the budget.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -76,7 +79,7 @@ export function createRedisLimiter(
   client: RedisScriptClient,
   options: RedisLimiterOptions = {},
 ): RateLimiter {
-  const { prefix = "twins:limit:", timeoutMs = 100 } = options;
+  const { prefix = "twins:limit:", timeoutMs = 500 } = options;
   const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
   let answers = 0;
 

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setImmediate as turnEnd } from "node:timers/promises";
 import { createClient } from "redis";
 import { openRedis } from "../adapters/redis.ts";
 import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis-limiter.ts";
 import type { Log } from "../core/log.ts";
+import { createGate } from "./gate.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { freePort } from "./ports.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
@@ -97,7 +99,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
 
   test("a process that was busy for longer than the time-out does not blame Redis for it", async () => {
     const evalSha = async () => {
-      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve)); // sent, read
+      for (let turn = 0; turn < 3; turn++) await turnEnd(); // sent, read
       return [1, 0];
     };
     const limiter = createRedisLimiter({ evalSha, eval: evalSha }, { timeoutMs: 400 });
@@ -122,7 +124,7 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     const asked: (string | undefined)[] = [];
     const evalSha: RedisScriptClient["evalSha"] = async (_, { arguments: [, , count] }) => {
       asked.push(count);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turnEnd();
       return [2, 36_000_000];
     };
     const limiter = createRedisLimiter({ evalSha, eval: evalSha });
@@ -142,6 +144,18 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     };
     const limiter = createRedisLimiter(silent, { timeoutMs: 1 });
     await assert.rejects(limiter.take("silent", policy), /Redis did not answer within 1 ms/);
+  });
+
+  test("by default, Redis has half a second: on a busy machine it may have to wait for a processor", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const answer = createGate();
+    const evalSha = () => answer.opened.then(() => [1, 0]);
+    const taken = createRedisLimiter({ evalSha, eval: evalSha }).take("slow", policy);
+    await turnEnd();
+    for (let waited = 0; waited < 475; waited += 25) t.mock.timers.tick(25);
+    await turnEnd();
+    answer.open();
+    assert.equal((await taken).allowed, true);
   });
 
   test("a Redis that hangs after an answer is an error for those still waiting for theirs", {
