@@ -28,6 +28,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "bench-cluster.test.ts": otherNode,
       "demo.test.ts": otherNode,
       "doc-examples.test.ts": otherNode,
+      "examples.test.ts": otherNode,
+      "postgres.test.ts": otherNode,
+      "redis.test.ts": otherNode,
     },
   },
   deno: {
