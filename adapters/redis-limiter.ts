@@ -32,8 +32,8 @@ export interface RedisLimiterOptions {
   /** The prefix of the keys in Redis. Default `twins:limit:`. */
   readonly prefix?: string | undefined;
   /**
-   * How long Redis may take to answer, in milliseconds. Default 500: a request waits no longer where Redis is down, but
-   * where all processes are slow, giving up early would double the budget.
+   * How long Redis may take to answer, in milliseconds. Default 500: requests wait so long for a Redis that hangs, but on
+   * a machine that is too busy, giving up earlier would double the budget, as each process then limits alone.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -31,7 +31,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "examples.test.ts": otherNode,
       "postgres.test.ts": otherNode,
       "redis.test.ts": otherNode,
-      "server.test.ts": "starts the server a hundred times, which takes long; start.test.ts starts it here",
+      "server.test.ts": "starts the server dozens of times, which takes long; start.test.ts starts it here",
     },
   },
   deno: {
