@@ -38,11 +38,17 @@ export function createJsonLog({ level = "info", write, now = Date.now }: JsonLog
 
 function toJson(entry: object, withoutFields: object): string {
   try {
-    return JSON.stringify(entry, (_, value: unknown) => (value instanceof Error ? describe(value) : value));
+    return JSON.stringify(entry, describeErrors);
   } catch (error) {
     // A field that JSON cannot represent, such as a circular one, must not lose the entry.
     return JSON.stringify({ ...withoutFields, unwritable: String(error) });
   }
+}
+
+/** Looks errors up in their holder, because `value` is what their own `toJSON` made of them, if they have one. */
+function describeErrors(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const own = this[key];
+  return own instanceof Error ? describe(own) : value;
 }
 
 /** How deeply causes and aggregated errors are followed. */

@@ -34,3 +34,15 @@ test("endlessly nested errors are logged to a limited depth", () => {
   endless.errors.push(endless);
   assert.equal(written(endless).message, "endless");
 });
+
+test("an error that has a JSON form of its own, as of an HTTP client, is still logged without other properties", () => {
+  class RequestError extends Error {
+    readonly headers = { Authorization: "secret" };
+    toJSON() {
+      return { message: this.message, headers: this.headers };
+    }
+  }
+  const error = written(new RequestError("status 500"));
+  assert.deepEqual(Object.keys(error), ["name", "message", "stack"]);
+  assert.equal(error.message, "status 500");
+});
