@@ -223,13 +223,13 @@ class ReplyFollower implements EventStream {
       }
     }
     const silence = Math.abs(now - this.#readAt); // for the same reason
-    if (silence >= heartbeatMs) {
-      this.#keepAliveDue = true;
-      this.#offer();
-    }
-    const toHeartbeat = silence < heartbeatMs ? heartbeatMs - silence : heartbeatMs;
+    const isDue = silence >= heartbeatMs;
+    const toHeartbeat = isDue ? heartbeatMs : heartbeatMs - silence;
     const toCut = stallMs - (now - (this.#offeredAt ?? now));
     this.#stopTimer = clock.after(Math.min(toHeartbeat, toCut), this.#tick);
+    if (!isDue) return;
+    this.#keepAliveDue = true;
+    this.#offer(); // last, because a sender may detach at once, which ends the timer
   };
 }
 

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Chat, openChat } from "./chat.ts";
+import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { eventsOf, type Fixture, inProcess, openFixture, textOf } from "./harness.ts";
 
 test("lone surrogates and NUL become replacement characters, in the stream as in the store", async () => {
@@ -95,4 +95,20 @@ test("a silent stream is kept alive when the machine's clock is set back", async
   }
   run.finish();
   assert.match(String((await reader.read()).value), /"complete"/);
+});
+
+test("a sender that is notified of a keep-alive and leaves then and there leaves no timer behind", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const url = `/api/v1/conversations/${chat.conversationId}/messages/${await acceptedId(stream)}/stream`;
+  const headers = new Headers({ "X-API-Key": chat.key });
+  const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
+  assert.ok(body !== null && typeof body !== "string");
+  const before = chat.clock.pending;
+  body.attach(
+    () => body.detach(),
+    () => {},
+  );
+  await chat.clock.advance(5000);
+  assert.equal(chat.clock.pending, before);
 });
