@@ -112,9 +112,11 @@ export class SavedReply implements ReplyFeed {
       clock,
       () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
       async () => {
-        await this.#look();
+        const message = await this.#look();
+        if (this.#looking !== looking) return; // its followers have left, and later ones look for themselves
+        if (message) this.#see(message);
         if (this.ended) this.#stop();
-        else if (this.#looking) this.#announce(); // after the look, or it would take the only connection that may be left
+        else this.#announce(); // after the look, or it would take the only connection that may be left
         for (const changed of this.#followers) changed();
       },
     );
@@ -149,21 +151,21 @@ export class SavedReply implements ReplyFeed {
     else for (const _ of message.content) this.#characters++;
   }
 
-  /** Reads what is new. Saved text only grows. */
-  async #look(): Promise<void> {
+  /** Reads what is new: saved text only grows. Undefined: that failed. */
+  async #look(): Promise<MessageRecord | undefined> {
     const { store, clock, log } = this.#context;
     const { id, conversationId } = this.#message;
     this.#looks++;
     try {
       const message = await store.readOn(this.#owner, conversationId, id, this.#characters);
-      // A reply that is gone was deleted with its conversation, which cancels it.
-      const gone = { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };
-      this.#see(message ?? gone);
       this.#failing = false;
+      // A reply that is gone was deleted with its conversation, which cancels it.
+      return message ?? { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };
     } catch (error) {
       const level = this.#failing ? "debug" : "warn"; // an outage would have every reply say the same again and again
       log(level, "a reply could not be looked up; it will be tried again", { messageId: id, error });
       this.#failing = true;
+      return undefined;
     }
   }
 }

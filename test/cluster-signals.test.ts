@@ -254,6 +254,41 @@ describe("a reply that is followed on another process", () => {
     }
   });
 
+  test("a follower that comes just as the last one leaves gets no text twice, even while the store is answering", async () => {
+    const two = await openTwo();
+    const { run, sending, replyPath } = await two.send();
+    const request = {
+      method: "GET",
+      url: `/api/v1${replyPath}/stream`,
+      headers: new Headers({ "X-API-Key": two.key }),
+      body: null,
+    };
+    const open = async () => {
+      const { body } = await two.there.service.answer(request);
+      assert.ok(body !== null && typeof body !== "string");
+      return body;
+    };
+    const nothing = () => {};
+    const leaving = await open();
+    leaving.attach(nothing, nothing);
+    await two.clock.advance(400);
+    const coming = await open();
+    const release = two.holdAnswers();
+    run.write("Good");
+    await two.clock.advance(160); // saved, signalled, and being read
+    leaving.detach();
+    coming.attach(nothing, nothing);
+    run.write("bye.");
+    await two.clock.advance(160); // the same again, for the other one
+    release();
+    await settle();
+    assert.equal(textOf(parseEvents(coming.read())), "Goodbye.");
+    coming.detach();
+    run.finish();
+    await sending;
+    await two.close();
+  });
+
   test("its followers are told at once when it is deleted with its conversation", async () => {
     const two = await openTwo();
     const { run, sending, replyPath } = await two.send();
