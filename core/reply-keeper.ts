@@ -206,13 +206,12 @@ export class ReplyKeeper {
   }
 
   async #store(ending: Ending): Promise<MessageRecord> {
-    const { store, memory, clock } = this.#context;
+    const { store, memory } = this.#context;
     const { owner, reply } = this.#exchange;
     const { id, conversationId } = reply;
     if (ending !== "lost") {
       const record = this.#record(ending);
-      const { content } = record;
-      const completedAt = record.completedAt ?? clock.now();
+      const { content, completedAt } = record;
       if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) {
         this.#remember(record);
         return record;
@@ -223,7 +222,7 @@ export class ReplyKeeper {
     return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
   }
 
-  #record(state: FinalState): MessageRecord {
+  #record(state: FinalState) {
     const completedAt = this.#context.clock.now();
     return { ...this.#exchange.reply, ...state, content: this.#text.toString(), completedAt };
   }
