@@ -50,7 +50,7 @@ export class SavedReply implements ReplyFeed {
   #ended: MessageRecord | undefined;
   /** Set while somebody follows and the reply is in progress. */
   #looking: Repetition | undefined;
-  #stopListening: () => void = () => {};
+  #stopListening: (() => void) | undefined;
   #settled: () => void = () => {};
   #released = false;
   #looks = 0;
@@ -121,15 +121,14 @@ export class SavedReply implements ReplyFeed {
       },
     );
     this.#looking = looking;
-    this.#stopListening =
-      store.signals?.listen("text", (id) => {
-        if (id === this.id) looking.hurry();
-      }) ?? this.#stopListening;
+    this.#stopListening = store.signals?.listen("text", (id) => {
+      if (id === this.id) looking.hurry();
+    });
     this.#announce();
   }
 
   #stop(): void {
-    this.#stopListening();
+    this.#stopListening?.();
     this.#looking?.stop();
     this.#looking = undefined;
     this.#settled();
