@@ -39,14 +39,14 @@ export function readToken(headers: RequestHeaders): string {
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
 }
 
-function readCredentials(headers: RequestHeaders): { bearer?: string; apiKey?: string } {
+function readCredentials(headers: RequestHeaders) {
   const authorization = readSingle(headers, "Authorization");
   const apiKey = readSingle(headers, "X-API-Key");
   const bearer = authorization && readBearer(authorization);
   if (bearer && apiKey && bearer !== apiKey) {
     throw new ApiError("invalid_request", "Authorization and X-API-Key differ: send one of them.");
   }
-  return { ...(bearer && { bearer }), ...(apiKey && { apiKey }) };
+  return { bearer, apiKey };
 }
 
 /** A field's value, or undefined if it is absent or empty. */
@@ -65,8 +65,8 @@ function readSingle(headers: RequestHeaders, name: string): string | undefined {
  * section 3.1).
  */
 function readBearer(authorization: string): string | undefined {
-  const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1];
-  return token && (trimBlanks(token) || undefined);
+  const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1] ?? "";
+  return trimBlanks(token) || undefined;
 }
 
 /** 401: the request carries no credential. */
