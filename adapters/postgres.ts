@@ -5,6 +5,7 @@
  */
 
 import type { Client, Pool, PoolClient, PoolConfig } from "pg";
+import { longestTimerMs } from "../core/clock.ts";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
@@ -145,9 +146,6 @@ const lockPauseMs = 100;
 /** How long to try before this is logged, in milliseconds. */
 const tellWaitingMs = 2000;
 
-/** A timeout for migrating large tables, in milliseconds: the longest possible timer. */
-const unhurriedMs = 2 ** 31 - 1;
-
 /** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
 async function migrate(client: Client, { log, signal, sockets }: Migration): Promise<void> {
   client.on("error", () => {}); // a broken connection, whose query rejects, too
@@ -191,9 +189,9 @@ interface Migration {
   readonly sockets: Sockets;
 }
 
-/** A statement without a time limit. */
+/** A statement that may take as long as a timer can run, because large tables take long to migrate. */
 function unhurried(text: string) {
-  return { text, query_timeout: unhurriedMs };
+  return { text, query_timeout: longestTimerMs };
 }
 
 /** Takes the lock for the rest of the transaction, once no other process has it. */

@@ -5,7 +5,7 @@
  */
 
 import { clearTimeout, setTimeout } from "node:timers";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, longestTimerMs } from "../core/clock.ts";
 import type { TwinEngine } from "../core/engine.ts";
 import { occasions, readKnowledge } from "../core/knowledge-text.ts";
 import { type Log, noLog } from "../core/log.ts";
@@ -45,7 +45,7 @@ const usualEngines = ["knowledge", "openai", "echo"];
 const backgroundClock: Clock = {
   now: () => Date.now(),
   after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
+    const timer = setTimeout(callback, Math.min(milliseconds, longestTimerMs));
     timer.unref();
     return () => clearTimeout(timer);
   },

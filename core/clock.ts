@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 /** The longest time that a timer can run, about 24 days: a longer one would fire immediately. */
-const longestTimerMs = 2 ** 31 - 1;
+export const longestTimerMs: number = 2 ** 31 - 1;
 
 /** The runtime's own clock and timers. */
 export const systemClock: Clock = {

@@ -532,6 +532,17 @@ test("polling finds a change that the system did not report", { timeout: 20_000 
   assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
 });
 
+test("with an infinite pause between polls there are none, instead of one after the other", async (t) => {
+  const warnings: string[] = [];
+  const warned = ({ name }: Error) => warnings.push(name);
+  process.on("warning", warned);
+  t.after(() => process.off("warning", warned));
+  const folder = await createFolder(t, {});
+  await open(t, folder, { clock: undefined, pollMs: Number.POSITIVE_INFINITY });
+  await settle();
+  assert.deepEqual(warnings, []); // Node's timers warn of a time that is too long, and fire at once
+});
+
 test("a change that the system reports is read without waiting for the next poll", {
   skip: process.platform === "win32" && "Windows cannot replace a file while it is being read",
   timeout: 20_000,
