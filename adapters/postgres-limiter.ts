@@ -51,8 +51,12 @@ const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
       ) AS stand) AS decision)
   RETURNING id, debt, admitted`;
 
-const peekBucket = `SELECT greatest(0, debt - greatest(0, ${databaseTime} - at)) AS debt
-  FROM rate_buckets WHERE id = $1`;
+/** `ahead`: the clock was set back. */
+const peekBucket = `SELECT greatest(0, debt - greatest(0, moment - at)) AS debt, at > moment AS ahead
+  FROM rate_buckets, (SELECT ${databaseTime} AS moment) AS clock WHERE id = $1`;
+
+/** Makes such a bucket count down from now. */
+const restartBucket = `UPDATE rate_buckets SET at = least(at, ${databaseTime}) WHERE id = $1`;
 
 /**
  * Deletes buckets that are full again, as a full one is the same as none. Those that somebody is taking from are
@@ -122,6 +126,7 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     take: (id, policy) => add({ id, policy }),
     async peek(id, policy) {
       const [row] = await query(peekBucket, [id]);
+      if (row?.ahead) await query(restartBucket, [id]);
       const debt = Number(row?.debt ?? 0);
       return { allowed: takeToken(debt, policy).allowed, debt };
     },

@@ -41,8 +41,8 @@ export interface RedisLimiterOptions {
 /**
  * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
  * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
- * It is also saved on refusals, or a clock that was set back would lock it. Returns how many tokens there were, and the
- * debt after taking as many of them as were asked for.
+ * It is also saved on refusals, and when a mere look finds it in the future, or a clock that was set back would lock it.
+ * Returns how many tokens there were, and the debt after taking as many of them as were asked for.
  */
 const script = `
 local time = redis.call('TIME')
@@ -52,7 +52,7 @@ local bucket = redis.call('HMGET', KEYS[1], 'debt', 'at')
 local debt, at = tonumber(bucket[1] or '0'), tonumber(bucket[2] or '0')
 debt = math.max(0, debt - math.max(0, now - at))
 local tokens = math.floor((window - debt) / interval)
-if asked > 0 then
+if asked > 0 or at > now then
   debt = debt + math.min(asked, tokens) * interval
   redis.call('HSET', KEYS[1], 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[1], math.ceil(debt / 1000) + 1)

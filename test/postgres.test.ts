@@ -270,6 +270,21 @@ describe("PostgreSQL", { skip }, () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
+  test("a bucket from before the database's clock was set back counts down again once it is looked at", async () => {
+    const database = await openPostgres(url);
+    const admin = await connect(url);
+    try {
+      const [id, policy] = [randomUUID(), { capacity: 200 }];
+      const inTwoHours = (Date.now() + 7_200_000) * 1000;
+      const insert = "INSERT INTO rate_buckets (id, debt, at, admitted) VALUES ($1, 3600000000, $2, 1)";
+      await admin.query(insert, [id, inTwoHours]);
+      assert.deepEqual(await database.limiter.peek(id, policy), { allowed: false, debt: 3_600_000_000 });
+      assert.ok((await database.limiter.peek(id, policy)).debt < 3_600_000_000);
+    } finally {
+      await Promise.all([admin.end(), database.close()]);
+    }
+  });
+
   test("a take whose connection breaks is retried once", async () => {
     const database = await openPostgres(url);
     // Two, because a transaction keeps seeing the connections that it saw first.

@@ -80,6 +80,17 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     client.destroy();
   });
 
+  test("a bucket from before Redis' clock was set back counts down again once it is looked at", async () => {
+    const client = await connect();
+    const inTwoHours = (Date.now() + 7_200_000) * 1000;
+    await client.hSet("twins:limit:ahead", { debt: "3600000000", at: String(inTwoHours) });
+    const limiter = createRedisLimiter(client, patient);
+    assert.deepEqual(await limiter.peek("ahead", policy), { allowed: false, debt: 3_600_000_000 });
+    assert.ok((await limiter.peek("ahead", policy)).debt < 3_600_000_000);
+    assert.ok((await client.pTTL("twins:limit:ahead")) > 3_500_000);
+    client.destroy();
+  });
+
   test("a Redis that has forgotten the script is sent it again", async () => {
     const client = await connect();
     const limiter = createRedisLimiter(client);
