@@ -141,7 +141,8 @@ class EventWriter {
   #headWritten = false;
   /** Everything was handed to the response: nothing is left to do here, though it may still be on its way. */
   #handedOver = false;
-  #begun = false;
+  /** A piece went through the response, and the head with it: later ones may bypass the response. */
+  #headSent = false;
 
   constructor(answer: Answer, events: EventStream, response: ServerResponse) {
     this.#answer = answer;
@@ -230,7 +231,7 @@ class EventWriter {
       this.#blocked = writeChunk(socket, text) === false;
       if (this.#blocked) socket.once("drain", this.drained);
     } else {
-      this.#begun = true; // and the head is out
+      this.#headSent = true;
       this.#blocked = this.#response.write(text) === false; // hosts that play a request may tell nothing
     }
   }
@@ -260,7 +261,7 @@ class EventWriter {
   #plainSocket(): Socket | null {
     const response = this.#response;
     const plain =
-      this.#begun &&
+      this.#headSent &&
       response.chunkedEncoding &&
       response.write === ServerResponse.prototype.write &&
       response.writableCorked === 0;
