@@ -107,6 +107,22 @@ export async function createKnowledgeIndex({ passages }: Knowledge, clock: Clock
     return new Map();
   }
 
+  /** A query's terms with what stands for them in the text, without those that are beside the point. */
+  function toTerms(query: Query): QueryTerm[] {
+    const toGuess = termsToGuess(query);
+    return [...query].flatMap(([term, weight]) => {
+      const variants = toGuess.has(term) ? guess(term) : new Map(rarity.has(term) ? [[term, 1]] : []);
+      if (variants.size === 0 && weight <= weakWeight && hasSubject(query)) return [];
+      const rareness = Math.max(0, ...[...variants.keys()].map((variant) => rarity.get(variant) ?? 0));
+      return {
+        term,
+        full: weight === 1,
+        weight: weight * (rareness || unknownRarity(term, passages.length)),
+        variants,
+      };
+    });
+  }
+
   function toFinding(result: SearchResult, query: readonly QueryTerm[]): Finding | undefined {
     const passage = passages[result.id];
     if (!passage) return undefined;
@@ -129,18 +145,7 @@ export async function createKnowledgeIndex({ passages }: Knowledge, clock: Clock
     asked: (question) => exact.get(phraseKey(question)),
     named: (question) => findNamed(phraseKey(question)),
     find(query) {
-      const toGuess = termsToGuess(query);
-      const terms = [...query].flatMap(([term, weight]) => {
-        const known = toGuess.has(term) ? guess(term) : new Map(rarity.has(term) ? [[term, 1]] : []);
-        if (known.size === 0 && weight <= weakWeight && hasSubject(query)) return []; // beside the point
-        const rareness = Math.max(0, ...[...known.keys()].map((variant) => rarity.get(variant) ?? 0));
-        return {
-          term,
-          full: weight === 1,
-          weight: weight * (rareness || unknownRarity(term, passages.length)),
-          variants: known,
-        };
-      });
+      const terms = toTerms(query);
       const weights = new Map(
         terms.flatMap(({ term, variants }) =>
           [...variants].map(([known, likeness]) => [known, likeness * (query.get(term) ?? 0)]),
