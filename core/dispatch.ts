@@ -18,7 +18,7 @@ import {
 } from "./envelope.ts";
 import { ApiError, shuttingDown } from "./errors.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
-import { readBody, readQuery } from "./input.ts";
+import { readBody, readQuery, requireJsonBody } from "./input.ts";
 import type { Log } from "./log.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, type PathMatch, paramsOf } from "./router.ts";
@@ -108,6 +108,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     current.route = route;
     const { owner, key, rate } = await admit(current, route);
     if (route.credential !== "none") await ready(); // not before, so that requests without credentials cost no work
+    if (route.body) requireJsonBody(request.headers);
     requireIdempotencyKey(route, request.headers);
     const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route, search, request.headers);

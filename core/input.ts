@@ -5,7 +5,7 @@
  */
 
 import type { IncomingRequest, RequestHeaders } from "./answer.ts";
-import { readBytes } from "./body.ts";
+import { readBytes, requireShort } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
 import type { Route } from "./route.ts";
@@ -98,13 +98,23 @@ function decode(text: string): ParameterText {
   }
 }
 
-/** The members of a JSON body that its schema names. Others are ignored. */
+/** Refuses a body for its declared media type or size, before anything of it is read. */
+export function requireJsonBody(headers: RequestHeaders): void {
+  if (!jsonType.test(headers.get("content-type") ?? "")) {
+    throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
+  }
+  if (headers.get("content-encoding") !== null) {
+    throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
+  }
+  requireShort(Number(headers.get("content-length")));
+}
+
+/** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
 export async function readBody(
   schema: Schema,
   request: IncomingRequest,
   clock: Clock,
 ): Promise<Record<string, unknown>> {
-  requireJson(request.headers.get("content-type"), request.headers.get("content-encoding"));
   const value = parseJson(await readText(request, clock));
   const errors = validate(schema, value);
   if (errors.length > 0) throw validationError(errors);
@@ -113,15 +123,6 @@ export async function readBody(
 
 /** The one media type, with any parameters. An unquoted comma means that two header fields were joined. */
 const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
-
-function requireJson(contentType: string | null, contentEncoding: string | null): void {
-  if (!jsonType.test(contentType ?? "")) {
-    throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
-  }
-  if (contentEncoding !== null) {
-    throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
-  }
-}
 
 // A byte order mark is kept, so that the parser refuses it like any other stray character.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -355,6 +355,7 @@ describe("refused bodies", () => {
     const key = await credential();
     const readOnly = `X-API-Key: ${await createKey("read_only")}`;
     const length = `Content-Length: ${body.length}`;
+    const twice = "Idempotency-Key: a, a";
     const refusals: [string, string[], number, string][] = [
       [create, [jsonType, length], 401, "missing_credentials"],
       [create, [readOnly, jsonType, length], 403, "insufficient_scope"],
@@ -363,7 +364,9 @@ describe("refused bodies", () => {
       ["POST /nowhere HTTP/1.1", [key, jsonType, length], 404, "not_found"],
       ["PUT /healthz HTTP/1.1", [key, jsonType, length], 405, "method_not_allowed"],
       [create, [key, jsonType, length, "Host: b"], 400, "invalid_request"],
-      [create, [key, jsonType, length, "Idempotency-Key: a, a"], 400, "validation_error"],
+      [create, [key, jsonType, length, twice], 400, "validation_error"],
+      [create, [key, "Content-Type: text/plain", length, twice], 415, "unsupported_media_type"],
+      [create, [key, jsonType, `Content-Length: ${maxBodyBytes + 1}`, twice], 413, "payload_too_large"],
     ];
     for (const [requestLine, fieldLines, status, code] of refusals) {
       const text = await exchange(fixture.url, head(requestLine, ...fieldLines, expectation));

@@ -262,6 +262,8 @@ for (const transport of transports) {
   describe(`the order of checks, ${transport.name}`, () => {
     const wrongType = { "Content-Type": "text/plain" };
     const tooLong = "x".repeat(maxBodyBytes + 1);
+    const badlyRepeated = { "Idempotency-Key": "a, a" };
+    const wrongBoth = { ...wrongType, ...badlyRepeated };
 
     test("of two faults, the one that is checked first is reported", async () => {
       await using fixture = await openFixture(transport);
@@ -286,11 +288,12 @@ for (const transport of transports) {
         ["insufficient_scope", "POST", "/conversations", reader, "{", wrongType],
         ["insufficient_scope", "POST", nowhere, reader, tooLong],
         ["unsupported_media_type", "POST", "/conversations", writer, tooLong, wrongType],
+        ["unsupported_media_type", "POST", "/conversations", writer, "{}", wrongBoth],
         ["payload_too_large", "POST", "/conversations", writer, `{${tooLong}`],
         ["invalid_json", "POST", nowhere, writer, "{"],
         ["validation_error", "POST", nowhere, writer, "{}"],
         ["validation_error", "GET", `${nowhere}?order=up`, writer],
-        ["validation_error", "POST", nowhere, writer, '{"content":"Hi"}', { "Idempotency-Key": "a, a" }],
+        ["validation_error", "POST", nowhere, writer, '{"content":"Hi"}', badlyRepeated],
         ["conversation_not_found", "GET", `${nowhere}?after=nowhere`, writer],
         ["conversation_not_found", "POST", nowhere, writer, '{"content":"Hi"}'],
       ];
