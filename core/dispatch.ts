@@ -110,8 +110,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (route.credential !== "none") await ready(); // not before, so that requests without credentials cost no work
     if (route.body) requireJsonBody(request.headers);
     requireIdempotencyKey(route, request.headers);
-    const body = route.body && (await readBody(route.body, request, clock));
     const query = readQuery(route, search, request.headers);
+    const body = route.body && (await readBody(route.body, request, clock));
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }

@@ -356,6 +356,7 @@ describe("refused bodies", () => {
     const readOnly = `X-API-Key: ${await createKey("read_only")}`;
     const length = `Content-Length: ${body.length}`;
     const twice = "Idempotency-Key: a, a";
+    const stream = "POST /api/v1/conversations/any/messages/stream HTTP/1.1";
     const refusals: [string, string[], number, string][] = [
       [create, [jsonType, length], 401, "missing_credentials"],
       [create, [readOnly, jsonType, length], 403, "insufficient_scope"],
@@ -365,6 +366,7 @@ describe("refused bodies", () => {
       ["PUT /healthz HTTP/1.1", [key, jsonType, length], 405, "method_not_allowed"],
       [create, [key, jsonType, length, "Host: b"], 400, "invalid_request"],
       [create, [key, jsonType, length, twice], 400, "validation_error"],
+      [stream, [key, jsonType, length, "Last-Event-ID: x"], 400, "validation_error"],
       [create, [key, "Content-Type: text/plain", length, twice], 415, "unsupported_media_type"],
       [create, [key, jsonType, `Content-Length: ${maxBodyBytes + 1}`, twice], 413, "payload_too_large"],
     ];
