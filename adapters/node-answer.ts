@@ -45,6 +45,7 @@ function withHostFields({ status, headers, body }: Answer, response: ServerRespo
 }
 
 function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
+  if (response.destroyed) return; // nobody is left to read it, and no event would release it
   const length = body === null ? 0 : Buffer.byteLength(body);
   if (body !== null) headers["Content-Length"] = String(length);
   response.writeHead(status, headers); // may be a middleware's, and return nothing

@@ -7,10 +7,10 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
-import { createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
+import { createMemoryStore, createTwinList, type Service, type Store, type TwinEngine } from "../core/mod.ts";
 import { joinMs } from "../core/sse.ts";
 import { createGate } from "./gate.ts";
-import { openFixture, parseEvents, textOf, transports } from "./harness.ts";
+import { newTwin, openFixture, parseEvents, textOf, transports } from "./harness.ts";
 import { runtime } from "./runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
@@ -326,4 +326,42 @@ test("nothing is written after the end of a body that the host ended itself", as
   };
   const text = await streamBytes("1.1", { middleware, engine: () => engine, readable: written.opened });
   assert.equal(text.slice(text.indexOf("\r\n0\r\n\r\n")), "\r\n0\r\n\r\n");
+});
+
+test("a long answer is not written for a client that has left", onNode, async () => {
+  const [transport] = transports;
+  assert.ok(transport);
+  await using fixture = await openFixture(transport, {
+    twins: createTwinList([newTwin({ id: "ada", description: "long ".repeat(50_000) })]),
+  });
+  const key = await fixture.key();
+  const left = createGate();
+  const written = createGate();
+  const service: Service = {
+    ...fixture.service,
+    async answer(request) {
+      const answer = await fixture.service.answer(request);
+      await left.opened;
+      setImmediate(written.open);
+      return answer;
+    },
+  };
+  const handler = toNodeHandler(service);
+  let waiting: ServerResponse | undefined;
+  const server = createServer((request, response) => {
+    waiting = response;
+    response.once("close", left.open);
+    handler(request, response);
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.write(`GET /api/v1/twins HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`);
+  await written.opened;
+  assert.equal(
+    waiting?.listenerCount("drain"),
+    0,
+    "the answer is kept until it can be sent, which never happens",
+  );
+  server.close();
 });
