@@ -183,12 +183,12 @@ function isIn(field: Field, term: string, { match }: SearchResult): boolean {
 type FieldTerms = Readonly<Record<Field, string>>;
 
 function fieldTerms({ heading, parents, askedAs, text }: Passage): FieldTerms {
-  const joined = (...texts: readonly string[]) => texts.flatMap(termsOf).join(" ");
+  const joined = (texts: readonly string[]) => texts.flatMap(termsOf).join(" ");
   return {
-    heading: joined(heading),
-    parents: joined(...parents),
-    askedAs: joined(...askedAs),
-    text: joined(text),
+    heading: joined([heading]),
+    parents: joined(parents),
+    askedAs: joined(askedAs),
+    text: joined([text]),
   };
 }
 

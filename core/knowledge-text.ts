@@ -95,7 +95,7 @@ function readSections(name: string, blocks: readonly Block[]): { sections: Secti
     } else if (target && block.kind === "text") {
       target.blocks.push(block.text);
     } else if (target) {
-      target.askedAs.push(...readAskedAs(block.text));
+      for (const phrase of readAskedAs(block.text)) target.askedAs.push(phrase);
     } else if (block.kind === "text" && voiceHeading.test(open.at(-1)?.text ?? "")) {
       voice.push(block.text);
     }
@@ -128,7 +128,10 @@ function readVoice(blocks: readonly string[]): Voice {
   for (const line of blocks.flatMap((block) => block.split("\n"))) {
     const [, label, phrase] = /^\s*[-*+]\s+([^\s:][^:]*):\s*(\S.*)$/u.exec(line) ?? [];
     const occasion = label?.trim().toLowerCase();
-    if (occasion && phrase) voice.set(occasion, [...(voice.get(occasion) ?? []), phrase.trim()]);
+    if (!occasion || !phrase) continue;
+    const phrases = voice.get(occasion);
+    if (phrases) phrases.push(phrase.trim());
+    else voice.set(occasion, [phrase.trim()]);
   }
   return voice;
 }

@@ -514,10 +514,16 @@ test("many lines or items, and lines that are almost a heading or code, take no 
     "- a\n\n".repeat(100_000),
     `# a\n\n#${blanks}\u2028x`,
     `${"~".repeat(20_000)}\u2028x`,
+    `# Voice\n${"- a: b\n".repeat(145_000)}`,
   ]) {
     readKnowledge("Odd", text); // each once took more than 10 seconds
     await settle(); // lets the test's timeout fire
   }
+});
+
+test("a section may list any number of questions", async () => {
+  const twin = createTwin(`# Lamp\n<!-- asked as: ${"light;".repeat(150_000)} -->\n\nIt turns.`);
+  assert.equal((await ask("light", { twin })).text, "It turns.");
 });
 
 test("a heading counts for more than a mention", async () => {
