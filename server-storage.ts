@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readFewPagesAtOnce } from "./adapters/long-pages.ts";
 import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
 import type { Log } from "./core/log.ts";
@@ -62,7 +63,7 @@ async function openDatabase(
 ): Promise<Storage> {
   switch (database.kind) {
     case "memory": {
-      const store = createMemoryStore();
+      const store = readFewPagesAtOnce(createMemoryStore());
       return { store, limiter: createMemoryLimiter(), close: () => store.close() };
     }
     case "sqlite": {

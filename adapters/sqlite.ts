@@ -9,6 +9,7 @@ import type { BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
 import { type Store, StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";
+import { readFewPagesAtOnce } from "./long-pages.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
@@ -68,7 +69,7 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
   const buckets = await openBuckets(path, store, log);
   return {
     store: {
-      ...store,
+      ...readFewPagesAtOnce(store),
       async ping() {
         await requireSameFile(path, opened);
         await store.ping();
