@@ -50,7 +50,11 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host = "127.0.0.1", port = 8787 } = options;
   await lookup(host); // for an unknown host name, Bun would report that the port is in use
   let closing = false;
-  const how = { isClosing: () => closing, drainsBodies: true };
+  const how = {
+    isClosing: () => closing,
+    drainsBodies: true,
+    answered: (request: Request) => server.timeout(request, idleSeconds),
+  };
   const server = Bun.serve({
     hostname: host,
     port,
@@ -58,11 +62,9 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     development: false,
     reusePort: false, // the default without `development` is true: two servers would share a port and the requests
     maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses long bodies with its own error
-    async fetch(request) {
+    fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      const { response, streams } = await respond(service, request, how);
-      if (!streams) server.timeout(request, idleSeconds);
-      return response;
+      return respond(service, request, how);
     },
   });
 

@@ -36,10 +36,9 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host = "127.0.0.1", port = 8787 } = options;
   let closing = false;
   const how = { isClosing: () => closing, keepsBodies: true };
-  const server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
-    const { response } = await respond(service, request, how);
-    return response;
-  });
+  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) =>
+    respond(service, request, how),
+  );
 
   return {
     url: urlOf(server.addr.hostname, server.addr.port),

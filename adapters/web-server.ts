@@ -4,10 +4,10 @@
  * @module
  */
 
-import { toWebBody } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
+import { type EventStream, toTextOrStream } from "../core/sse.ts";
 import {
   headersTooLong,
   maxHeaderBytes,
@@ -26,28 +26,59 @@ export interface RespondOptions {
   readonly drainsBodies?: boolean;
   /** Whether the runtime keeps everything in memory that a client sends while its answer is streamed. */
   readonly keepsBodies?: boolean;
-}
-
-/** The answer to a request. */
-export interface Sending {
-  readonly response: Response;
-  /** Whether its body is a stream. */
-  readonly streams: boolean;
+  /** Called when nothing more of a request's answer is to come. */
+  readonly answered?: (request: Request) => void;
 }
 
 /** Answers a request, or refuses its header section, which the service itself does not check. */
 export async function respond(
   service: Service,
   request: Request,
-  { isClosing, drainsBodies = false, keepsBodies = false }: RespondOptions,
-): Promise<Sending> {
+  { isClosing, drainsBodies = false, keepsBodies = false, answered = () => {} }: RespondOptions,
+): Promise<Response> {
   const error = headersError(request.headers) ?? (keepsBodies ? unreadBodyError(request) : undefined);
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
-  const { status, headers } = answer;
-  const body = await toWebBody(answer, afterJoin);
-  return { response: new Response(body, { status, headers }), streams: body instanceof ReadableStream };
+  const { status, headers, body } = answer;
+  if (body === null || typeof body === "string") {
+    answered(request);
+    return new Response(body, { status, headers });
+  }
+  const events = new WatchedStream(body, () => answered(request));
+  return new Response(await toTextOrStream(events, afterJoin), { status, headers });
+}
+
+/** An event stream that tells when it has ended, or when its reader has left. */
+class WatchedStream implements EventStream {
+  readonly #events: EventStream;
+  readonly #detached: () => void;
+
+  constructor(events: EventStream, detached: () => void) {
+    this.#events = events;
+    this.#detached = detached;
+  }
+
+  get ended(): boolean {
+    return this.#events.ended;
+  }
+
+  get urgent(): boolean {
+    return this.#events.urgent;
+  }
+
+  read(): string {
+    return this.#events.read();
+  }
+
+  attach(ready: () => void, cut: () => void): void {
+    this.#events.attach(ready, cut);
+  }
+
+  detach(): void {
+    this.#events.detach();
+    this.#detached();
+  }
 }
 
 /** Nobody reads the body of a GET, so it must be short, and say so. */

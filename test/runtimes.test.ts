@@ -212,3 +212,34 @@ test(`an answer sent during a shutdown has Connection: close, on ${runtime}`, as
   await chat[Symbol.asyncDispose]();
   assert.match(await answered, /^HTTP\/1\.1 503 [\s\S]*\r\nconnection: close\r\n[\s\S]*"shutting_down"/i);
 });
+
+test("the connection of a stream may be silent while it lasts, and 65 s once it has ended, on Bun", {
+  skip: runtime !== "bun" && "only Bun limits the silence of each connection by itself",
+}, async (t) => {
+  const { Bun } = globalThis as unknown as { Bun: { serve(options: object): BunServer } };
+  interface BunServer {
+    timeout(request: Request, seconds: number): void;
+  }
+  const limits: number[] = [];
+  const serveOnBun = Bun.serve;
+  t.after(() => {
+    Bun.serve = serveOnBun;
+  });
+  Bun.serve = (options) => {
+    const server = serveOnBun(options);
+    const setTimeLimit = server.timeout.bind(server);
+    server.timeout = (request, seconds) => {
+      limits.push(seconds);
+      setTimeLimit(request, seconds);
+    };
+    return server;
+  };
+  await using chat = await openChat(overSocket);
+  limits.length = 0; // of the requests that made the conversation
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  assert.deepEqual(limits, [0]);
+  run.finish();
+  await stream.rest();
+  assert.deepEqual(limits, [0, 65]);
+});
