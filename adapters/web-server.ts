@@ -4,10 +4,11 @@
  * @module
  */
 
+import { type Answer, toResponse } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import { type EventStream, toTextOrStream } from "../core/sse.ts";
+import type { EventStream } from "../core/sse.ts";
 import {
   headersTooLong,
   maxHeaderBytes,
@@ -40,13 +41,14 @@ export async function respond(
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
-  const { status, headers, body } = answer;
-  if (body === null || typeof body === "string") {
-    answered(request);
-    return new Response(body, { status, headers });
-  }
-  const events = new WatchedStream(body, () => answered(request));
-  return new Response(await toTextOrStream(events, afterJoin), { status, headers });
+  return toResponse({ ...answer, body: withEnd(answer.body, () => answered(request)) }, afterJoin);
+}
+
+/** The same body, which calls back once nothing more of it is to come. */
+function withEnd(body: Answer["body"], callback: () => void): Answer["body"] {
+  if (body !== null && typeof body !== "string") return new WatchedStream(body, callback);
+  callback();
+  return body;
 }
 
 /** An event stream that tells when it has ended, or when its reader has left. */

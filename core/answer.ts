@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventStream, toTextOrStream } from "./sse.ts";
+import { type EventStream, type JoinTimer, toTextOrStream } from "./sse.ts";
 
 /** Header fields by name, in any case, as in a web `Headers`. Fields that were sent twice are joined by `, `. */
 export interface RequestHeaders {
@@ -60,8 +60,14 @@ export function toIncoming(request: Request, withSignal: boolean): IncomingReque
   return withSignal ? { ...incoming, signal: request.signal } : incoming;
 }
 
-/** The answer as a web `Response`, whose body is a stream if more is to come. */
-export async function toResponse({ status, headers, body }: Answer): Promise<Response> {
+/**
+ * The answer as a web `Response`, whose body is a stream if more is to come. `afterJoin`: the timer, where streams can
+ * share one.
+ */
+export async function toResponse(
+  { status, headers, body }: Answer,
+  afterJoin?: JoinTimer,
+): Promise<Response> {
   const isText = body === null || typeof body === "string";
-  return new Response(isText ? body : await toTextOrStream(body), { status, headers });
+  return new Response(isText ? body : await toTextOrStream(body, afterJoin), { status, headers });
 }

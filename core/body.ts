@@ -15,7 +15,7 @@ export const maxBodyBytes = 256 * 1024;
 const bodyTimeoutMs = 30_000;
 
 /**
- * A request's body.
+ * A request's body, whose declared size has been checked already.
  *
  * @throws {ApiError} `payload_too_large`; `invalid_request` if it breaks off, or takes longer than 30 seconds.
  * @throws {TypeError} if the host has already read it, which is not the client's fault.

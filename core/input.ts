@@ -98,6 +98,9 @@ function decode(text: string): ParameterText {
   }
 }
 
+/** The one media type, with any parameters. An unquoted comma means that two header fields were joined. */
+const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
+
 /** Refuses a body for its declared media type or size, before anything of it is read. */
 export function requireJsonBody(headers: RequestHeaders): void {
   if (!jsonType.test(headers.get("content-type") ?? "")) {
@@ -120,9 +123,6 @@ export async function readBody(
   if (errors.length > 0) throw validationError(errors);
   return pick(value as Record<string, unknown>, schema);
 }
-
-/** The one media type, with any parameters. An unquoted comma means that two header fields were joined. */
-const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
 // A byte order mark is kept, so that the parser refuses it like any other stray character.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
