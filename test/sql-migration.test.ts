@@ -3,13 +3,14 @@ import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createSqlStore } from "../adapters/sql.ts";
+import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
 import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-schema.ts";
 import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { makeFolder, quickDisk } from "./sqlite-fixture.ts";
+import { makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
 import {
   begin,
   claim,
@@ -31,10 +32,23 @@ function firstStep(dialect: typeof sqliteDialect): string[] {
   return all.slice(0, all.length - migrationsFrom(1, dialect).length);
 }
 
+/** Copies everything into the tables of version 1, which lack what later versions have added. */
+async function copyAll(from: SqlDriver, to: SqlDriver): Promise<void> {
+  const tables = firstStep(sqliteDialect)
+    .join()
+    .matchAll(/CREATE TABLE (\w+) \(([^)]+)/g);
+  for (const [, table, definition = ""] of tables) {
+    const columns = [...definition.matchAll(/^ +([a-z_]+) /gm)].map(([, name = ""]) => name);
+    const rows = await from.all(`SELECT ${columns} FROM ${table}`, []);
+    const sql = `INSERT INTO ${table} (${columns}) VALUES (${columns.map((_, index) => `$${index + 1}`)})`;
+    await to.batch(rows.map((row) => ({ sql, params: columns.map((name) => row[name] as SqlValue) })));
+  }
+}
+
 /** A database of version 1, to be opened by today's program. */
 interface FirstVersion {
-  /** A store on the tables of version 1. */
-  readonly store: Store;
+  /** Its tables, empty. */
+  readonly driver: SqlDriver;
   /** Opens the database as the program does now. */
   upgrade(): Promise<Store>;
   dispose(): Promise<void>;
@@ -49,8 +63,14 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
 
   before(async () => {
     database = await make();
-    [alice, bob] = [await fill(database.store), await fill(database.store)];
-    read = [await readAll(database.store, alice), await readAll(database.store, bob)];
+    const folder = await makeFolder();
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+    const today = createSqlStore(driver, { exclusive: true });
+    [alice, bob] = [await fill(today), await fill(today)];
+    read = [await readAll(today, alice), await readAll(today, bob)];
+    await copyAll(driver, database.driver);
+    await today.close();
+    await folder.remove();
     store = await database.upgrade();
   });
   after(() => database.dispose());
@@ -165,12 +185,12 @@ describe("a SQLite file of version 1", () => {
       version: 1,
       migrationsFrom: () => firstStep(sqliteDialect),
     });
-    const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
+    const driver = createSqliteDriver(connection, quickDisk);
     let upgraded: Sqlite | undefined;
     return {
-      store,
+      driver,
       async upgrade() {
-        await store.close();
+        await driver.close();
         upgraded = await openSqlite(path);
         return upgraded.store;
       },
@@ -192,8 +212,8 @@ describe("a PostgreSQL database of version 1", { skip }, () => {
     return database;
   });
 
-  test("a program of version 1 that is still running keeps working", async () => {
-    const { store } = database;
+  test("a store that was opened before the upgrade keeps working", async () => {
+    const store = createSqlStore(database.driver, { exclusive: false });
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     for (let n = 0; n < 3; n++) await converse(store, owner, id, n === 1 ? failure : {});
@@ -218,10 +238,10 @@ async function makePostgres() {
     INSERT INTO timeouts VALUES (current_setting('statement_timeout')); RETURN NULL; END $$`);
   await admin.query(`CREATE TRIGGER note_timeout AFTER INSERT ON schema_version
     FOR EACH ROW EXECUTE FUNCTION note_timeout()`);
-  const store = createSqlStore(createPostgresDriver(openPool(url)), { exclusive: false });
+  const driver = createPostgresDriver(openPool(url));
   let upgraded: Store | undefined;
   return {
-    store,
+    driver,
     async upgrade() {
       upgraded = (await openPostgres(url)).store;
       return upgraded;
@@ -231,7 +251,7 @@ async function makePostgres() {
       return (await admin.query("SELECT setting FROM timeouts")).rows.map(({ setting }) => setting);
     },
     async dispose() {
-      await Promise.all([store.close(), upgraded?.close(), admin.end()]);
+      await Promise.all([driver.close(), upgraded?.close(), admin.end()]);
       await drop();
     },
   };
