@@ -13,6 +13,7 @@ import { policyOf } from "../core/budget.ts";
 import { errorCodes, errorStatus } from "../core/errors.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { noLog } from "../core/log.ts";
+import { routes } from "../core/routes.ts";
 import {
   createApiKeySchema,
   createConversationSchema,
@@ -56,6 +57,24 @@ describe("documents", () => {
       ],
     ];
     for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);
+  });
+
+  test("the README's table lists every endpoint with its method", async () => {
+    const [, table = ""] = (await read("README.md")).split("| | | credential, scope |\n");
+    const listed: string[] = [];
+    for (const [, cell = ""] of (table.split("\n\n")[0] ?? "").matchAll(/^\| (`[^|]+) \|/gm)) {
+      let methods: string[] = [];
+      for (const [, method = "", path] of cell.matchAll(/`([A-Z]+)(?: ([^`?]+)[^`]*)?`/g)) {
+        methods.push(method);
+        if (path === undefined) continue;
+        listed.push(...methods.map((each) => `${each} ${path}`));
+        methods = [];
+      }
+    }
+    const expected = routes
+      .filter(({ path }) => path.startsWith("/api/v1/") && path !== "/api/v1/openapi.json")
+      .map(({ method, path }) => `${method} ${path.slice("/api/v1".length)}`);
+    assert.deepEqual(listed.sort(), expected.sort());
   });
 
   test("the README's first stream shows the events that its command prints", async () => {

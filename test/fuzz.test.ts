@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { createMemoryStore, type IncomingRequest, type RateLimiter, type Store } from "../core/mod.ts";
+import type { Route } from "../core/route.ts";
 import { routes } from "../core/routes.ts";
 import { assertCommon, assertError } from "./conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
@@ -181,6 +182,11 @@ async function* oneChunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
+/** The members of all bodies, or the parameters of all queries. */
+function namesIn(part: "body" | "query"): string[] {
+  return [...new Set(routes.flatMap((route: Route) => Object.keys(route[part]?.properties ?? {})))];
+}
+
 const headerName = fc.constantFrom(
   "host",
   "content-type",
@@ -198,7 +204,7 @@ const queryString = fc.oneof(
   fc
     .array(
       fc.tuple(
-        fc.constantFrom("page", "limit", "twinId", "order", "after", "x"),
+        fc.constantFrom(...namesIn("query"), "x"),
         fc.oneof(fc.constantFrom("1", "0", "desc", "echo"), strange),
       ),
       { maxLength: 3 },
@@ -221,10 +227,7 @@ const field = fc.oneof(strange, fc.constantFrom("echo", "private", "read_only", 
 
 const bodyBytes = fc.oneof(
   fc
-    .record(
-      { twinId: field, title: field, content: field, name: field, scope: field, expiresInDays: field },
-      { requiredKeys: [] },
-    )
+    .record(Object.fromEntries(namesIn("body").map((name) => [name, field])), { requiredKeys: [] })
     .map((body) => Buffer.from(JSON.stringify(body))),
   fc.constant(Buffer.from('{"twinId":"echo","content":"Hi","title":"T","name":"k"}')),
   fc.json().map(Buffer.from),
