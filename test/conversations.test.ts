@@ -39,6 +39,18 @@ for (const transport of transports) {
       assert.deepEqual(await read.json(), await created.json());
     });
 
+    test("ids ascend as conversations are created, however time passes", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const ids: string[] = [];
+      for (const passed of [0, 0, 1, 31, 32, 1_000, 40_000_000, 0, -60_000, 0, 90_000]) {
+        fixture.clock.step(passed);
+        ids.push(await fixture.conversation(key));
+      }
+      assert.deepEqual(ids, [...ids].sort());
+      assert.equal(new Set(ids).size, ids.length);
+    });
+
     test("a title is optional, and null means none", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
