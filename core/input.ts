@@ -9,7 +9,7 @@ import { readBytes, requireShort } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
 import type { Route } from "./route.ts";
-import { propertiesOf, type Schema } from "./schema.ts";
+import { type InputSchema, propertiesOf, type ValueSchema } from "./schema.ts";
 import { accepted, validate } from "./validate.ts";
 
 /** The deepest nesting of arrays and objects in a body. */
@@ -61,14 +61,14 @@ const notUtf8 = Symbol("not UTF-8");
 type ParameterText = string | typeof notUtf8;
 
 /** A parameter's value. Undefined: it is refused. */
-function readParameter(values: readonly ParameterText[], property: Schema): string | number | undefined {
+function readParameter(values: readonly ParameterText[], property: ValueSchema): string | number | undefined {
   const [value] = values;
   if (values.length > 1 || typeof value !== "string") return undefined;
   if (property.type !== "integer") return value;
   return wholeNumber.test(value) ? Number(value) : undefined;
 }
 
-function explainRefusal(values: readonly ParameterText[], property: Schema): string {
+function explainRefusal(values: readonly ParameterText[], property: ValueSchema): string {
   if (values.length > 1) return "must be given once";
   if (values[0] === notUtf8) return "must be percent-encoded UTF-8";
   return `must be ${accepted(property)}`;
@@ -114,7 +114,7 @@ export function requireJsonBody(headers: RequestHeaders): void {
 
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
 export async function readBody(
-  schema: Schema,
+  schema: InputSchema,
   request: IncomingRequest,
   clock: Clock,
 ): Promise<Record<string, unknown>> {
@@ -178,7 +178,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /** The members that the schema names, defaults filled in. */
-function pick(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
+function pick(value: Record<string, unknown>, schema: InputSchema): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [name, property] of propertiesOf(schema)) {
     if (Object.hasOwn(value, name)) picked[name] = value[name];

@@ -13,7 +13,7 @@ import type { NewId, RandomBytes } from "./ids.ts";
 import type { Keyring } from "./keyring.ts";
 import type { RateDecision, RatePolicy } from "./limit.ts";
 import type { Replies } from "./replies.ts";
-import type { FromSchema, Pagination, Schema } from "./schema.ts";
+import type { FromSchema, InputSchema, Pagination, Schema } from "./schema.ts";
 import type { Sha256 } from "./sha256.ts";
 import type { EventStream } from "./sse.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
@@ -106,10 +106,10 @@ export interface Route {
   readonly free?: true;
   /** A limit on an owner's requests to this endpoint, if it takes a JWT. */
   readonly ownerPolicy?: RatePolicy;
-  readonly query?: Schema;
+  readonly query?: InputSchema;
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
   readonly queryHeaders?: Readonly<Record<string, string>>;
-  readonly body?: Schema;
+  readonly body?: InputSchema;
   /** What `Idempotency-Key` does here. Absent: it is ignored. */
   readonly idempotency?: "supported" | "refused";
   readonly success: Success;
@@ -118,13 +118,13 @@ export interface Route {
   handle(call: Call, context: HandlerContext): Promise<Result>;
 }
 
-type InputOf<S> = S extends Schema ? FromSchema<S> : undefined;
+type InputOf<S> = S extends InputSchema ? FromSchema<S> : undefined;
 
 /** Declares a route, its handler typed by its schemas. Both were checked before the handler is called. */
 export function route<
   const Id extends string,
-  const Query extends Schema | undefined = undefined,
-  const Body extends Schema | undefined = undefined,
+  const Query extends InputSchema | undefined = undefined,
+  const Body extends InputSchema | undefined = undefined,
 >(
   declaration: Omit<Route, "handle" | "query" | "body"> & {
     readonly operationId: Id;

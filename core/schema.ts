@@ -25,12 +25,27 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
+/** A body or a query: an object of values that `validate` checks and explains, none of which contains others. */
+export interface InputSchema extends Schema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, ValueSchema>>;
+}
+
+/** A value that contains no others. */
+export interface ValueSchema extends Omit<Schema, "anyOf" | "items" | "properties" | "required"> {
+  readonly type: ValueType | readonly ValueType[];
+}
+
+export type ValueType = "string" | "integer" | "null";
+
 /** A member of objects: its name, and what it may be. */
-export type Property = readonly [name: string, schema: Schema];
+export type Property<S = Schema> = readonly [name: string, schema: S];
 
 const propertyLists = new WeakMap<Schema, readonly Property[]>();
 
 /** The properties of an object schema. Every request asks for some, so a schema's are listed once. */
+export function propertiesOf(schema: InputSchema): readonly Property<ValueSchema>[];
+export function propertiesOf(schema: Schema): readonly Property[];
 export function propertiesOf(schema: Schema): readonly Property[] {
   const known = propertyLists.get(schema);
   if (known) return known;
@@ -202,19 +217,19 @@ export const createConversationSchema = {
     title: { type: ["string", "null"], format: "text", minLength: 1, maxLength: 200 },
   },
   required: ["twinId"],
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const updateConversationSchema = {
   type: "object",
   properties: { title: createConversationSchema.properties.title },
   required: ["title"],
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const sendMessageSchema = {
   type: "object",
   properties: { content: { type: "string", format: "text", minLength: 1, maxLength: 32_000 } },
   required: ["content"],
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const createApiKeySchema = {
   type: "object",
@@ -229,7 +244,7 @@ export const createApiKeySchema = {
     },
   },
   required: ["name"],
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const pageQuerySchema = {
   type: "object",
@@ -237,7 +252,7 @@ export const pageQuerySchema = {
     page: { type: "integer", minimum: 1, maximum: 999_999_999, default: 1 },
     limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
   },
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const conversationsQuerySchema = {
   type: "object",
@@ -250,7 +265,7 @@ export const conversationsQuerySchema = {
       description: "Only conversations with this twin.",
     },
   },
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const messagesQuerySchema = {
   type: "object",
@@ -264,7 +279,7 @@ export const messagesQuerySchema = {
       description: "Start after the message with this id, in the given order.",
     },
   },
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 export const streamQuerySchema = {
   type: "object",
@@ -277,7 +292,7 @@ export const streamQuerySchema = {
         "Resume after this many UTF-16 code units of the reply: the id of the last event received.",
     },
   },
-} as const satisfies Schema;
+} as const satisfies InputSchema;
 
 /** A twin as clients see it. Times are ISO 8601 in UTC; what is absent is null. */
 export type TwinResource = FromSchema<typeof twinSchema>;

@@ -7,10 +7,10 @@
 
 import type { FieldError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
-import { type JsonType, type Property, propertiesOf, type Schema } from "./schema.ts";
+import { type InputSchema, type Property, propertiesOf, type ValueSchema, type ValueType } from "./schema.ts";
 
 /** The invalid fields of an object; empty if it is valid. */
-export function validate(schema: Schema, value: unknown): FieldError[] {
+export function validate(schema: InputSchema, value: unknown): FieldError[] {
   if (!isJsonObject(value)) return [{ path: "body", message: "must be a JSON object" }];
   return wrongProperties(schema, value).map(([path, property]) => {
     const missing = !Object.hasOwn(value, path);
@@ -18,41 +18,32 @@ export function validate(schema: Schema, value: unknown): FieldError[] {
   });
 }
 
-function wrongProperties(schema: Schema, value: Readonly<Record<string, unknown>>): Property[] {
+function wrongProperties(
+  schema: InputSchema,
+  value: Readonly<Record<string, unknown>>,
+): Property<ValueSchema>[] {
   return propertiesOf(schema).filter(([name, property]) =>
     Object.hasOwn(value, name) ? !fits(property, value[name]) : schema.required?.includes(name),
   );
 }
 
-function fits(schema: Schema, value: unknown): boolean {
+function fits(schema: ValueSchema, value: unknown): boolean {
   if (!typesOf(schema).some((type) => isOfType(type, value))) return false;
   if (schema.enum) return schema.enum.some((allowed) => allowed === value);
   if (typeof value === "string") return fitsText(schema, value);
-  if (typeof value === "number") return isBetween(schema.minimum, schema.maximum, value);
-  if (Array.isArray(value)) return value.every((item) => !schema.items || fits(schema.items, item));
-  return !isJsonObject(value) || wrongProperties(schema, value).length === 0;
+  return typeof value !== "number" || isBetween(schema.minimum, schema.maximum, value);
 }
 
-function typesOf({ type = [] }: Schema): readonly JsonType[] {
+function typesOf({ type }: ValueSchema): readonly ValueType[] {
   return typeof type === "string" ? [type] : type;
 }
 
-function isOfType(type: JsonType, value: unknown): boolean {
-  switch (type) {
-    case "null":
-      return value === null;
-    case "integer":
-      return Number.isInteger(value);
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return isJsonObject(value);
-    default:
-      return typeof value === type;
-  }
+function isOfType(type: ValueType, value: unknown): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  return type === "null" ? value === null : typeof value === type;
 }
 
-function fitsText({ minLength, maxLength, format }: Schema, text: string): boolean {
+function fitsText({ minLength, maxLength, format }: ValueSchema, text: string): boolean {
   if (format === "text" && !isText(text)) return false;
   return isBetween(minLength, maxLength, codePoints(text));
 }
@@ -72,13 +63,13 @@ function isText(text: string): boolean {
 }
 
 /** What a schema accepts, in words. */
-export function accepted(schema: Schema): string {
+export function accepted(schema: ValueSchema): string {
   const types = typesOf(schema).filter((type) => type !== "null");
   const orNull = types.length < typesOf(schema).length ? "null or " : ""; // first: after a text's rules it would look like one of them
   return orNull + types.map((type) => acceptedType(type, schema)).join(" or ");
 }
 
-function acceptedType(type: JsonType, schema: Schema): string {
+function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   const length = schema.maxLength
