@@ -111,6 +111,12 @@ export class Producer implements ReplyFeed, KeptProducer {
     this.#abort?.abort();
   }
 
+  /** Ends the reply because this process stops. */
+  interrupt(): void {
+    if (!this.#over) this.#log("warn", "a reply was interrupted, because the server stops");
+    this.stop(failed("interrupted"));
+  }
+
   /** Somebody follows on another process. */
   followedElsewhere(): void {
     this.#keeper.followedElsewhere();
@@ -220,16 +226,20 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   /** Logs an error, and returns the ending that it means. */
   #fail(error: unknown): Ending {
+    this.#log("error", "a reply failed", { error });
+    return failed(this.#failureCode(error));
+  }
+
+  #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     const { twin, reply, requestId } = this.#production;
     const { id: messageId } = reply;
-    this.#context.log("error", "a reply failed", {
+    this.#context.log(level, message, {
       messageId,
       requestId,
       twinId: twin.id,
       engine: twin.engine,
-      error,
+      ...fields,
     });
-    return failed(this.#failureCode(error));
   }
 
   #failureCode(error: unknown): ReplyFailure["code"] {

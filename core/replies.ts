@@ -8,7 +8,7 @@
 import { beginStored, newExchange } from "./beginning.ts";
 import { type Clock, within } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending, failed } from "./ending.ts";
+import { cancelled, type Ending } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { ApiError, shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
@@ -151,7 +151,7 @@ export function createReplies(options: RepliesOptions): Replies {
     });
     underway.track(production);
     tellHost(producer.id, production);
-    if (graceOver) producer.stop(failed("interrupted"));
+    if (graceOver) producer.interrupt();
     if (early.followedElsewhere) producer.followedElsewhere();
     if (early.stoppedBy) producer.stop(early.stoppedBy);
   }
@@ -246,7 +246,7 @@ export function createReplies(options: RepliesOptions): Replies {
       sweeper.stop();
       await drain(graceMs);
       graceOver = true;
-      for (const { producer } of running.values()) producer?.stop(failed("interrupted"));
+      for (const { producer } of running.values()) producer?.interrupt();
       watching.release();
       await drain(lastStoreMs);
       for (const { producer } of running.values()) producer?.abandon();

@@ -203,6 +203,23 @@ test("a thousand streams over sockets each get their last event and a proper end
   }
 });
 
+test("a reply that a shutdown interrupts is logged once, with the request that began it", async () => {
+  const logged: unknown[] = [];
+  await using chat = await openChat(inProcess, {
+    log(level, message, fields) {
+      if (message.includes("a reply")) logged.push([level, message, fields]);
+    },
+  });
+  const sending = chat.send();
+  await chat.engine.next();
+  const closing = chat.service.close({ graceMs: 1 });
+  await chat.clock.advance(1);
+  await closing;
+  const { requestId, details } = await errorOf(await sending);
+  const fields = { messageId: details?.messageId, requestId, twinId: "scripted", engine: "scripted" };
+  assert.deepEqual(logged, [["warn", "a reply was interrupted, because the server stops", fields]]);
+});
+
 test("a store that never recovers does not keep a shutdown waiting forever", async () => {
   const store = createMemoryStore();
   await using chat = await openChat(inProcess, {
