@@ -224,39 +224,32 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
     if (wasDisplaced && !entry.loading) held.set(id, entry);
   }
 
+  /** Decides on a bucket of this debt, and saves it if that changes it. */
+  async function decide(id: string, decision: (debt: number) => RateDecision): Promise<RateDecision> {
+    const entry = hold(id);
+    try {
+      if (entry.loading) await entry.loading;
+      const at = microseconds(clock);
+      const before = entry.bucket;
+      const debt = debtAt(before, at);
+      const decided = decision(debt);
+      const bucket = { debt: decided.debt, at };
+      entry.bucket = bucket;
+      const clockSteppedBack = before !== undefined && at < before.at;
+      if (bucket.debt > debt || clockSteppedBack) {
+        const change = ++entry.changes;
+        await buckets.save(id, bucket);
+        entry.saved = Math.max(entry.saved, change);
+      }
+      return decided;
+    } finally {
+      letGo(id, entry);
+    }
+  }
+
   return {
-    async take(id, policy) {
-      const entry = hold(id);
-      try {
-        if (entry.loading) await entry.loading;
-        const at = microseconds(clock);
-        const before = entry.bucket;
-        const decision = takeToken(debtAt(before, at), policy);
-        const bucket = { debt: decision.debt, at };
-        entry.bucket = bucket;
-        const clockSteppedBack = before !== undefined && at < before.at;
-        if (decision.allowed || clockSteppedBack) {
-          const change = ++entry.changes;
-          await buckets.save(id, bucket);
-          entry.saved = Math.max(entry.saved, change);
-        }
-        return decision;
-      } finally {
-        letGo(id, entry);
-      }
-    },
-    async peek(id, policy) {
-      const entry = hold(id);
-      try {
-        if (entry.loading) await entry.loading;
-        const at = microseconds(clock);
-        const debt = debtAt(entry.bucket, at);
-        if (entry.bucket) entry.bucket = { debt, at };
-        return { allowed: takeToken(debt, policy).allowed, debt };
-      } finally {
-        letGo(id, entry);
-      }
-    },
+    take: (id, policy) => decide(id, (debt) => takeToken(debt, policy)),
+    peek: (id, policy) => decide(id, (debt) => ({ ...takeToken(debt, policy), debt })),
   };
 }
 

@@ -173,6 +173,16 @@ describe("a memory limiter over a bucket store", () => {
     assert.deepEqual([buckets.calls(), taken], [[], { state: "resolved", allowed: false }]);
   });
 
+  test("a bucket from before the clock was set back is saved once it is looked at", async () => {
+    const { clock, buckets, limiter } = open();
+    buckets.kept.set("a", { debt: interval, at: clock.now() * 1000 });
+    clock.step(-60_000);
+    const looked = watch(limiter.peek("a", policy));
+    for (let n = 0; n < 2; n++) await buckets.answer("run");
+    assert.equal(looked.state, "resolved");
+    assert.deepEqual(buckets.kept.get("a"), { debt: interval, at: clock.now() * 1000 });
+  });
+
   test("a bucket in memory is not loaded again", async () => {
     const { buckets, limiter } = open();
     limiter.take("a", policy);
