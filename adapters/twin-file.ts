@@ -153,7 +153,10 @@ function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
         accepts: (value) => engines.some((name) => name === value),
       },
     ],
-    ["model", { expected: "a string that is not empty", accepts: (value) => isLine(value, 200) }],
+    [
+      "model",
+      { expected: "a string of 1 to 200 characters on one line", accepts: (value) => isLine(value, 200) },
+    ],
     ["temperature", { expected: "a number from 0 to 2", accepts: isTemperature }],
     ["access", { expected: "a list of owners, such as [alice, bob]; [] means nobody", accepts: isList }],
   ]);

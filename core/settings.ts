@@ -238,11 +238,11 @@ export type Settings = {
     : never;
 };
 
-/** The values in use, by their variables; without those that may hold a secret. */
+/** The values in use, by their variables, null if there is none; without those that may hold a secret. */
 export function shownSettings(values: Settings): Record<string, unknown> {
   const names = Object.keys(settings) as (keyof Settings)[];
   const shown = names.filter((name) => !settings[name].secret);
-  return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name]]));
+  return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name] ?? null]));
 }
 
 function wholeNumber(least: number, most: number): Pick<Setting<number>, "accepts" | "read"> {

@@ -408,7 +408,7 @@ describe("what the server logs", () => {
     assert.deepEqual(rest, { level: "info", message: "started", twins: flags[1], ...kinds });
     const { ON_DISCONNECT, CORS_ORIGINS, MODEL_NAME, JWT_SECRET } = settings as Record<string, unknown>;
     assert.deepEqual([ON_DISCONNECT, CORS_ORIGINS], ["continue", []]);
-    assert.deepEqual([MODEL_NAME, JWT_SECRET], [undefined, undefined]);
+    assert.deepEqual([MODEL_NAME, JWT_SECRET], [null, undefined]);
     assert.match(`${time} ${version}`, /^\S+Z \d+\.\d+\.\d+$/);
     await server.logged("MODEL_BASE_URL has no path; most servers need it to end in /v1");
     const { stderr } = await server.stop();

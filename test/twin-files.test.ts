@@ -218,6 +218,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
   ["a tag that is a number", "name: Ada\ntags: [1]", /tags must be a list of strings/u],
   ["an unknown engine", "name: Ada\nengine: gpt", /engine must be one of knowledge, openai, echo/u],
+  [
+    "a model of more than 200 characters",
+    `name: Ada\nmodel: ${"a".repeat(201)}`,
+    /model must be a string of 1 to 200 characters on one line/u,
+  ],
   ["a temperature above 2", "name: Ada\ntemperature: 2.1", /temperature must be a number from 0 to 2/u],
   ["a temperature that is not a number", "name: Ada\ntemperature: .nan", /temperature must be/u],
   [
