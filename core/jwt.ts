@@ -41,7 +41,9 @@ export interface JwtVerifierOptions {
   readonly issuer?: string | undefined;
   /** The `aud` that a token must have, possibly among others. Default: any or none. */
   readonly audience?: string | undefined;
+  /** The clock that tokens expire by. Default: the system's. */
   readonly clock?: Clock | undefined;
+  /** Where a JWKS document that cannot be fetched or used is reported. Default: nowhere. */
   readonly log?: Log | undefined;
   /** What fetches the JWKS document. Default: the runtime's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;

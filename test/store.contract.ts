@@ -43,8 +43,13 @@ export interface OpenStore {
  * import { storeContract } from "twin-service/testing";
  *
  * storeContract("my store", async () => {
- *   const store = await openMyStore();
- *   return { store, reopen: () => openMyStore(), dispose: () => store.close() };
+ *   let store = await openMyStore();
+ *   async function reopen() {
+ *     await store.close();
+ *     store = await openMyStore();
+ *     return store;
+ *   }
+ *   return { store, reopen, dispose: () => store.close() }; // and removes its data
  * });
  * ```
  */
