@@ -105,6 +105,14 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body)).text, "I'd rather not.");
   });
 
+  test("text that comes together with a reason that breaks the reply off is kept", async () => {
+    const body = model.event({ choices: [{ delta: { content: "Hi" }, finish_reason: "error" }] });
+    const out = createOutput();
+    const engine = createOpenAIEngine({ baseUrl, transport: inPieces(new TextEncoder().encode(body)) });
+    await assert.rejects(engine.reply(turn(), out.output), /broke off its reply/);
+    assert.equal(out.text(), "Hi");
+  });
+
   test("invalid token counts become null", async () => {
     const counts = { usage: { prompt_tokens: -1, completion_tokens: "2" } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
