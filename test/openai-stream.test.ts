@@ -105,6 +105,13 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body)).text, "I'd rather not.");
   });
 
+  test("a whole event beyond the limit is refused, even if it arrives in one piece", async () => {
+    const event = model.delta("x".repeat(100));
+    const options = { baseUrl, transport: inPieces(new TextEncoder().encode(event)), maxEventLength: 100 };
+    const replied = createOpenAIEngine(options).reply(turn(), createOutput().output);
+    await assert.rejects(replied, /event of more than 100 characters/);
+  });
+
   test("text that comes together with a reason that breaks the reply off is kept", async () => {
     const body = model.event({ choices: [{ delta: { content: "Hi" }, finish_reason: "error" }] });
     const out = createOutput();
