@@ -85,7 +85,12 @@ const streamEventSchema = {
     event("progress", {
       progress: {
         type: "object",
-        properties: { stage: { type: "string" } },
+        description: "`accepted` comes first and has the ids; other stages are the engine's.",
+        properties: {
+          stage: { type: "string" },
+          messageId: { type: "string" },
+          userMessageId: { type: "string" },
+        },
         required: ["stage"],
         additionalProperties: true,
       },
@@ -167,7 +172,7 @@ function forClients(schema: Schema): Schema {
       name,
       {
         ...rest,
-        ...(format !== "text" && { format }),
+        ...(format === "text" ? { pattern: "\\S" } : format && { format }), // a character that is not blank
         ...(value !== undefined && { description: `Default: ${value}.` }),
       },
     ],

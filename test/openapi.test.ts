@@ -86,6 +86,14 @@ for (const transport of transports) {
       }
     });
 
+    test("its bodies refuse blank text, as the service does", async () => {
+      const { SendMessage, CreateConversation } = (await read()).components.schemas;
+      const ajv = new Ajv2020({ allowUnionTypes: true });
+      assert.equal(ajv.validate(SendMessage ?? false, { content: " \n" }), false);
+      assert.equal(ajv.validate(SendMessage ?? false, { content: " Hi" }), true);
+      assert.equal(ajv.validate(CreateConversation ?? false, { twinId: "echo", title: null }), true);
+    });
+
     test("no schema has the name of a JavaScript global", async () => {
       const { components } = await read();
       for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
@@ -192,6 +200,18 @@ for (const transport of transports) {
       ]) {
         const { schema } = operation?.responses["200"]?.content?.["text/event-stream"] ?? {};
         assert.deepEqual(schema, { $ref: "#/components/schemas/StreamEvent" });
+      }
+    });
+
+    test("a progress event's schema names the ids that a client needs to resume", async () => {
+      const document = await read();
+      const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+      ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
+      const isEvent = ajv.compile({ $ref: "api#/components/schemas/StreamEvent" });
+      const accepted = { stage: "accepted", messageId: "msg_2", userMessageId: "msg_1" };
+      assert.ok(isEvent({ type: "progress", progress: accepted }));
+      for (const name of ["messageId", "userMessageId"]) {
+        assert.ok(!isEvent({ type: "progress", progress: { ...accepted, [name]: 1 } }), name);
       }
     });
 
