@@ -69,12 +69,15 @@ const lastMessages = `SELECT role, content, status FROM messages
 
 /**
  * For a history with any number of failed exchanges. These are found through two indexes, which contain numbers but no
- * owners, so the owner is checked where the messages are read. Replies have odd numbers. A CROSS JOIN, because SQLite
- * keeps its order; otherwise it would scan the whole conversation.
+ * owners, so the owner is checked where the messages are read. Replies have odd numbers. Each one is looked up among the
+ * failed ones, because a list of all those would take longer in a longer conversation; with BETWEEN, because for `=`,
+ * SQLite would choose the other index, and read the message. A CROSS JOIN, because SQLite keeps its order; otherwise it
+ * would scan the whole conversation.
  */
 const lastAnswered = `WITH replies AS (
-    SELECT seq AS reply_seq FROM messages WHERE conversation_id = $2 AND seq % 2 = 1
-      AND seq NOT IN (SELECT seq FROM messages WHERE conversation_id = $2 AND status = 'failed')
+    SELECT seq AS reply_seq FROM messages AS reply WHERE conversation_id = $2 AND seq % 2 = 1
+      AND NOT EXISTS (SELECT 1 FROM messages
+        WHERE conversation_id = $2 AND seq BETWEEN reply.seq AND reply.seq AND status = 'failed')
     ORDER BY seq DESC LIMIT $3)
   SELECT role, content, status FROM replies CROSS JOIN messages
     WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
