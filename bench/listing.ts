@@ -16,8 +16,9 @@ import { createMemoryStore } from "../core/memory-store.ts";
 import type { Store } from "../core/store.ts";
 import { conversationRecord, converse, start } from "./fill.ts";
 import { flat, withGoal } from "./goals.ts";
+import { inTurn } from "./measure.ts";
 import type { Row } from "./report.ts";
-import { type Spread, spread } from "./spread.ts";
+import { median, spread } from "./spread.ts";
 
 const few = { conversations: 1000, messages: 100 };
 const many = { conversations: Number(process.env.CONVERSATIONS), messages: 10_000 };
@@ -75,58 +76,72 @@ const reads: Readonly<Record<string, Read>> = {
   "history of 25 exchanges": (store) => store.readHistory(owner, longConversation, 25),
 };
 
-/** Microseconds per read: medians of a hundred each. The first two do not count, until the code is compiled. */
-async function measure(store: Store, read: Read): Promise<Spread> {
-  const medians: number[] = [];
-  for (let round = 0; round < 7; round++) {
-    const times: number[] = [];
-    for (let repeated = 0; repeated < 100; repeated++) {
-      const before = performance.now();
-      await read(store);
-      times.push((performance.now() - before) * 1000);
-    }
-    medians.push(spread(times).median);
+/** How long a read is repeated on each store before it counts, in milliseconds, so that its code is compiled. */
+const warmUpMs = 200;
+
+const rounds = 7;
+
+/** Few records and many. */
+type Stores = readonly [few: Store, many: Store];
+
+/** The time of a read, in microseconds: the median of a hundred. */
+async function timeOf(read: Read, store: Store): Promise<number> {
+  const times: number[] = [];
+  for (let repeated = 0; repeated < 100; repeated++) {
+    const before = performance.now();
+    await read(store);
+    times.push((performance.now() - before) * 1000);
   }
-  return spread(medians.slice(2));
+  return median(times);
 }
 
-async function measureAll(store: Store, size: typeof few): Promise<Spread[]> {
-  const before = performance.now();
-  await fill(store, size);
-  const seconds = ((performance.now() - before) / 1000).toFixed(1);
-  console.error(`  ${size.conversations} conversations, ${size.messages} messages created in ${seconds} s`);
-  const times: Spread[] = [];
-  for (const read of Object.values(reads)) times.push(await measure(store, read));
-  return times;
+/** A row for a read: its time with many records, and with few as a multiple of that, in alternating rounds. */
+async function compareSizes(name: string, read: Read, stores: Stores): Promise<Row> {
+  for (const store of stores) {
+    const endsAt = performance.now() + warmUpMs;
+    while (performance.now() < endsAt) await read(store);
+  }
+  const times = new Map<Store, number[]>(stores.map((store) => [store, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const store of inTurn(stores, round)) times.get(store)?.push(await timeOf(read, store));
+  }
+  const [before = [], after = []] = times.values();
+  const ratio = median(before.map((time, round) => time / (after[round] ?? time)));
+  const more = { [`with ${few.conversations.toLocaleString("en")}`]: median(before) };
+  return withGoal({ name, ...spread(after), ratio, more }, flat);
 }
 
-async function inSqlite(size: typeof few): Promise<Spread[]> {
+async function compareAll(name: string, stores: Stores): Promise<Row[]> {
+  for (const [index, size] of [few, many].entries()) {
+    const before = performance.now();
+    await fill(stores[index] as Store, size);
+    const seconds = ((performance.now() - before) / 1000).toFixed(1);
+    console.error(`  ${size.conversations} conversations, ${size.messages} messages created in ${seconds} s`);
+  }
+  const rows: Row[] = [];
+  for (const [label, read] of Object.entries(reads)) {
+    rows.push(await compareSizes(`${name}: ${label}`, read, stores));
+  }
+  return rows;
+}
+
+async function compareInSqlite(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), "twins-bench-"));
-  const sqlite = await openSqlite(join(folder, "twins.db"));
+  const [small, large] = [
+    await openSqlite(join(folder, "few.db")),
+    await openSqlite(join(folder, "many.db")),
+  ];
   try {
-    return await measureAll(sqlite.store, size);
+    return await compareAll("SQLite", [small.store, large.store]);
   } finally {
-    await sqlite.close();
+    await Promise.all([small.close(), large.close()]);
     await rm(folder, { recursive: true });
   }
 }
 
-/** A row for each read: its time with many records, and with few as a multiple of that. */
-function rowsOf(name: string, small: readonly Spread[], large: readonly Spread[]): Row[] {
-  return Object.keys(reads).map((label, index) => {
-    const [before, after] = [small[index], large[index]];
-    if (!before || !after) throw new Error(`There is no time for ${label}.`);
-    const more = { [`with ${few.conversations.toLocaleString("en")}`]: before.median };
-    return withGoal({ name: `${name}: ${label}`, ...after, ratio: before.median / after.median, more }, flat);
-  });
-}
-
+process.on("disconnect", () => process.exit(0));
 const rows = [
-  ...rowsOf("SQLite", await inSqlite(few), await inSqlite(many)),
-  ...rowsOf(
-    "memory",
-    await measureAll(createMemoryStore(), few),
-    await measureAll(createMemoryStore(), many),
-  ),
+  ...(await compareInSqlite()),
+  ...(await compareAll("memory", [createMemoryStore(), createMemoryStore()])),
 ];
 process.send?.(rows);
