@@ -17,7 +17,7 @@ export function service(twin: string, more: Partial<Contender> = {}): Contender 
     name: "this service",
     file: "service.ts",
     path: "/api/v1/conversations/{id}/messages/stream",
-    perSecond: 15_000,
+    perSecond: 30_000,
     ...rest,
     env: { TWIN: twin, CONVERSATIONS: "60", ...env },
   };
@@ -43,7 +43,9 @@ export const bursts: readonly Contender[] = [
   { ...stream, name: "Hono", file: "hono.mjs", goal: timesAtLeast(12) },
   { ...stream, name: "Fastify", file: "fastify.mjs", goal: timesAtLeast(5) },
   { ...stream, name: "h3", file: "h3.mjs", goal: timesAtLeast(11) },
+  { ...stream, name: "h3, one push of all tokens", file: "h3.mjs", path: "/joined" },
   { ...stream, name: "better-sse", file: "better-sse.mjs", goal: timesAtLeast(7) },
+  { ...stream, name: "better-sse, one batch", file: "better-sse.mjs", path: "/joined" },
   { ...stream, name: "Express, one write per token", file: "express.mjs" },
   raw("one write per turn", "/joined", { goal: timesAtLeast(1) }),
   raw("ready-made body", "/ready", { goal: timesAtLeast(0.2) }),
@@ -55,7 +57,7 @@ const list = { method: "GET", path: "/twins?limit=20", kind: "twins" } as const;
 export const serviceList: Contender = service("burst", {
   ...list,
   path: "/api/v1/twins?limit=20",
-  perSecond: 60_000,
+  perSecond: 120_000,
   env: { CONVERSATIONS: "0" },
 });
 

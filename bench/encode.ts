@@ -45,4 +45,5 @@ function measure(content: string, milliseconds: number): number {
   return ((user + system) * 1000) / events;
 }
 
+process.on("disconnect", () => process.exit(0));
 process.send?.(compareEncodings(Number(ROUNDS), Number(SECONDS)));

@@ -31,7 +31,6 @@ export interface RepeatReport {
   readonly seconds: number;
   /** From the request's last byte to the first piece of the reply's text. */
   readonly firstTokenP50: number;
-  readonly firstTokenP99: number;
   readonly totalP50: number;
   readonly totalP99: number;
   /** Microseconds of CPU that the load generator itself used. */
@@ -122,7 +121,6 @@ async function repeat(name: string, count: number, seconds: number): Promise<Rep
         answers: totals.length,
         seconds: (now - startedAt) / 1000,
         firstTokenP50: percentile(firsts, 0.5),
-        firstTokenP99: percentile(firsts, 0.99),
         totalP50: percentile(totals, 0.5),
         totalP99: percentile(totals, 0.99),
         cpu: ownCpu() - cpuBefore,

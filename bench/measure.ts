@@ -186,26 +186,29 @@ async function rowOf({ contender, server, rounds }: Standing, first: Standing, f
 const busy = 90;
 const late = 10;
 
-/** Says which figures may be the load generator's limit, and which delays are due to a full core. */
+/** A load generator of this share of a core, busier than the server, may be the limit, too. */
+const nearlyBusy = 75;
+
+/** Says which figures may be the load generator's limit, and which are those of a full core. */
 export function loadNotes(rows: readonly Row[]): string[] {
   const notes: string[] = [];
-  const named = (heading: string, most: number) =>
-    rows.filter(({ more }) => (more[heading] ?? 0) >= most).map(({ name }) => name);
-  const limited = named("load CPU %", busy);
-  if (limited.length > 0) {
-    notes.push(
-      `The load generator used up its core with: ${limited.join("; ")}. Their figures may be its limit.`,
-    );
-  }
-  const delayed = named("delay p99 ms", 0.001);
-  const among = (names: readonly string[]) => names.filter((name) => delayed.includes(name));
-  const lagging = among(named("load's own lag p99 ms", late));
-  if (lagging.length > 0) {
-    notes.push(`The load generator was late itself with: ${lagging.join("; ")}. Their delays include that.`);
-  }
-  const full = among(named("server CPU %", busy));
-  if (full.length > 0) {
-    notes.push(`The server used up its core with: ${full.join("; ")}. Their delays are those of a queue.`);
-  }
+  const note = (what: string, named: readonly Row[], meaning: string) => {
+    if (named.length > 0) notes.push(`${what} with: ${named.map(({ name }) => name).join("; ")}. ${meaning}`);
+  };
+  const limited = rows.filter(({ more: { "load CPU %": load = 0, "server CPU %": server = 0 } }) =>
+    load >= busy ? true : load >= nearlyBusy && load > server,
+  );
+  note("The load generator used up its core, or nearly,", limited, "Their figures may be its limit.");
+  const open = rows.filter(({ more }) => lag in more); // offered tokens at a fixed rate
+  const lagging = open.filter(({ more }) => (more[lag] ?? 0) >= late);
+  note("The load generator was late itself", lagging, "Their delays include that.");
+  const full = open.filter(({ more }) => (more["server CPU %"] ?? 0) >= busy);
+  note(
+    "The server used up its core",
+    full,
+    "It falls behind and combines more tokens into each write, so a token costs less than its share; delays are those of a queue.",
+  );
   return notes;
 }
+
+const lag = "load's own lag p99 ms";

@@ -46,7 +46,8 @@ export function createRequests(target: Target): Requests {
   return {
     next() {
       const { value } = texts.next();
-      if (value === undefined) throw new Error(`${name} has no keys left with a budget: give it more keys.`);
+      if (value === undefined)
+        throw new Error(`${name} has used up the budgets of its keys: choose fewer --rounds or --seconds.`);
       return value;
     },
   };

@@ -97,8 +97,14 @@ async function visitServer(url: string, values: Values): Promise<void> {
   stop.addEventListener("abort", () => {
     console.error("\nStopping, and deleting the conversations. Another signal ends it immediately.");
   });
-  const progress = (line: string) => void process.stderr.write(`\r${line} `);
-  console.log(`\n${await visit({ url, key, twin, content, seconds, streams, stop }, progress)}`);
+  let hasProgress = false;
+  const progress = (line: string) => {
+    hasProgress = true;
+    process.stderr.write(`\r${line} `);
+  };
+  const figures = visit({ url, key, twin, content, seconds, streams, stop }, progress);
+  const ended = figures.finally(() => hasProgress && process.stderr.write("\n"));
+  console.log(await ended);
 }
 
 async function compareServers(chosen: readonly string[], values: Values): Promise<void> {
@@ -205,7 +211,7 @@ function save(file: string, machine: Machine, results: readonly Result[]): void 
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
   writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
-  const streams = results.find(({ scenario }) => scenario === "burst");
+  const streams = results.find(({ scenario, rows }) => scenario === "burst" && rows.length > 0);
   if (streams) writeFileSync(file.replace(/(\.json)?$/, ".svg"), toSvg(streams));
   console.log(`Written to ${file}, and as Markdown${streams ? " and a chart" : ""} beside it.`);
 }

@@ -94,7 +94,7 @@ const asked: Readonly<Record<string, Scenario>> = {
       const rows = await compare(durable, { connections }, arena, effort);
       const memoryRows = await compare(durable.map(inMemory), { connections }, arena, effort);
       return [
-        { title: `${this.title}, durable`, unit, rows },
+        { title: `${this.title}, durable`, unit, rows, notes: loadNotes(rows) },
         { title: `${this.title}, in memory`, unit, rows: memoryRows, notes: loadNotes(memoryRows) },
       ];
     },
@@ -191,7 +191,7 @@ const held: Readonly<Record<string, Scenario>> = {
     async run(arena, effort) {
       const unit = "CPU µs per token";
       const few = fewerRounds(effort);
-      const growing = [100, 1000, 5000].map((streams, index) => ({
+      const growing = [100, 1000, 2500, 5000].map((streams, index) => ({
         contender: service("live"),
         streams,
         ...(index > 0 && { goal: flat }),

@@ -29,8 +29,11 @@ export interface VisitOptions {
 /** How many requests of the key's hourly budget a visit does not touch. */
 const requestsToLeave = 20;
 
-/** The longest wait for one reply, in milliseconds. */
-const replyMs = 120_000;
+/** The longest wait for one answer, in milliseconds: longer than a server lets a reply take, unless it is told otherwise. */
+const answerMs = 330_000;
+
+/** From this share of a core on, the visitor itself may be what is measured. */
+const busy = 0.7;
 
 interface Seen {
   readonly firstTokens: number[];
@@ -45,6 +48,8 @@ interface Seen {
 interface End {
   /** How long it took, in seconds. */
   readonly seconds: number;
+  /** The CPU time that the visitor itself took, as a share of a core. */
+  readonly load: number;
   /** Why it ended early. */
   readonly early: string | undefined;
   /** What it could not delete, and why. */
@@ -69,22 +74,25 @@ class Refused extends Error {
 export async function visit(options: VisitOptions, progress: (line: string) => void): Promise<string> {
   const { seconds, streams, stop } = options;
   const call = createCaller(options);
-  const usage = await call<Usage>("GET", "/usage"); // costs nothing
+  const usage = await call<Usage>("GET", "/usage", { signal: stop }); // costs nothing
   let budget = usage.remaining - requestsToLeave - 2 * streams - 1;
   if (budget < 1) throw new Error(tooFewRequests(usage, 1 - budget));
-  const twinId = options.twin ?? (await firstTwin(call));
+  const twinId = options.twin ?? (await firstTwin(call, stop));
 
   const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, outOfBudget: false };
   const conversations: string[] = [];
   const failure = new AbortController();
   const end = AbortSignal.any([stop, failure.signal]);
   const startedAt = performance.now();
+  const cpuBefore = process.cpuUsage();
   const elapsed = () => (performance.now() - startedAt) / 1000;
   const timer = setInterval(() => progress(summary(seen, elapsed())), 500);
   // Nothing is deleted before all of them have ended: until then, they may still create conversations.
   await Promise.all(Array.from({ length: streams }, () => converse().catch((error) => failure.abort(error))));
   clearInterval(timer);
-  const ended = { seconds: elapsed(), early: reasonToEnd(stop, seen) };
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const load = (user + system) / 1e6 / elapsed();
+  const ended = { seconds: elapsed(), load, early: reasonToEnd(stop, seen) };
   const left = await deleteAll(call, conversations);
   if (failure.signal.aborted)
     throw new Error(`${messageOf(failure.signal.reason)}${left ? `\n${left}` : ""}`);
@@ -93,7 +101,7 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
   async function converse(): Promise<void> {
     if (end.aborted) return;
     // Not abandoned: without its id, a conversation that was created all the same could not be deleted.
-    const { id } = await call<{ id: string }>("POST", "/conversations", { twinId });
+    const { id } = await call<{ id: string }>("POST", "/conversations", { body: { twinId } });
     conversations.push(id);
     while (elapsed() < seconds && !end.aborted && !seen.outOfBudget) {
       if (budget-- > 0) await readReply(options, id, seen, end).catch(endsEarly);
@@ -108,14 +116,14 @@ export async function visit(options: VisitOptions, progress: (line: string) => v
   }
 }
 
-async function firstTwin(call: Caller): Promise<string> {
-  const [twin] = await call<{ id: string }[]>("GET", "/twins?limit=1");
+async function firstTwin(call: Caller, signal: AbortSignal): Promise<string> {
+  const [twin] = await call<{ id: string }[]>("GET", "/twins?limit=1", { signal });
   if (!twin) throw new Error("There is no twin that this key may use.");
   return twin.id;
 }
 
 function summary({ replies, firstTokens }: Seen, seconds: number): string {
-  const first = replies > 0 ? `, first token p50 ${median(firstTokens).toFixed(1)} ms` : "";
+  const first = firstTokens.length > 0 ? `, first token p50 ${median(firstTokens).toFixed(1)} ms` : "";
   return `${seconds.toFixed(0)} s: ${replies} replies${first}`;
 }
 
@@ -149,25 +157,28 @@ function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): 
   return `${needed}: wait ${Math.max(1, Math.ceil(missing * secondsEach))} s, or use another key.`;
 }
 
-/** A request to the server. */
-interface Question {
-  readonly method: string;
-  readonly path: string;
+interface QuestionOptions {
   readonly body?: unknown;
   /** Abandons the answer. */
   readonly signal?: AbortSignal;
 }
 
+/** A request to the server. */
+interface Question extends QuestionOptions {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** Sends a request. If the server cannot be reached, throws an error with its address. */
 async function ask({ url, key }: VisitOptions, { method, path, body, signal }: Question) {
   const root = url.replace(/\/+$/, "").replace(/\/api\/v1$/, "");
-  if (!URL.canParse(root))
+  if (!/^https?:\/\//i.test(root) || !URL.canParse(root))
     throw new Error(`--url must be an address such as http://127.0.0.1:8787, not ${url}.`);
   try {
     return await fetch(`${root}/api/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-      signal: AbortSignal.any([AbortSignal.timeout(replyMs), ...(signal ? [signal] : [])]),
+      signal: AbortSignal.any([AbortSignal.timeout(answerMs), ...(signal ? [signal] : [])]),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   } catch (error) {
@@ -193,15 +204,27 @@ function told(body: string): string {
 }
 
 /** Sends a request and returns the answer's data. */
-type Caller = <Data>(method: string, path: string, body?: unknown) => Promise<Data>;
+type Caller = <Data>(method: string, path: string, options?: QuestionOptions) => Promise<Data>;
 
 function createCaller(options: VisitOptions): Caller {
-  return async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
-    const response = await ask(options, { method, path, body });
+  return async <Data>(method: string, path: string, more: QuestionOptions = {}): Promise<Data> => {
+    const response = await ask(options, { method, path, ...more });
     const text = await response.text();
     if (!response.ok) throw new Refused(`${method} ${path}`, response.status, text);
-    return text === "" ? (undefined as Data) : JSON.parse(text).data;
+    if (response.status === 204) return undefined as Data;
+    const data = dataIn(text);
+    if (data === undefined)
+      throw new Error(`${method} ${path} got an answer that is not this API's: ${text.slice(0, 80)}`);
+    return data as Data;
   };
+}
+
+function dataIn(text: string): unknown {
+  try {
+    return JSON.parse(text).data;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readReply(options: VisitOptions, id: string, seen: Seen, signal: AbortSignal): Promise<void> {
@@ -213,10 +236,11 @@ async function readReply(options: VisitOptions, id: string, seen: Seen, signal: 
   let lastAt: number | undefined;
   let text = "";
   let stored: string | undefined;
+  let failed: string | undefined;
   const parser = createParser({
     onEvent({ data }) {
       const event = JSON.parse(data);
-      if (event.type === "error") throw new Error(`A reply failed: ${told(data)}`);
+      if (event.type === "error") failed = told(data);
       if (event.type === "complete") stored = event.message.content;
       if (event.type !== "delta") return;
       const now = performance.now();
@@ -233,23 +257,32 @@ async function readReply(options: VisitOptions, id: string, seen: Seen, signal: 
   } catch (error) {
     throw new Error(`A stream broke off after ${seen.replies} complete replies: ${reasonOf(error)}`);
   }
+  if (failed !== undefined) throw new Error(`A reply failed: ${failed}`);
   if (text !== stored) throw new Error("A reply's deltas, joined, are not its final message.");
   seen.replies++;
 }
 
+const note = ": the figures may be its limit, so ask for fewer --streams";
+
 function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): string {
-  const { seconds, early, left } = end;
+  const { seconds, load, early, left } = end;
   const rows: [string, string][] = [
     ["twin, streams at once", `${twin}, ${streams}`],
     ["replies, all checked", String(seen.replies)],
     ["replies a second", (seen.replies / seconds).toFixed(1)],
     ["characters a second", (seen.characters / seconds).toFixed(0)],
-    ["time to first token, p50 / p99", quantiles(seen.firstTokens)],
-    ["gap between deltas, p50 / p99", quantiles(seen.gaps)],
+    [`time to first token, ${quantileNames(seen.firstTokens)}`, quantiles(seen.firstTokens)],
+    [`gap between deltas, ${quantileNames(seen.gaps)}`, quantiles(seen.gaps)],
+    ["CPU of the benchmark itself", `${Math.round(load * 100)} % of a core${load > busy ? note : ""}`],
   ];
   if (early) rows.push(["ended early", `after ${seconds.toFixed(0)} s: ${early}`]);
   if (left) rows.push(["left behind", left]);
   return rows.map(([name, value]) => `${name.padEnd(32)} ${value}`).join("\n");
+}
+
+/** Below a hundred values, the 99th percentile is the highest of them. */
+function quantileNames(values: readonly number[]): string {
+  return `p50 / ${values.length < 100 ? "highest" : "p99"}`;
 }
 
 function quantiles(values: readonly number[]): string {

@@ -3,7 +3,12 @@
  */
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
+import { createCheck } from "../bench/answers.ts";
+import { loadNotes } from "../bench/measure.ts";
+import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { createGate } from "./gate.ts";
 import { dataOf, type Fixture, openFixture, overSocket } from "./harness.ts";
@@ -57,6 +62,40 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
   });
 });
 
+describe("the benchmark's checks", () => {
+  const right = tokens.map(deltaEvent).join("");
+  const complete = (content: string) =>
+    `data: ${JSON.stringify({ type: "complete", message: { content } })}\n\n`;
+
+  test("a stream with the whole text is right, with or without a final message", () => {
+    const check = createCheck("stream", tokens.length);
+    assert.equal(check(Buffer.from(right)), undefined);
+    assert.equal(check(Buffer.from(right + complete(tokens.join("")))), undefined);
+  });
+
+  for (const [what, body, problem] of [
+    ["a missing token", tokens.slice(1).map(deltaEvent).join(""), /wrong text/],
+    ["another final message", right + complete("Hello."), /final message with the wrong text/],
+    ["an error event", `${right}data: {"type":"error","error":{}}\n\n`, /an error event/],
+  ] as const) {
+    test(`a stream with ${what} is wrong, even after one that was right`, () => {
+      const check = createCheck("stream", tokens.length);
+      check(Buffer.from(right));
+      assert.match(check(Buffer.from(body)) ?? "", problem);
+    });
+  }
+
+  test("a note says where a server of open streams had no core left", () => {
+    const row = (name: string, cpu: number) => {
+      const more = { "server CPU %": cpu, "load CPU %": 30, "load's own lag p99 ms": 1 };
+      return { name, median: 1, low: 1, high: 1, more };
+    };
+    const [note, ...others] = loadNotes([row("1,000 streams", 40), row("5,000 streams", 100)]);
+    assert.match(note ?? "", /^The server used up its core with: 5,000 streams\./);
+    assert.deepEqual(others, []);
+  });
+});
+
 /** A service, one of its keys, and a way to measure it. */
 async function openVisited(context: TestContext, engine: TwinEngine, store: Partial<Store> = {}) {
   const whole = { ...createMemoryStore(), ...store };
@@ -89,6 +128,33 @@ describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_0
     const { visit } = await openVisited(context, createEchoEngine(), broken);
     const { stdout } = await visit("--streams", "2", "--seconds", "1").ended;
     assert.match(stdout, /^left behind +2 of 2 conversations could not be deleted: DELETE .+ answered 500/m);
+  });
+
+  test("a reply that fails ends the run, with the reason on a line of its own", async (context) => {
+    const failing = { reply: () => Promise.reject(new Error("out of order")) };
+    const { fixture, key, visit } = await openVisited(context, failing);
+    const { code, stderr } = await visit("--streams", "1").ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /^A reply failed: model_error: /m);
+    assert.equal(await countConversations(fixture, key), 0);
+  });
+
+  test("another server is told from this one", async (context) => {
+    const other = createServer((_, response) => response.end("<!doctype html>"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    context.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    assert.equal(
+      await complaint(["--url", `http://127.0.0.1:${port}`, "--key", "twin_any"]),
+      "GET /usage got an answer that is not this API's: <!doctype html>\n",
+    );
+  });
+
+  test("an address without a scheme is refused", async () => {
+    assert.equal(
+      await complaint(["--url", "localhost:8787", "--key", "twin_any"]),
+      "--url must be an address such as http://127.0.0.1:8787, not localhost:8787.\n",
+    );
   });
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
