@@ -14,7 +14,8 @@ import type { Client, ProcessUsage, Question } from "./servers/reply.ts";
 
 /** Whether servers and load generator each run on their own core. Without `taskset` (Linux), the system decides. */
 export const pinned: boolean =
-  availableParallelism() > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
+  availableParallelism() > 1 &&
+  ["0", "1"].every((core) => spawnSync("taskset", ["-c", core, "true"]).status === 0);
 
 /** Allows more file descriptors than most scenarios need; if the system refuses, as many as it permits. */
 const raiseLimit = `ulimit -n 65536 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null`;

@@ -34,6 +34,8 @@ export interface Result {
 export interface Machine {
   readonly when: string;
   readonly node: string;
+  /** The packages of the servers that it is compared with, and their versions. */
+  readonly peers: Readonly<Record<string, string>>;
   readonly cpu: string;
   readonly cores: number;
   readonly pinned: boolean;
@@ -48,10 +50,12 @@ export function toMarkdown(machine: Machine, results: readonly Result[]): string
 }
 
 /** What the figures were measured on, and how. */
-export function toHead({ node, cpu, cores, pinned, seconds, rounds, when, disk }: Machine): string {
+export function toHead({ node, peers, cpu, cores, pinned, seconds, rounds, when, disk }: Machine): string {
+  const versions = Object.entries(peers).map((peer) => peer.join(" "));
   const cpus = pinned ? "server and load generator on a core each" : "server and load generator not pinned";
   return `${when}, Node ${node}, ${cpu}, ${cores} cores, ${cpus}, ${rounds} rounds of ${seconds} s.
-One write of 4 KB that waits for the disk (fdatasync) takes ${disk.p50.toFixed(2)} ms here, p99 ${disk.p99.toFixed(2)} ms.`;
+One write of 4 KB that waits for the disk (fdatasync) takes ${disk.p50.toFixed(2)} ms here, p99 ${disk.p99.toFixed(2)} ms.
+Compared with ${versions.join(", ")}.`;
 }
 
 /** One result as a Markdown table. */

@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -119,7 +119,7 @@ async function compareServers(chosen: readonly string[], values: Values): Promis
   if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${help}`);
   process.on("exit", removeDatabases);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-  installPeers();
+  if (names.some((name) => withPeers.includes(name))) installPeers();
   await buildAll();
   const machine = describeMachine(effort);
   console.log(toHead(machine));
@@ -144,6 +144,9 @@ function refuseMixture(flags: readonly string[], scenarioNames: readonly string[
 function local(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
+
+/** The scenarios that servers from packages take part in. */
+const withPeers = ["burst", "json"];
 
 /** The servers to compare with are not dependencies of the project: they are installed when first needed. */
 function installPeers(): void {
@@ -198,6 +201,7 @@ function describeMachine({ seconds, rounds }: ScenarioEffort): Machine {
   return {
     when: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
+    peers: JSON.parse(readFileSync(local("package.json"), "utf8")).dependencies,
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: cpus().length,
     pinned,

@@ -103,7 +103,7 @@ const asked: Readonly<Record<string, Scenario>> = {
     title: `Streamed replies of ${tokens.length} tokens on other runtimes, ${connections} connections`,
     async run(arena, effort) {
       const parts: Part[] = [];
-      for (const { name, command, reason } of fetchRuntimes()) {
+      for (const { name, command, reason } of fetchRuntimes(effort.progress)) {
         const unit = "replies/s";
         const title = `${this.title}: ${name}`;
         if (!command) {
@@ -111,7 +111,7 @@ const asked: Readonly<Record<string, Scenario>> = {
             title,
             unit,
             rows: [],
-            notes: [`Left out: ${name} could not be fetched (${reason}).`],
+            notes: [`Left out: ${name} is not there (${reason}).`],
           });
           continue;
         }
