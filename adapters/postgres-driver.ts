@@ -72,7 +72,7 @@ async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promi
     return result;
   } catch (error) {
     if (wasGivenUp(error)) silentSince.set(pool, since);
-    client.release(!isServerError(error) || isOver(error));
+    client.release(!isServerError(error) || isOver(error) || unended.has(client));
     throw error;
   }
 }
@@ -106,19 +106,31 @@ async function runTransaction(
   // In order: a missed expectation comes before the errors that follow from it.
   for (const [index, outcome] of settled.entries()) {
     if (outcome.status === "rejected") {
-      if (isServerError(outcome.reason) && !isOver(outcome.reason)) await client.query("ROLLBACK");
+      if (isServerError(outcome.reason) && !isOver(outcome.reason)) await end(client, "ROLLBACK");
       throw outcome.reason;
     }
     if (index === 0) continue;
     const expected = statements[index - 1]?.expect;
     if (expected !== undefined && outcome.value.rowCount !== expected) {
-      await client.query("ROLLBACK");
+      await end(client, "ROLLBACK");
       return { committed: false, failed: index - 1 };
     }
     rows.push(outcome.value.rows);
   }
-  await client.query("COMMIT");
+  await end(client, "COMMIT");
   return { committed: true, rows };
+}
+
+/** Connections whose transaction may still be open, because its end failed: it may have been cancelled. */
+const unended = new WeakSet<PoolClient>();
+
+async function end(client: PoolClient, command: "COMMIT" | "ROLLBACK"): Promise<void> {
+  try {
+    await client.query(command);
+  } catch (error) {
+    unended.add(client);
+    throw error;
+  }
 }
 
 /** A parameter of a statement: PostgreSQL takes lists, too. */

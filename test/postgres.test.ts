@@ -373,6 +373,29 @@ describe("PostgreSQL", { skip }, () => {
     await driver.close();
   });
 
+  /** A driver on one connection, on which this command fails, as if somebody had cancelled it at that moment. */
+  async function driverWithout(command: string) {
+    const pool = openPool(url, { max: 1 });
+    const client = await pool.connect();
+    const query = client.query.bind(client) as (asked: unknown) => unknown;
+    Object.assign(client, { query: (asked: unknown) => query(asked === command ? "SELECT 1 / 0" : asked) });
+    client.release();
+    return createPostgresDriver(pool);
+  }
+
+  for (const [command, expect] of [
+    ["COMMIT", 0],
+    ["ROLLBACK", 1],
+  ] as const) {
+    test(`a connection whose ${command} failed, so that its transaction is still open, is not used again`, async () => {
+      const driver = await driverWithout(command);
+      const refused = driver.batch([{ sql: "DELETE FROM messages WHERE id = ''", params: [], expect }]);
+      await assert.rejects(refused, /division by zero/);
+      assert.deepEqual(await driver.all("SELECT 1 AS one", []), [{ one: 1 }]);
+      await driver.close();
+    });
+  }
+
   test("all callers are served even if there are more than connections", async () => {
     const database = await openPostgres(url, { maxConnections: 2 });
     await Promise.all(Array.from({ length: 200 }, () => database.store.ping()));
