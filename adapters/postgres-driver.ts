@@ -14,7 +14,7 @@ import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./
 const maxRetries = 3;
 
 /**
- * A driver for a pool whose connections are in pipeline mode. A batch takes two round trips: BEGIN with its statements,
+ * A driver for a pool whose connections are in pipeline mode. A batch takes three round trips: BEGIN, its statements,
  * then COMMIT or ROLLBACK. A single statement is a transaction by itself, in one.
  */
 export function createPostgresDriver(pool: Pool): SqlDriver {
@@ -101,7 +101,9 @@ async function runTransaction(
   statements: readonly SqlStatement[],
 ): Promise<BatchOutcome> {
   const pending = statements.map(({ sql, params }) => prepared(sql, params));
-  const settled = await Promise.allSettled(["BEGIN", ...pending].map((each) => client.query<SqlRow>(each)));
+  // Not in one pipeline with the statements: if it failed, each of them would be committed by itself.
+  await client.query("BEGIN");
+  const settled = await Promise.allSettled(pending.map((each) => client.query<SqlRow>(each)));
   const rows: (readonly SqlRow[])[] = [];
   // In order: a missed expectation comes before the errors that follow from it.
   for (const [index, outcome] of settled.entries()) {
@@ -109,11 +111,10 @@ async function runTransaction(
       if (isServerError(outcome.reason) && !isOver(outcome.reason)) await end(client, "ROLLBACK");
       throw outcome.reason;
     }
-    if (index === 0) continue;
-    const expected = statements[index - 1]?.expect;
+    const expected = statements[index]?.expect;
     if (expected !== undefined && outcome.value.rowCount !== expected) {
       await end(client, "ROLLBACK");
-      return { committed: false, failed: index - 1 };
+      return { committed: false, failed: index };
     }
     rows.push(outcome.value.rows);
   }

@@ -383,6 +383,20 @@ describe("PostgreSQL", { skip }, () => {
     return createPostgresDriver(pool);
   }
 
+  test("a batch whose BEGIN fails changes nothing", async () => {
+    const admin = await connect(url);
+    await admin.query("CREATE TABLE begun (id INTEGER)");
+    const driver = await driverWithout("BEGIN");
+    const refused = driver.batch([
+      { sql: "INSERT INTO begun VALUES (1)", params: [] },
+      { sql: "DELETE FROM begun WHERE id = 2", params: [], expect: 1 },
+    ]);
+    await assert.rejects(refused, /division by zero/);
+    assert.deepEqual(await driver.all("SELECT id FROM begun", []), []);
+    await driver.close();
+    await admin.end();
+  });
+
   for (const [command, expect] of [
     ["COMMIT", 0],
     ["ROLLBACK", 1],
