@@ -34,6 +34,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
         {
           sql: `UPDATE messages SET content = COALESCE($5, content), lease_until = $4
             WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
+              AND length(content) <= length(COALESCE($5, content))
             RETURNING cancel_requested`,
           params: [owner, id, lease.holder, lease.until, content ?? null],
         },

@@ -49,6 +49,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     async saveReply({ owner, id, content, lease }): Promise<SaveOutcome> {
       const entry = findRunning(owner, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
+      if (content !== undefined && content.length < entry.record.content.length) return "lost";
       entry.lease = lease;
       if (content !== undefined) entry.record = { ...entry.record, content };
       return entry.cancelRequested ? "cancel_requested" : "saved";

@@ -153,7 +153,7 @@ export interface SaveReply {
   readonly lease: Lease;
 }
 
-/** What {@link Store.saveReply} found. `lost`: the reply is gone, has ended, or has another holder. */
+/** What {@link Store.saveReply} found. `lost`: the reply is gone, has ended, or has another holder, or more text. */
 export type SaveOutcome = "saved" | "cancel_requested" | "lost";
 
 /** A reply's one way out of `in_progress`. */
@@ -263,7 +263,10 @@ export interface Store {
    * then a missing conversation, then a busy one.
    */
   beginReply(begin: BeginReply): Promise<BeginOutcome>;
-  /** Saves a running reply's text and renews its lease, if the holder still has it. */
+  /**
+   * Saves a running reply's text and renews its lease, if the holder still has it. A text only grows: a save with a
+   * shorter one was given up, and arrives after a later one, which it must not undo.
+   */
   saveReply(save: SaveReply): Promise<SaveOutcome>;
   /**
    * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if

@@ -126,6 +126,19 @@ export function repliesContract(open: () => Store): void {
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
 
+    test("a save that arrives after a later one, as from a connection that was given up, changes nothing", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const { reply } = await begin(store, owner, id, { holder: "us" });
+      const save = { owner, id: reply.id, content: "Be", lease: { holder: "us", until: start + 10 } };
+      const later = { ...save, content: "Because", lease: { holder: "us", until: start + 1000 } };
+      assert.equal(await store.saveReply(later), "saved");
+      assert.equal(await store.saveReply(save), "lost");
+      assert.equal((await store.getMessage(owner, id, reply.id))?.content, "Because");
+      const abandoned = await store.findAbandonedReplies(start + 1000);
+      assert.ok(!abandoned.some((each) => each.id === reply.id));
+    });
+
     test("a save by another holder or owner, or of an ended reply, is lost and changes nothing", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
