@@ -108,24 +108,24 @@ async function runTransaction(
   // In order: a missed expectation comes before the errors that follow from it.
   for (const [index, outcome] of settled.entries()) {
     if (outcome.status === "rejected") {
-      if (isServerError(outcome.reason) && !isOver(outcome.reason)) await end(client, "ROLLBACK");
+      if (isServerError(outcome.reason) && !isOver(outcome.reason)) await endTransaction(client, "ROLLBACK");
       throw outcome.reason;
     }
     const expected = statements[index]?.expect;
     if (expected !== undefined && outcome.value.rowCount !== expected) {
-      await end(client, "ROLLBACK");
+      await endTransaction(client, "ROLLBACK");
       return { committed: false, failed: index };
     }
     rows.push(outcome.value.rows);
   }
-  await end(client, "COMMIT");
+  await endTransaction(client, "COMMIT");
   return { committed: true, rows };
 }
 
 /** Connections whose transaction may still be open, because its end failed: it may have been cancelled. */
 const unended = new WeakSet<PoolClient>();
 
-async function end(client: PoolClient, command: "COMMIT" | "ROLLBACK"): Promise<void> {
+async function endTransaction(client: PoolClient, command: "COMMIT" | "ROLLBACK"): Promise<void> {
   try {
     await client.query(command);
   } catch (error) {

@@ -224,16 +224,16 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
     if (wasDisplaced && !entry.loading) held.set(id, entry);
   }
 
-  /** Decides on a bucket of this debt, and saves it if that changes it. */
-  async function decide(id: string, decision: (debt: number) => RateDecision): Promise<RateDecision> {
+  /** Decides on a bucket, given its debt, and saves it if that has changed it. */
+  async function update(id: string, decide: (debt: number) => RateDecision): Promise<RateDecision> {
     const entry = hold(id);
     try {
       if (entry.loading) await entry.loading;
       const at = microseconds(clock);
       const before = entry.bucket;
       const debt = debtAt(before, at);
-      const decided = decision(debt);
-      const bucket = { debt: decided.debt, at };
+      const decision = decide(debt);
+      const bucket = { debt: decision.debt, at };
       entry.bucket = bucket;
       const clockSteppedBack = before !== undefined && at < before.at;
       if (bucket.debt > debt || clockSteppedBack) {
@@ -241,15 +241,15 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
         await buckets.save(id, bucket);
         entry.saved = Math.max(entry.saved, change);
       }
-      return decided;
+      return decision;
     } finally {
       letGo(id, entry);
     }
   }
 
   return {
-    take: (id, policy) => decide(id, (debt) => takeToken(debt, policy)),
-    peek: (id, policy) => decide(id, (debt) => ({ ...takeToken(debt, policy), debt })),
+    take: (id, policy) => update(id, (debt) => takeToken(debt, policy)),
+    peek: (id, policy) => update(id, (debt) => ({ ...takeToken(debt, policy), debt })),
   };
 }
 

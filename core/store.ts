@@ -153,7 +153,7 @@ export interface SaveReply {
   readonly lease: Lease;
 }
 
-/** What {@link Store.saveReply} found. `lost`: the reply is gone, has ended, or has another holder, or more text. */
+/** What {@link Store.saveReply} found. `lost`: the reply is gone or has ended, or has another holder or more text. */
 export type SaveOutcome = "saved" | "cancel_requested" | "lost";
 
 /** A reply's one way out of `in_progress`. */
