@@ -77,6 +77,9 @@ async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promi
   }
 }
 
+/** Connections whose transaction may still be open, because its end failed: it may have been cancelled. */
+const unended = new WeakSet<PoolClient>();
+
 /** When a connection last answered. New connections are not in here. */
 const answeredAt = new WeakMap<PoolClient, number>();
 
@@ -121,9 +124,6 @@ async function runTransaction(
   await endTransaction(client, "COMMIT");
   return { committed: true, rows };
 }
-
-/** Connections whose transaction may still be open, because its end failed: it may have been cancelled. */
-const unended = new WeakSet<PoolClient>();
 
 async function endTransaction(client: PoolClient, command: "COMMIT" | "ROLLBACK"): Promise<void> {
   try {

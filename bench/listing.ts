@@ -112,9 +112,13 @@ async function compareSizes(name: string, read: Read, stores: Stores): Promise<R
 }
 
 async function compareAll(name: string, stores: Stores): Promise<Row[]> {
-  for (const [index, size] of [few, many].entries()) {
+  const [small, large] = stores;
+  for (const [store, size] of [
+    [small, few],
+    [large, many],
+  ] as const) {
     const before = performance.now();
-    await fill(stores[index] as Store, size);
+    await fill(store, size);
     const seconds = ((performance.now() - before) / 1000).toFixed(1);
     console.error(`  ${size.conversations} conversations, ${size.messages} messages created in ${seconds} s`);
   }

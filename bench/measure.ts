@@ -186,6 +186,8 @@ async function rowOf({ contender, server, rounds }: Standing, first: Standing, f
 const busy = 90;
 const late = 10;
 
+const lag = "load's own lag p99 ms";
+
 /** A load generator of this share of a core, busier than the server, may be the limit, too. */
 const nearlyBusy = 75;
 
@@ -195,8 +197,9 @@ export function loadNotes(rows: readonly Row[]): string[] {
   const note = (what: string, named: readonly Row[], meaning: string) => {
     if (named.length > 0) notes.push(`${what} with: ${named.map(({ name }) => name).join("; ")}. ${meaning}`);
   };
-  const limited = rows.filter(({ more: { "load CPU %": load = 0, "server CPU %": server = 0 } }) =>
-    load >= busy ? true : load >= nearlyBusy && load > server,
+  const limited = rows.filter(
+    ({ more: { "load CPU %": load = 0, "server CPU %": server = 0 } }) =>
+      load >= busy || (load >= nearlyBusy && load > server),
   );
   note("The load generator used up its core, or nearly,", limited, "Their figures may be its limit.");
   const open = rows.filter(({ more }) => lag in more); // offered tokens at a fixed rate
@@ -210,5 +213,3 @@ export function loadNotes(rows: readonly Row[]): string[] {
   );
   return notes;
 }
-
-const lag = "load's own lag p99 ms";

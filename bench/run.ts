@@ -102,9 +102,8 @@ async function visitServer(url: string, values: Values): Promise<void> {
     hasProgress = true;
     process.stderr.write(`\r${line} `);
   };
-  const figures = visit({ url, key, twin, content, seconds, streams, stop }, progress);
-  const ended = figures.finally(() => hasProgress && process.stderr.write("\n"));
-  console.log(await ended);
+  const visiting = visit({ url, key, twin, content, seconds, streams, stop }, progress);
+  console.log(await visiting.finally(() => hasProgress && process.stderr.write("\n")));
 }
 
 async function compareServers(chosen: readonly string[], values: Values): Promise<void> {

@@ -10,9 +10,9 @@ import { readFileSync } from "node:fs";
 /** A runtime, and how it runs a file. */
 export interface Runtime {
   readonly name: string;
-  /** Absent: it could not be fetched. */
+  /** Absent: it could not be fetched, or cannot be used. */
   readonly command?: readonly string[];
-  /** Why it could not be fetched. */
+  /** Why there is no command. */
   readonly reason?: string;
 }
 

@@ -262,7 +262,7 @@ async function readReply(options: VisitOptions, id: string, seen: Seen, signal: 
   seen.replies++;
 }
 
-const note = ": the figures may be its limit, so ask for fewer --streams";
+const busyNote = ": the figures may be its limit, so ask for fewer --streams";
 
 function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): string {
   const { seconds, load, early, left } = end;
@@ -273,7 +273,7 @@ function report(seen: Seen, end: End, twin: string, { streams }: VisitOptions): 
     ["characters a second", (seen.characters / seconds).toFixed(0)],
     [`time to first token, ${quantileNames(seen.firstTokens)}`, quantiles(seen.firstTokens)],
     [`gap between deltas, ${quantileNames(seen.gaps)}`, quantiles(seen.gaps)],
-    ["CPU of the benchmark itself", `${Math.round(load * 100)} % of a core${load > busy ? note : ""}`],
+    ["CPU of the benchmark itself", `${Math.round(load * 100)} % of a core${load > busy ? busyNote : ""}`],
   ];
   if (early) rows.push(["ended early", `after ${seconds.toFixed(0)} s: ${early}`]);
   if (left) rows.push(["left behind", left]);
