@@ -4,17 +4,14 @@
  * @module
  */
 
-import type { Client, Pool, PoolClient, PoolConfig } from "pg";
-import { longestTimerMs } from "../core/clock.ts";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
-import { createPostgresDriver, wasGivenUp } from "./postgres-driver.ts";
-import { createBuckets, createPostgresLimiter } from "./postgres-limiter.ts";
+import { openConnections } from "./postgres-connections.ts";
+import { createPostgresDriver } from "./postgres-driver.ts";
+import { createPostgresLimiter } from "./postgres-limiter.ts";
 import { openSignals } from "./postgres-signals.ts";
-import { createSockets, type Sockets } from "./postgres-sockets.ts";
 import { createSqlStore } from "./sql.ts";
-import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts";
 
 /** What {@link openPostgres} opens. */
 export interface Postgres {
@@ -55,155 +52,20 @@ export interface PostgresOptions {
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
   const { maxConnections = 10, log = noLog, signal } = options;
-  const { default: pg } = await importPg();
-  const sockets = createSockets();
-  const config: PoolConfig = {
-    connectionString: url,
-    stream: sockets.open,
-    application_name: "twin-service",
-    connectionTimeoutMillis: 2000, // also for waiting for a free connection of the pool
-    statement_timeout: 5000,
-    idle_in_transaction_session_timeout: 10_000, // a process that hangs must not hold locks
-    query_timeout: 7000, // for a server that does not even report the statement's timeout
-    keepAlive: true,
-    pipeline: true,
-  };
-  try {
-    const client = new pg.Client({ ...config, pipeline: false }); // so that its end does not wait for a query that hangs
-    await migrate(client, { log, signal, sockets });
-  } catch (error) {
-    throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
-  }
-  const pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 60_000 });
-  setUp(pool, log);
+  const connections = await openConnections(url, { log, signal });
+  const pool = connections.createPool(maxConnections, 60_000);
   // Never closed when idle, because reconnecting may take long just when many requests arrive.
-  const limits = new pg.Pool({ ...config, max: limitConnections, idleTimeoutMillis: 0 });
-  setUp(limits, log);
-  const signals = openSignals({ connect: () => new pg.Client(config), pool, log });
+  const limits = connections.createPool(limitConnections, 0);
+  const signals = openSignals({ connect: connections.createClient, pool, log });
   const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
   async function close(): Promise<void> {
     await signals.close();
     await store.close();
     if (!limits.ending) await limits.end();
-    await sockets.close();
+    await connections.close();
   }
   return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits, log), close };
 }
 
 /** One for takes, which are batched; one for peeks and for sweeping. */
 const limitConnections = 2;
-
-async function importPg() {
-  try {
-    return await import("pg");
-  } catch (error) {
-    throw new Error("PostgreSQL needs the package pg: npm install pg", { cause: error });
-  }
-}
-
-/**
- * The isolation level that the statements are written for, whatever the database's default: at a higher level,
- * concurrent ones fail, and a process that waited for another's migration would not see its tables.
- */
-const readCommitted = "SET default_transaction_isolation = 'read committed'";
-
-/** A broken connection also emits an error event, which would end the process if nobody listened. */
-function setUp(pool: Pool, log: Log): void {
-  const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
-  pool.on("error", note);
-  pool.on("connect", (client: PoolClient) => {
-    client.on("error", note);
-    client.query(readCommitted).catch(note); // goes first
-  });
-}
-
-/** If a host has several addresses, only the aggregated errors have messages. */
-function reasonOf(error: unknown): string {
-  if (wasGivenUp(error)) return "it does not answer.";
-  const [first = error] = error instanceof AggregateError ? error.errors : [];
-  const message = first instanceof Error ? first.message : String(first);
-  return /client password must be/.test(message)
-    ? "it requires a password, but the address has none."
-    : message;
-}
-
-/** In other encodings, PostgreSQL would count characters differently, and cut or refuse texts. */
-async function requireUtf8(client: Client): Promise<void> {
-  const { rows } = await client.query("SHOW server_encoding");
-  const encoding = String(rows[0]?.server_encoding);
-  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
-}
-
-/** "twin": the lock that processes take in turn when several start. */
-const migrationLock = 0x7477696e;
-
-/**
- * Pause between two attempts to take the lock, in milliseconds. Waiting in the database would not notice a server that
- * fell silent.
- */
-const lockPauseMs = 100;
-
-/** How long to try before this is logged, in milliseconds. */
-const tellWaitingMs = 2000;
-
-/** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
-async function migrate(client: Client, { log, signal, sockets }: Migration): Promise<void> {
-  client.on("error", () => {}); // a broken connection, whose query rejects, too
-  signal?.throwIfAborted();
-  signal?.addEventListener("abort", sockets.destroy);
-  try {
-    await client.connect();
-    await client.query(readCommitted);
-    await requireUtf8(client);
-    await client.query("BEGIN");
-    await takeLock(client, log);
-    await client.query("SET LOCAL statement_timeout = 0");
-    await makeTable(client, "schema_version", createVersion);
-    const { rows } = await client.query("SELECT version FROM schema_version");
-    const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
-    for (const step of steps) await client.query(unhurried(step));
-    await makeTable(client, "rate_buckets", createBuckets);
-    // Written even if nothing changed, so that a database that accepts no writes, such as a standby, is noticed here.
-    await client.query("DELETE FROM schema_version");
-    await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
-    await client.query(unhurried("COMMIT"));
-  } finally {
-    signal?.removeEventListener("abort", sockets.destroy);
-    await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed
-  }
-}
-
-const createVersion = "CREATE TABLE schema_version (version INTEGER NOT NULL)";
-
-/** Creates a table if it does not exist. `IF NOT EXISTS` would always need a role that may create tables. */
-async function makeTable(client: Client, name: string, create: string): Promise<void> {
-  const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
-  const { rowCount } = await client.query(found, [name]);
-  if (rowCount === 0) await client.query(create);
-}
-
-interface Migration {
-  readonly log: Log;
-  readonly signal: AbortSignal | undefined;
-  /** Only this connection's so far. */
-  readonly sockets: Sockets;
-}
-
-/** A statement that may take as long as a timer can run, because large tables take long to migrate. */
-function unhurried(text: string) {
-  return { text, query_timeout: longestTimerMs };
-}
-
-/** Takes the lock for the rest of the transaction, once no other process has it. */
-async function takeLock(client: Client, log: Log): Promise<void> {
-  const since = performance.now();
-  for (let told = false; ; ) {
-    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${migrationLock}) AS taken`);
-    if (rows[0]?.taken) return;
-    if (!told && performance.now() - since >= tellWaitingMs) {
-      log("warn", "waiting for another process that is bringing the database's tables up to date");
-      told = true;
-    }
-    await new Promise((resolve) => setTimeout(resolve, lockPauseMs));
-  }
-}

@@ -11,11 +11,9 @@ import { type Store, StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";
 import { readFewPagesAtOnce } from "./long-pages.ts";
 import { createSqlStore } from "./sql.ts";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
+import type { SqlDriver } from "./sql-driver.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
-import { createSqliteDriver } from "./sqlite-driver.ts";
-import { openSqliteFile } from "./sqlite-file.ts";
-import { openWriteAheadLog } from "./sqlite-log.ts";
+import { openSqliteDatabase } from "./sqlite-database.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {
@@ -32,9 +30,6 @@ export interface SqliteOptions {
   /** Default: silence. */
   readonly log?: Log | undefined;
 }
-
-/** "twin", which distinguishes the file from another program's. */
-const applicationId = 0x7477696e;
 
 /**
  * Opens or creates a SQLite file that no other process can open from then on. The buckets are in a second file next to
@@ -53,20 +48,10 @@ const applicationId = 0x7477696e;
  * ```
  */
 export async function openSqlite(path: string, { log }: SqliteOptions = {}): Promise<Sqlite> {
-  const connection = await openSqliteFile(path, {
-    applicationId,
-    version: schemaVersion,
-    migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
-    log,
-  });
-  const looking = Promise.all([identityOf(path), openWriteAheadLog(path)]);
-  const [opened, writeAheadLog] = await looking.catch((error: unknown) => {
-    connection.close();
-    throw error;
-  });
-  const driver = createSqliteDriver(connection, writeAheadLog);
+  const driver = await openSqliteDatabase(path, log);
+  const opened = await closeOnError(driver, identityOf(path));
   const store = createSqlStore(driver, { exclusive: true });
-  const buckets = await openBuckets(path, store, log);
+  const buckets = await closeOnError(driver, openSqliteBuckets(`${path}-limits`, log));
   return {
     store: {
       ...readFewPagesAtOnce(store),
@@ -103,11 +88,12 @@ async function requireSameFile(path: string, opened: string | undefined): Promis
   throw new StoreUnavailable("The database's file was moved, removed or replaced while it was open.");
 }
 
-async function openBuckets(path: string, store: Store, log?: Log) {
+/** Closes the driver if what is opened after it fails. */
+async function closeOnError<Opened>(driver: SqlDriver, opening: Promise<Opened>): Promise<Opened> {
   try {
-    return await openSqliteBuckets(`${path}-limits`, log);
+    return await opening;
   } catch (error) {
-    await Promise.allSettled([store.close()]); // the original error is reported
+    await Promise.allSettled([driver.close()]); // the original error is reported
     throw error;
   }
 }
