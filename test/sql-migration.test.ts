@@ -8,22 +8,19 @@ import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-
 import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
-import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
+import type { Store } from "../core/store.ts";
+import { fill, type Records, readAll } from "./owner-records.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
 import {
   begin,
-  claim,
   converse,
-  day,
   ending,
   exchange,
   failure,
-  key,
   messagesOf,
   newConversation,
   newOwner,
-  start,
 } from "./store-records.ts";
 
 /** The statements that created a database of version 1. */
@@ -120,60 +117,6 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.equal(await store.getMessage(owner, idle, behind), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
-}
-
-/** An owner's records. */
-interface Records {
-  readonly owner: string;
-  readonly claim: IdempotencyClaim;
-  readonly running: BeginReply & { readonly conversationId: string };
-  /** A conversation with ended replies of every kind. */
-  readonly idle: string;
-}
-
-async function fill(store: Store): Promise<Records> {
-  const owner = newOwner();
-  const made = claim(owner);
-  await store.createKey(key(owner), 50);
-  const idle = await newConversation(store, owner, { title: "Of the sea" });
-  const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
-  await converse(store, owner, idle.id, { usage, content: "So 🤖" });
-  for (let n = 0; n < 9; n++) await converse(store, owner, idle.id, failure);
-  await converse(store, owner, idle.id, { status: "cancelled", finishReason: "cancelled", content: "Bec" });
-  await newConversation(store, owner);
-
-  const { id: conversationId } = await newConversation(store, owner, { twinId: "bob" });
-  await converse(store, owner, conversationId);
-  const begun = exchange(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
-  await store.beginReply({ ...begun, position: 2 });
-  await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
-  await store.requestCancel(owner, begun.reply.id);
-  return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
-}
-
-/** Everything that a store returns of an owner's records. */
-async function readAll(store: Store, { owner, claim: made }: Records) {
-  const slice = { offset: 0, limit: 100 };
-  const conversations = await store.listConversations(owner, slice);
-  const found = await Promise.all(
-    conversations.items.map(async ({ id }) => {
-      const messages = await messagesOf(store, owner, id);
-      const alone = messages.items.map((message: MessageRecord) => store.getMessage(owner, id, message.id));
-      const newest = await store.listMessages(owner, id, { ...slice, order: "desc" });
-      const histories = await Promise.all([1, 3, 25].map((count) => store.readHistory(owner, id, count)));
-      const conversation = await store.getConversation(owner, id);
-      return { conversation, messages, alone: await Promise.all(alone), newest, histories };
-    }),
-  );
-  const abandoned = await store.findAbandonedReplies(start + day);
-  return {
-    keys: await store.listKeys(owner, slice),
-    conversations,
-    withTwin: await store.listConversations(owner, { ...slice, twinId: "bob" }),
-    found,
-    abandoned: abandoned.filter((each) => each.owner === owner),
-    claim: await store.findClaim(owner, made.path, made.key, start),
-  };
 }
 
 describe("a SQLite file of version 1", () => {
