@@ -9,14 +9,7 @@ import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
 import type { Log } from "./core/log.ts";
 import { createMemoryStore } from "./core/memory-store.ts";
-import {
-  ConfigError,
-  type Database,
-  nameOf,
-  type Setting,
-  type Settings,
-  settings,
-} from "./core/settings.ts";
+import { ConfigError, type Database, nameOf, type Settings, settings } from "./core/settings.ts";
 import type { Store } from "./core/store.ts";
 
 /** The storage that the settings choose. */
@@ -43,7 +36,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
   const { openRedis } = await import("./adapters/redis.ts");
-  const redis = await openRedis(redisUrl, { log }).catch(blame(settings.redisUrl));
+  const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf(settings.redisUrl)));
   return {
     store: storage.store,
     limiter: redis.limiter,
@@ -69,13 +62,13 @@ async function openDatabase(
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
       const opening = openSqlite(database.path, { log });
-      const { store, buckets, close } = await opening.catch(blame(settings.database));
+      const { store, buckets, close } = await opening.catch(blame(nameOf(settings.database)));
       return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
       const opening = openPostgres(database.url, { maxConnections, log, signal });
-      return withFallback(await opening.catch(blame(settings.database)), log);
+      return withFallback(await opening.catch(blame(nameOf(settings.database))), log);
     }
   }
 }
@@ -102,7 +95,7 @@ export function blameDatabase({ database }: Settings): (error: unknown) => never
 }
 
 /** The database's location, without credentials. */
-function placeOf(database: Database): string {
+export function placeOf(database: Database): string {
   switch (database.kind) {
     case "memory":
       return "the memory";
@@ -116,16 +109,16 @@ function placeOf(database: Database): string {
 }
 
 /** The message of an error's root cause. */
-function innermost(error: unknown): string {
+export function innermost(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : innermost(error.cause);
 }
 
-/** Names the setting that a one-line error comes from. */
-function blame(setting: Setting<unknown>): (error: unknown) => never {
+/** Names the setting or flag that a one-line error comes from. */
+export function blame(name: string): (error: unknown) => never {
   return (error) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`${nameOf(setting)}: ${reason}`, { cause: error });
+    throw new ConfigError(`${name}: ${reason}`, { cause: error });
   };
 }

@@ -21,6 +21,7 @@ import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
 import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
 import packageInfo from "./package.json" with { type: "json" };
+import { copyDatabase } from "./server-copy.ts";
 import { firstSteps } from "./server-first-steps.ts";
 import { createParts } from "./server-parts.ts";
 import {
@@ -50,6 +51,9 @@ async function main(): Promise<void> {
     case "token":
       process.stdout.write(`${await makeToken(config.settings, config)}\n`);
       return;
+    case "copy":
+      process.stdout.write(`${await copyDatabase(config, openLog(config.settings))}\n`);
+      return;
     case "serve":
       return run(config.settings);
   }
@@ -57,8 +61,7 @@ async function main(): Promise<void> {
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
 async function run(settings: Settings): Promise<void> {
-  const log = createJsonLog({ level: settings.logLevel, write: createLineWriter() });
-  logWarnings(log);
+  const log = openLog(settings);
   exitOnStrayErrors(log);
   const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
@@ -94,6 +97,13 @@ async function run(settings: Settings): Promise<void> {
   logTokens(settings, log);
   if (process.stderr.isTTY)
     process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
+}
+
+/** The log of this process, which from now on has its warnings, too. */
+function openLog({ logLevel }: Settings): Log {
+  const log = createJsonLog({ level: logLevel, write: createLineWriter() });
+  logWarnings(log);
+  return log;
 }
 
 /** Logs the settings in use, where a misspelt variable shows up with its default. */

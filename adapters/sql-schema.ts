@@ -21,6 +21,22 @@ export const postgresDialect: SqlDialect = { text: 'TEXT COLLATE "C"', changesKe
  */
 const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables, keyMessagesById];
 
+/** A table of the current version. */
+export interface Table {
+  readonly name: string;
+  /** The columns of its primary key: texts that are not empty. */
+  readonly key: readonly string[];
+}
+
+/** All tables of the store. API keys come last, so that whoever fills them in this order gives access at the end. */
+export const tables: readonly Table[] = [
+  { name: "conversations", key: ["owner", "id"] },
+  { name: "messages", key: ["id"] },
+  { name: "totals", key: ["owner", "list"] },
+  { name: "claims", key: ["owner", "path", "claim_key"] },
+  { name: "api_keys", key: ["owner", "id"] },
+];
+
 /** The version of an up-to-date database. An empty one has version 0. */
 export const schemaVersion = steps.length;
 

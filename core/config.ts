@@ -5,7 +5,15 @@
  */
 
 import { isOwnerName } from "./owner.ts";
-import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
+import {
+  ConfigError,
+  type Database,
+  nameOf,
+  type Setting,
+  type Settings,
+  type StoredDatabase,
+  settings,
+} from "./settings.ts";
 
 /** The command, with what it needs. */
 export type Config =
@@ -18,6 +26,13 @@ export type Config =
       readonly settings: Settings;
       readonly sub: string;
       readonly expiresInSeconds: number;
+    }
+  | {
+      /** Copy the records of another database. */
+      readonly command: "copy";
+      readonly from: StoredDatabase;
+      readonly to: StoredDatabase;
+      readonly settings: Settings;
     };
 
 /** Environment variables. An empty one counts as absent. */
@@ -33,29 +48,37 @@ export function readConfig(args: readonly string[], environment: Environment): C
   if (flags.has("help")) return { command: "help" };
   if (flags.has("version")) return { command: "version" };
   const values = readSettings(flags, environment);
-  if (command === undefined) {
-    refuseTokenFlags(flags);
-    return { command: "serve", settings: values };
+  refuseMisplacedFlags(command, flags);
+  switch (command) {
+    case undefined:
+      return { command: "serve", settings: values };
+    case "token":
+      return { command, settings: values, ...readTokenFlags(flags) };
+    case "copy":
+      return { command, settings: values, from: readSource(flags), to: readTarget(values) };
   }
-  return { command, settings: values, ...readTokenFlags(flags) };
 }
 
 type Flags = ReadonlyMap<string, string>;
 
-const tokenFlags = ["sub", "expires-in"];
+/** The flags that only one command takes. */
+const commandFlags = { token: ["sub", "expires-in"], copy: ["from"] } as const;
+
+type Command = keyof typeof commandFlags;
+
 const switches = ["help", "version"];
-const knownFlags = new Set([
-  ...tokenFlags,
+const knownFlags = new Set<string>([
+  ...Object.values(commandFlags).flat(),
   ...switches,
   ...Object.values(settings).flatMap(({ flag }) => flag ?? []),
 ]);
 
-function readArguments(args: readonly string[]): { command: "token" | undefined; flags: Flags } {
+function readArguments(args: readonly string[]): { command: Command | undefined; flags: Flags } {
   const flags = new Map<string, string>();
-  let command: "token" | undefined;
+  let command: Command | undefined;
   const rest = [...args];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
-    if (argument === "token" && !command) {
+    if (isCommand(argument) && !command) {
       command = argument;
       continue;
     }
@@ -66,6 +89,10 @@ function readArguments(args: readonly string[]): { command: "token" | undefined;
     flags.set(name, switches.includes(name) ? readSwitch(name, inline) : readValue(name, inline, rest));
   }
   return { command, flags };
+}
+
+function isCommand(argument: string): argument is Command {
+  return Object.hasOwn(commandFlags, argument);
 }
 
 const seeHelp = "See --help.";
@@ -118,9 +145,11 @@ function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settin
   }
 }
 
-function refuseTokenFlags(flags: Flags): void {
-  const misplaced = tokenFlags.find((name) => flags.has(name));
-  if (misplaced) throw new ConfigError(`--${misplaced} belongs to the command "token". ${seeHelp}`);
+function refuseMisplacedFlags(command: Command | undefined, flags: Flags): void {
+  for (const [owner, names] of Object.entries(commandFlags)) {
+    const misplaced = names.find((name) => owner !== command && flags.has(name));
+    if (misplaced) throw new ConfigError(`--${misplaced} belongs to the command "${owner}". ${seeHelp}`);
+  }
 }
 
 function readTokenFlags(flags: Flags): { sub: string; expiresInSeconds: number } {
@@ -138,6 +167,25 @@ function readDuration(text: string): number {
   const seconds = Number(count) * (secondsByUnit[unit] ?? Number.NaN);
   if (seconds <= longestSeconds) return seconds;
   throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
+}
+
+const storedDatabase = "sqlite:<path> or postgres://…";
+
+function readSource(flags: Flags): StoredDatabase {
+  const text = flags.get("from");
+  if (text === undefined) throw new ConfigError("copy needs --from, the database that is copied.");
+  const database = settings.database.read(text);
+  if (isStored(database)) return database;
+  throw new ConfigError(`--from must be ${storedDatabase}.`);
+}
+
+function readTarget({ database }: Settings): StoredDatabase {
+  if (isStored(database)) return database;
+  throw new ConfigError(`copy needs ${nameOf(settings.database)} to be ${storedDatabase}.`);
+}
+
+function isStored(database: Database | undefined): database is StoredDatabase {
+  return database !== undefined && database.kind !== "memory";
 }
 
 /** Any text on one line, and not too long. */
@@ -163,6 +211,8 @@ Usage:
       start the server
   ${program} token --sub <owner> [--expires-in 1h]
       print a JWT for creating API keys
+  ${program} copy --from <database>
+      copy all keys and conversations from another database, such as a SQLite file, into an empty one (--database)
   ${program} --help | --version
 
 Settings, as flags (--port 80 or --port=80) or environment variables; a flag wins over its variable:

@@ -40,8 +40,10 @@ export function nameOf({ variable, flag }: Setting<unknown>): string {
 }
 
 /** Where conversations and keys are kept. */
-export type Database =
-  | { readonly kind: "memory" }
+export type Database = { readonly kind: "memory" } | StoredDatabase;
+
+/** A database that outlives the process. */
+export type StoredDatabase =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 

@@ -256,6 +256,8 @@ describe("the command line", () => {
     assert.match(complaint(["-p", "1"]), /"-p".*--help/);
     assert.match(complaint(["--"]), /--help/);
     assert.match(complaint(["--sub", "alice"]), /--sub.*token/);
+    assert.match(complaint(["--from", "sqlite:x.db"]), /--from.*copy/);
+    assert.match(complaint(["copy", "--from", "sqlite:x.db", "--sub", "alice"]), /--sub.*token/);
     assert.match(complaint(["token", "token", "--sub", "alice"]), /"token"/);
   });
 
@@ -291,6 +293,25 @@ describe("the command line", () => {
     for (const text of ["1", "0h", "-1h", "1.5h", "1w", "h", "1 h", "99999999999h", "36501d"]) {
       assert.match(complaint(["token", "--sub", "alice", "--expires-in", text]), /--expires-in/, text);
     }
+  });
+});
+
+describe("the command copy", () => {
+  test("it takes the database that is copied, into the one of the settings", () => {
+    const args = ["copy", "--from", "sqlite:x.db"];
+    const { command, ...rest } = readConfig(args, { DATABASE_URL: "postgres://db/twins" });
+    assert.equal(command, "copy");
+    const to = { kind: "postgres", url: "postgres://db/twins" };
+    const from = { kind: "sqlite", path: "x.db" };
+    assert.deepEqual(rest, { from, to, settings: serve([], { DATABASE_URL: to.url }) });
+  });
+
+  test("neither database may be in memory", () => {
+    assert.match(complaint(["copy"]), /copy needs --from/);
+    assert.match(complaint(["copy", "--from", "memory:"]), /--from must be sqlite:<path> or postgres:/);
+    assert.match(complaint(["copy", "--from", "x.db"]), /--from must be sqlite:<path> or postgres:/);
+    const intoMemory = ["copy", "--from", "sqlite:x.db", "--database", "memory:"];
+    assert.match(complaint(intoMemory), /DATABASE_URL \(--database\) to be sqlite:<path> or postgres:/);
   });
 });
 

@@ -1,0 +1,88 @@
+/**
+ * Copies everything from one SQL database into another, such as from SQLite into PostgreSQL.
+ *
+ * @module
+ */
+
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
+import { type Table, tables } from "./sql-schema.ts";
+
+/** How far the copy of one table is. */
+export interface CopyProgress {
+  /** The table's name. */
+  readonly table: string;
+  readonly copied: number;
+  /** The number of its rows when its copy began. */
+  readonly total: number;
+}
+
+/** Rows that are read, and written in one transaction, at a time. */
+const rowsAtOnce = 100;
+
+/** Whether a database has any records. */
+export async function hasRecords(database: SqlDriver): Promise<boolean> {
+  for (const { name } of tables) {
+    if ((await database.all(`SELECT 1 AS found FROM ${name} LIMIT 1`, [])).length > 0) return true;
+  }
+  return false;
+}
+
+/**
+ * Copies all rows, 100 in each transaction, into a database that has none. Nothing else may use either database in the
+ * meantime. `report` is called when a table's copy begins, and after each transaction.
+ *
+ * If it rejects, the copy is incomplete. It then has no API keys, because they are copied last, so that nobody can use
+ * it by mistake.
+ */
+export async function copyRecords(
+  from: SqlDriver,
+  to: SqlDriver,
+  report: (progress: CopyProgress) => void,
+): Promise<void> {
+  for (const table of tables) await copyTable(from, to, table, report);
+}
+
+async function copyTable(
+  from: SqlDriver,
+  to: SqlDriver,
+  table: Table,
+  report: (progress: CopyProgress) => void,
+): Promise<void> {
+  const [counted] = await from.all(`SELECT count(*) AS total FROM ${table.name}`, []);
+  const total = Number(counted?.total);
+  let copied = 0;
+  report({ table: table.name, copied, total });
+  for await (const rows of readTable(from, table)) {
+    await to.batch(rows.map((row) => insertInto(table, row)));
+    copied += rows.length;
+    report({ table: table.name, copied, total });
+  }
+  if (copied !== total) {
+    throw new Error(
+      `${table.name} had ${total} rows at first, and then ${copied}: something else uses the database`,
+    );
+  }
+}
+
+/** All rows, in the order of the table's key. */
+async function* readTable(from: SqlDriver, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
+  const parameters = key.map((_, index) => `$${index + 1}`);
+  const sql = `SELECT * FROM ${name} WHERE (${key}) > (${parameters}) ORDER BY ${key} LIMIT ${rowsAtOnce}`;
+  let last = key.map(() => ""); // before all keys, as these are texts that are not empty
+  for (;;) {
+    const rows = await from.all(sql, last);
+    const end = rows.at(-1);
+    if (!end) return;
+    yield rows;
+    last = key.map((column) => String(end[column]));
+  }
+}
+
+function insertInto({ name }: Table, row: SqlRow): SqlStatement {
+  const columns = Object.keys(row);
+  const parameters = columns.map((_, index) => `$${index + 1}`);
+  return {
+    sql: `INSERT INTO ${name} (${columns}) VALUES (${parameters})`,
+    params: Object.values(row) as SqlValue[], // both databases accept integers in each other's form
+  };
+}
