@@ -1,5 +1,5 @@
 /**
- * Copies a database into another one, for a server that grows out of SQLite.
+ * Copies a SQLite file into PostgreSQL, for a server that has outgrown the file.
  *
  * @module
  */
@@ -10,14 +10,15 @@ import { codeOf } from "./adapters/error-code.ts";
 import { type CopyProgress, copyRecords, hasRecords } from "./adapters/sql-copy.ts";
 import type { SqlDriver } from "./adapters/sql-driver.ts";
 import type { Log } from "./core/log.ts";
-import { ConfigError, nameOf, type StoredDatabase, settings } from "./core/settings.ts";
-import { blame, innermost, placeOf } from "./server-storage.ts";
+import { ConfigError, nameOf, settings } from "./core/settings.ts";
+import { blame, innermost, withoutCredentials } from "./server-storage.ts";
 
-/** Where records are copied from, and where to. */
+/** What is copied, and where to. */
 export interface CopyRequest {
-  readonly from: StoredDatabase;
-  /** It must have no records. */
-  readonly to: StoredDatabase;
+  /** The path of the SQLite file. */
+  readonly from: string;
+  /** The address of a PostgreSQL database without records. */
+  readonly to: string;
 }
 
 /**
@@ -25,14 +26,14 @@ export interface CopyRequest {
  * one that says what was wrong.
  */
 export async function copyDatabase({ from, to }: CopyRequest, log: Log): Promise<string> {
-  await requireFile(from);
-  const source = await openDriver(from, log).catch(blame("--from"));
+  const source = await openSource(from, log).catch(blame("--from"));
   try {
-    const target = await openDriver(to, log).catch(blame(nameOf(settings.database)));
+    // A wrong path would otherwise be noticed only when clients miss everything.
+    if (!(await hasRecords(source))) throw new ConfigError(`--from: ${from} has no records.`);
+    const target = await openTarget(to, log).catch(blame(nameOf(settings.database)));
     try {
-      await requireEmpty(to, target);
-      const copied = await copyAll(source, target, to);
-      return `Copied from ${placeOf(from)} to ${placeOf(to)}: ${copied}.`;
+      await requireEmpty(target, to);
+      return await copyAll(source, target, { from, to });
     } finally {
       await target.close();
     }
@@ -41,22 +42,22 @@ export async function copyDatabase({ from, to }: CopyRequest, log: Log): Promise
   }
 }
 
-/** A SQLite file that does not exist would be created. */
-async function requireFile(from: StoredDatabase): Promise<void> {
-  if (from.kind !== "sqlite") return;
-  await access(from.path).catch((cause: unknown) => {
-    throw new ConfigError(`--from: ${from.path} cannot be read (${codeOf(cause)}).`, { cause });
+/** Opens a file that exists: it would be created otherwise. */
+async function openSource(path: string, log: Log): Promise<SqlDriver> {
+  await access(path).catch((cause: unknown) => {
+    throw new Error(`${path} cannot be read (${codeOf(cause)}).`, { cause });
   });
+  const { openSqliteDatabase } = await import("./adapters/sqlite-database.ts");
+  return openSqliteDatabase(path, log);
 }
 
-async function openDriver(database: StoredDatabase, log: Log): Promise<SqlDriver> {
-  if (database.kind === "sqlite") {
-    const { openSqliteDatabase } = await import("./adapters/sqlite-database.ts");
-    return openSqliteDatabase(database.path, log);
-  }
+/** How long a statement of a copy may take, in milliseconds: texts may be long, and the network slow. */
+const statementMs = 600_000;
+
+async function openTarget(url: string, log: Log): Promise<SqlDriver> {
   const { openConnections } = await import("./adapters/postgres-connections.ts");
   const { createPostgresDriver } = await import("./adapters/postgres-driver.ts");
-  const connections = await openConnections(database.url, { log });
+  const connections = await openConnections(url, { log, statementMs });
   const driver = createPostgresDriver(connections.createPool(1, 0));
   return {
     ...driver,
@@ -67,10 +68,10 @@ async function openDriver(database: StoredDatabase, log: Log): Promise<SqlDriver
   };
 }
 
-async function requireEmpty(to: StoredDatabase, target: SqlDriver): Promise<void> {
+async function requireEmpty(target: SqlDriver, to: string): Promise<void> {
   if (!(await hasRecords(target))) return;
-  const problem = `${placeOf(to)} has records already, possibly those of a copy that was broken off`;
-  throw new ConfigError(`${nameOf(settings.database)}: ${problem}; copy into a new database.`);
+  const problem = "has records already, possibly those of a copy that broke off; use a new database";
+  throw new ConfigError(`${nameOf(settings.database)}: ${withoutCredentials(to)} ${problem}.`);
 }
 
 /** Pause between two lines of progress, in milliseconds. */
@@ -84,7 +85,8 @@ const nouns = new Map([
 ]);
 
 /** Copies everything, and returns what that was. */
-async function copyAll(source: SqlDriver, target: SqlDriver, to: StoredDatabase): Promise<string> {
+async function copyAll(source: SqlDriver, target: SqlDriver, { from, to }: CopyRequest): Promise<string> {
+  const places = `from ${from} to ${withoutCredentials(to)}`;
   const counts = new Map<string, number>();
   let shownAt = performance.now();
 
@@ -98,10 +100,11 @@ async function copyAll(source: SqlDriver, target: SqlDriver, to: StoredDatabase)
   }
 
   await copyRecords(source, target, report).catch((cause: unknown) => {
-    const problem = `${placeOf(to)} has only a part of the records; try again with a new database`;
-    throw new Error(`The copy broke off (${innermost(cause)}): ${problem}.`, { cause });
+    const problem = `Only a part was copied ${places} (${innermost(cause)})`;
+    throw new Error(`${problem}; drop that database before you try again.`, { cause });
   });
-  return Array.from(counts, ([noun, count]) => `${noun} ${shown(count)}`).join(", ");
+  const copied = Array.from(counts, ([noun, count]) => `${noun} ${shown(count)}`).join(", ");
+  return `Copied ${places}: ${copied}.`;
 }
 
 function shown(count: number): string {

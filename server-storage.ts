@@ -95,17 +95,22 @@ export function blameDatabase({ database }: Settings): (error: unknown) => never
 }
 
 /** The database's location, without credentials. */
-export function placeOf(database: Database): string {
+function placeOf(database: Database): string {
   switch (database.kind) {
     case "memory":
       return "the memory";
     case "sqlite":
       return database.path;
     case "postgres": {
-      const { protocol, host, pathname } = new URL(database.url);
-      return `${protocol}//${host}${pathname}`;
+      return withoutCredentials(database.url);
     }
   }
+}
+
+/** The location in a database's address. */
+export function withoutCredentials(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
 }
 
 /** The message of an error's root cause. */

@@ -9,7 +9,7 @@ import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
 import { readPublicKey } from "./core/jwk.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "./core/jwt.ts";
 import type { Log } from "./core/log.ts";
-import { ConfigError, type Settings, type StoredDatabase } from "./core/settings.ts";
+import { ConfigError, type Database, type Settings } from "./core/settings.ts";
 
 /** How JWTs are verified. */
 export interface Tokens {
@@ -100,7 +100,7 @@ async function signingSecret(settings: Settings): Promise<string> {
 }
 
 /** Next to the SQLite file; in `./data` for any other database. */
-function secretPath(database: StoredDatabase): string {
+function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
   return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
 }
 

@@ -28,6 +28,8 @@ export interface ConnectionsOptions {
   readonly log?: Log | undefined;
   /** Cancels the opening, even while it waits for another process. */
   readonly signal?: AbortSignal | undefined;
+  /** How long a statement may take, in milliseconds. Default 5000. */
+  readonly statementMs?: number | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface ConnectionsOptions {
  * the database cannot be reached or was created by a newer version.
  */
 export async function openConnections(url: string, options: ConnectionsOptions = {}): Promise<Connections> {
-  const { log = noLog, signal } = options;
+  const { log = noLog, signal, statementMs = 5000 } = options;
   const { default: pg } = await importPg();
   const sockets = createSockets();
   const config: PoolConfig = {
@@ -43,9 +45,9 @@ export async function openConnections(url: string, options: ConnectionsOptions =
     stream: sockets.open,
     application_name: "twin-service",
     connectionTimeoutMillis: 2000, // also for waiting for a free connection of the pool
-    statement_timeout: 5000,
-    idle_in_transaction_session_timeout: 10_000, // a process that hangs must not hold locks
-    query_timeout: 7000, // for a server that does not even report the statement's timeout
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: 2 * statementMs, // a process that hangs must not hold locks
+    query_timeout: statementMs + 2000, // for a server that does not even report the statement's timeout
     keepAlive: true,
     pipeline: true,
   };

@@ -1,5 +1,5 @@
 /**
- * Copies everything from one SQL database into another, such as from SQLite into PostgreSQL.
+ * Copies everything from one SQL database into another.
  *
  * @module
  */
@@ -16,8 +16,8 @@ export interface CopyProgress {
   readonly total: number;
 }
 
-/** Rows that are read, and written in one transaction, at a time. */
-const rowsAtOnce = 100;
+/** Rows that are read, and written in one transaction, at a time. Few, because a reply may have 4 Mi characters. */
+const rowsAtOnce = 20;
 
 /** Whether a database has any records. */
 export async function hasRecords(database: SqlDriver): Promise<boolean> {
@@ -28,11 +28,9 @@ export async function hasRecords(database: SqlDriver): Promise<boolean> {
 }
 
 /**
- * Copies all rows, 100 in each transaction, into a database that has none. Nothing else may use either database in the
- * meantime. `report` is called when a table's copy begins, and after each transaction.
- *
- * If it rejects, the copy is incomplete. It then has no API keys, because they are copied last, so that nobody can use
- * it by mistake.
+ * Copies all rows into a database that has none, a few in each transaction. Nothing else may use either database in the
+ * meantime. `report` is called when a table's copy begins, and after each transaction. If it rejects, the copy is
+ * incomplete.
  */
 export async function copyRecords(
   from: SqlDriver,

@@ -5,15 +5,7 @@
  */
 
 import { isOwnerName } from "./owner.ts";
-import {
-  ConfigError,
-  type Database,
-  nameOf,
-  type Setting,
-  type Settings,
-  type StoredDatabase,
-  settings,
-} from "./settings.ts";
+import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
 
 /** The command, with what it needs. */
 export type Config =
@@ -28,11 +20,13 @@ export type Config =
       readonly expiresInSeconds: number;
     }
   | {
-      /** Copy the records of another database. */
+      /** Copy the records of a SQLite file into PostgreSQL. */
       readonly command: "copy";
-      readonly from: StoredDatabase;
-      readonly to: StoredDatabase;
       readonly settings: Settings;
+      /** The file's path. */
+      readonly from: string;
+      /** The address of the PostgreSQL database. */
+      readonly to: string;
     };
 
 /** Environment variables. An empty one counts as absent. */
@@ -169,23 +163,18 @@ function readDuration(text: string): number {
   throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
 }
 
-const storedDatabase = "sqlite:<path> or postgres://…";
-
-function readSource(flags: Flags): StoredDatabase {
+function readSource(flags: Flags): string {
   const text = flags.get("from");
-  if (text === undefined) throw new ConfigError("copy needs --from, the database that is copied.");
-  const database = settings.database.read(text);
-  if (isStored(database)) return database;
-  throw new ConfigError(`--from must be ${storedDatabase}.`);
+  const database = text === undefined ? undefined : settings.database.read(text);
+  if (database?.kind === "sqlite") return database.path;
+  throw new ConfigError("copy needs --from sqlite:<path>, the file that is copied.");
 }
 
-function readTarget({ database }: Settings): StoredDatabase {
-  if (isStored(database)) return database;
-  throw new ConfigError(`copy needs ${nameOf(settings.database)} to be ${storedDatabase}.`);
-}
-
-function isStored(database: Database | undefined): database is StoredDatabase {
-  return database !== undefined && database.kind !== "memory";
+function readTarget({ database }: Settings): string {
+  if (database.kind === "postgres") return database.url;
+  throw new ConfigError(
+    `copy needs ${nameOf(settings.database)} to be postgres://…, the database to copy into.`,
+  );
 }
 
 /** Any text on one line, and not too long. */
@@ -211,8 +200,8 @@ Usage:
       start the server
   ${program} token --sub <owner> [--expires-in 1h]
       print a JWT for creating API keys
-  ${program} copy --from <database>
-      copy all keys and conversations from another database, such as a SQLite file, into an empty one (--database)
+  ${program} copy --from sqlite:<path> --database postgres://…
+      copy all keys and conversations from a SQLite file into an empty PostgreSQL database
   ${program} --help | --version
 
 Settings, as flags (--port 80 or --port=80) or environment variables; a flag wins over its variable:

@@ -40,10 +40,8 @@ export function nameOf({ variable, flag }: Setting<unknown>): string {
 }
 
 /** Where conversations and keys are kept. */
-export type Database = { readonly kind: "memory" } | StoredDatabase;
-
-/** A database that outlives the process. */
-export type StoredDatabase =
+export type Database =
+  | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 

@@ -297,21 +297,22 @@ describe("the command line", () => {
 });
 
 describe("the command copy", () => {
-  test("it takes the database that is copied, into the one of the settings", () => {
-    const args = ["copy", "--from", "sqlite:x.db"];
-    const { command, ...rest } = readConfig(args, { DATABASE_URL: "postgres://db/twins" });
-    assert.equal(command, "copy");
-    const to = { kind: "postgres", url: "postgres://db/twins" };
-    const from = { kind: "sqlite", path: "x.db" };
-    assert.deepEqual(rest, { from, to, settings: serve([], { DATABASE_URL: to.url }) });
+  const from = ["copy", "--from", "sqlite:x.db"];
+  const variables = { DATABASE_URL: "postgres://db/twins" };
+
+  test("it copies a SQLite file into the PostgreSQL database of the settings", () => {
+    const expected = { from: "x.db", to: "postgres://db/twins", settings: serve([], variables) };
+    assert.deepEqual(readConfig(from, variables), { command: "copy", ...expected });
   });
 
-  test("neither database may be in memory", () => {
-    assert.match(complaint(["copy"]), /copy needs --from/);
-    assert.match(complaint(["copy", "--from", "memory:"]), /--from must be sqlite:<path> or postgres:/);
-    assert.match(complaint(["copy", "--from", "x.db"]), /--from must be sqlite:<path> or postgres:/);
-    const intoMemory = ["copy", "--from", "sqlite:x.db", "--database", "memory:"];
-    assert.match(complaint(intoMemory), /DATABASE_URL \(--database\) to be sqlite:<path> or postgres:/);
+  test("it takes no other kinds, and no default, which a forgotten variable would mean", () => {
+    assert.match(complaint(["copy"], variables), /copy needs --from sqlite:<path>/);
+    for (const other of ["memory:", "x.db", "postgres://db/twins"]) {
+      assert.match(complaint(["copy", "--from", other], variables), /copy needs --from sqlite:<path>/);
+    }
+    for (const other of [[], ["--database", "memory:"], ["--database", "sqlite:y.db"]]) {
+      assert.match(complaint([...from, ...other]), /copy needs DATABASE_URL \(--database\) to be postgres:/);
+    }
   });
 });
 

@@ -1,162 +1,192 @@
 /**
- * The command that copies one database into another.
+ * The command that copies a SQLite file into PostgreSQL.
  */
 
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { writeFile } from "node:fs/promises";
+import { after, describe, type TestContext, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
-import { migrationsFrom, sqliteDialect, tables } from "../adapters/sql-schema.ts";
+import { tables } from "../adapters/sql-schema.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
-import { connect } from "../adapters/sqlite-connection.ts";
 import type { Store } from "../core/store.ts";
 import { fill, readAll } from "./owner-records.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import { runServer } from "./server-process.ts";
-import { makeFolder } from "./sqlite-fixture.ts";
-import { converse, newConversation } from "./store-records.ts";
+import { makeFolder, openConnection } from "./sqlite-fixture.ts";
+import { converse, key, newConversation } from "./store-records.ts";
 
 const folder = await makeFolder();
 after(() => folder.remove());
 
-const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
-
-/** A database that the command is given. */
-interface Place {
-  readonly address: string;
-  /** Runs `use` while the database is open, as only one process may have it open. */
-  open<Result>(use: (store: Store) => Promise<Result>): Promise<Result>;
+/** Runs `use` while the store is open: a file can only be opened once. */
+async function withStore<Result>(
+  opening: Promise<{ store: Store; close(): Promise<void> }>,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const { store, close } = await opening;
+  try {
+    return await use(store);
+  } finally {
+    await close();
+  }
 }
 
-function newSqlite(): Place {
+/** A new file with the records of two owners. */
+async function makeFile() {
   const path = folder.newPath();
-  return {
-    address: `sqlite:${path}`,
-    async open(use) {
-      const { store, close } = await openSqlite(path);
-      try {
-        return await use(store);
-      } finally {
-        await close();
-      }
-    },
-  };
+  const owners = await withStore(openSqlite(path), async (store) => [await fill(store), await fill(store)]);
+  return { path, owners };
 }
 
-async function newPostgres(): Promise<Place> {
-  const { url, drop } = await createDatabase();
-  after(drop);
-  return {
-    address: url,
-    async open(use) {
-      const { store, close } = await openPostgres(url);
-      try {
-        return await use(store);
-      } finally {
-        await close();
-      }
-    },
-  };
+/** Reads everything that the owners have. */
+function readOwners(store: Store, owners: Awaited<ReturnType<typeof makeFile>>["owners"]) {
+  return Promise.all(owners.map((each) => readAll(store, each)));
 }
 
-/** Runs the command. Addresses with a password should not be on the command line, so the target's is a variable. */
-function copy(from: Place, to: Place) {
-  return runServer(["copy", "--from", from.address], { DATABASE_URL: to.address });
+function copy(path: string, url: string) {
+  return runServer(["copy", "--from", `sqlite:${path}`], { DATABASE_URL: url });
 }
 
-/** Runs the command, which must refuse, and returns its error line. */
-async function refusal(from: Place, to: Place): Promise<string> {
-  const { code, stdout, stderr } = await copy(from, to);
+/** A password that no line may show. */
+const password = "s3cret";
+
+/** The same address with a password, if it has none. */
+function withPassword(address: string): string {
+  const url = new URL(address);
+  url.password ||= password;
+  return url.href;
+}
+
+/** Runs the command, which must fail, and returns its error line. */
+async function complaint(path: string, url: string): Promise<string> {
+  const { code, stdout, stderr } = await copy(path, url);
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(stderr, /^twin-service: [^\n]+\n$/);
   return stderr;
 }
 
-function copyTests(newSource: () => Promise<Place> | Place, newTarget: () => Promise<Place> | Place): void {
-  test("everything reads as it did before, in a database that can be used", async () => {
-    const [from, to] = [await newSource(), await newTarget()];
-    const [alice, bob] = await from.open(async (store) => [await fill(store), await fill(store)] as const);
-    const before = await from.open((store) => Promise.all([readAll(store, alice), readAll(store, bob)]));
+/** The address of a new database, which is dropped after the test. */
+async function newDatabase(context: TestContext): Promise<string> {
+  const { url, drop } = await createDatabase();
+  context.after(drop);
+  return url;
+}
 
-    const { code, stdout } = await copy(from, to);
+const skip = await skipWithoutPostgres();
+if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
+
+describe("a SQLite file copied into PostgreSQL", { skip }, () => {
+  test("a copy that breaks off says so, has no API keys, and must be dropped before the next one", async (context) => {
+    const url = await newDatabase(context);
+    const { path, owners } = await makeFile();
+    await withStore(openPostgres(url), async () => {});
+    const admin = await connect(url);
+    await admin.query("ALTER TABLE messages ADD CONSTRAINT short CHECK (length(content) < 5)");
+    await admin.end();
+    const line = await complaint(path, url);
+    assert.match(line, /: Only a part was copied from \S+ to \S+ \(.*"short"\); drop that database before/);
+    await withStore(openPostgres(url), async (store) => {
+      for (const { owner } of owners) {
+        assert.equal((await store.listKeys(owner, { offset: 0, limit: 1 })).total, 0);
+      }
+    });
+    assert.match(await complaint(path, url), /DATABASE_URL \(--database\): .* has records already/);
+  });
+
+  test("everything reads as it did before, long texts included", async (context) => {
+    const url = await newDatabase(context);
+    const { path, owners } = await makeFile();
+    const [alice] = owners;
+    assert.ok(alice);
+    const read = await withStore(openSqlite(path), async (store) => {
+      const content = "\u{1F916} and 'so' \u2028".repeat(100_000);
+      for (let n = 0; n < 3; n++) await converse(store, alice.owner, alice.idle, { content });
+      return readOwners(store, owners);
+    });
+
+    const { code, stdout } = await copy(path, withPassword(url));
     assert.equal(code, 0);
     assert.match(stdout, /^Copied from \S+ to \S+: conversations 6, messages \d+, API keys 2\.\n$/);
+    assert.ok(!stdout.includes(password));
 
-    await to.open(async (store) => {
-      assert.deepEqual([await readAll(store, alice), await readAll(store, bob)], before);
+    await withStore(openPostgres(url), async (store) => {
+      assert.deepEqual(await readOwners(store, owners), read);
       await converse(store, alice.owner, alice.idle);
       assert.ok(await store.deleteConversation(alice.owner, alice.idle));
     });
-  });
-
-  test("conversations beyond a transaction's size are all copied", async () => {
-    const [from, to] = [await newSource(), await newTarget()];
-    const made = await from.open((store) =>
-      Promise.all(Array.from({ length: 250 }, () => newConversation(store, "alice"))),
-    );
-    assert.match((await copy(from, to)).stdout, /: conversations 250, messages 0, API keys 0\.$/m);
-    await to.open(async (store) => {
-      for (const { id } of made) assert.ok(await store.getConversation("alice", id));
-    });
-  });
-
-  test("a database with records is refused as a target, and stays as it is", async () => {
-    const [from, to] = [await newSource(), await newTarget()];
-    await from.open(fill);
-    const [bob, before] = await to.open(async (store) => {
-      const records = await fill(store);
-      return [records, await readAll(store, records)] as const;
-    });
-    assert.match(await refusal(from, to), /DATABASE_URL \(--database\): .* has records already/);
-    assert.deepEqual(await to.open((store) => readAll(store, bob)), before);
-  });
-}
-
-describe("a SQLite file copied into another", () => copyTests(newSqlite, newSqlite));
-describe("a SQLite file copied into PostgreSQL", { skip }, () => copyTests(newSqlite, newPostgres));
-describe("a PostgreSQL database copied into a SQLite file", { skip }, () =>
-  copyTests(newPostgres, newSqlite),
-);
-
-describe("a copy that cannot be made", () => {
-  test("a file that does not exist is named, and not created", async () => {
-    const missing = newSqlite();
-    assert.match(await refusal(missing, newSqlite()), /--from: \S+ cannot be read \(ENOENT\)/);
-    assert.match(await refusal(missing, newSqlite()), /--from: \S+ cannot be read \(ENOENT\)/);
-  });
-
-  test("a file that a server has open is refused", async () => {
-    const from = newSqlite();
-    await from.open(async () =>
-      assert.match(await refusal(from, newSqlite()), /--from: \S+ is in use already/),
+    await withStore(openSqlite(path), async (store) =>
+      assert.deepEqual(await readOwners(store, owners), read),
     );
   });
 
-  test("one that breaks off says so, has no API keys, and is not continued", async () => {
-    const [from, to] = [newSqlite(), newSqlite()];
-    const { owner } = await from.open(fill);
-    await to.open(async () => {});
-    const connection = await connect(to.address.slice("sqlite:".length));
-    connection.exec(`CREATE TRIGGER full BEFORE INSERT ON messages
-      BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
-    connection.close();
-    const line = await refusal(from, to);
-    assert.match(line, /The copy broke off \(database or disk is full\): \S+ has only a part of the records/);
-    const { total } = await to.open((store) => store.listKeys(owner, { offset: 0, limit: 1 }));
-    assert.equal(total, 0);
-    assert.match(await refusal(from, to), /has records already/);
+  test("a database that has records is refused, and stays as it is", async (context) => {
+    const url = await newDatabase(context);
+    const { path } = await makeFile();
+    const bob = await withStore(openPostgres(url), fill);
+    const before = await withStore(openPostgres(url), (store) => readAll(store, bob));
+    const line = await complaint(path, withPassword(url));
+    assert.match(line, /DATABASE_URL \(--database\): .* has records already/);
+    assert.ok(!line.includes(password));
+    assert.deepEqual(await withStore(openPostgres(url), (store) => readAll(store, bob)), before);
   });
 
-  test("a file is not copied into itself", async () => {
-    const from = newSqlite();
-    await from.open(fill);
-    assert.match(await refusal(from, from), /DATABASE_URL \(--database\): \S+ is in use already/);
+  test("of many owners, all have what they had", async (context) => {
+    const url = await newDatabase(context);
+    const path = folder.newPath();
+    const names = Array.from({ length: 70 }, (_, n) => `owner ${n % 7}`);
+    const made = await withStore(openSqlite(path), (store) =>
+      Promise.all(
+        names.map(async (owner) => {
+          await store.createKey(key(owner), 50);
+          return newConversation(store, owner);
+        }),
+      ),
+    );
+    assert.match((await copy(path, url)).stdout, /: conversations 70, messages 0, API keys 70\.$/m);
+    await withStore(openPostgres(url), async (store) => {
+      for (const { owner, id } of made) assert.ok(await store.getConversation(owner, id));
+      for (const owner of new Set(names)) {
+        assert.equal((await store.listKeys(owner, { offset: 0, limit: 50 })).items.length, 10);
+      }
+    });
   });
 });
 
-test("all tables are copied", () => {
-  const created = migrationsFrom(0, sqliteDialect).flatMap(
-    (sql) => /CREATE TABLE (\w+)/.exec(sql)?.[1] ?? [],
+describe("a file that cannot be copied", () => {
+  const nowhere = "postgres://nobody@127.0.0.1:1/nothing";
+
+  test("one that does not exist is named, and not created", async () => {
+    const path = folder.newPath();
+    assert.match(await complaint(path, nowhere), /--from: \S+ cannot be read \(ENOENT\)/);
+    assert.match(await complaint(path, nowhere), /--from: \S+ cannot be read \(ENOENT\)/);
+  });
+
+  test("one that a server has open is refused", async () => {
+    const path = folder.newPath();
+    await withStore(openSqlite(path), async () => {
+      assert.match(await complaint(path, nowhere), /--from: \S+ is in use already/);
+    });
+  });
+
+  test("one without records is refused, as it is hardly the one that was meant", async () => {
+    const path = folder.newPath();
+    await writeFile(path, "");
+    assert.match(await complaint(path, nowhere), /--from: \S+ has no records/);
+  });
+});
+
+test("all tables are copied, in the order of their keys", async () => {
+  const connection = await openConnection(folder.newPath());
+  const created = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", []);
+  const found = created.map(({ name }) => ({
+    name,
+    key: connection
+      .all("SELECT name FROM pragma_table_info($1) WHERE pk > 0 ORDER BY pk", [String(name)])
+      .map((column) => column.name),
+  }));
+  connection.close();
+  assert.deepEqual(
+    [...tables].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    found,
   );
-  assert.deepEqual(tables.map(({ name }) => name).sort(), [...new Set(created)].sort());
 });
