@@ -29,7 +29,7 @@ export function atMost(value: number, unit: string): Goal {
 
 /** A figure in one of the row's additional columns must be at most this. */
 export function columnAtMost(heading: string, value: number): Goal {
-  return { text: `${heading} ≤ ${value}`, met: ({ more }) => (more[heading] ?? 0) <= value };
+  return { text: `${heading} ≤ ${value}`, met: ({ more }) => (more[heading] ?? Number.NaN) <= value };
 }
 
 /** The cost may grow by a third at most, however many streams, tokens or records there are. */

@@ -9,7 +9,7 @@ import type { AnswerKind } from "./answers.ts";
 import { type Goal, withGoal } from "./goals.ts";
 import type { RepeatReport } from "./load.ts";
 import type { LoadProcess, ServerProcess, startServer } from "./processes.ts";
-import type { Row } from "./report.ts";
+import { headings, type Row } from "./report.ts";
 import { requestsPerKey } from "./requests.ts";
 import { tokens } from "./servers/reply.ts";
 import { median, spread } from "./spread.ts";
@@ -56,8 +56,8 @@ export type Figure =
   | "answer p50 ms"
   | "answer p99 ms"
   | "CPU µs"
-  | "server CPU %"
-  | "load CPU %";
+  | typeof headings.serverCpu
+  | typeof headings.loadCpu;
 
 /** What load is applied. */
 export interface Load {
@@ -153,8 +153,8 @@ async function measureRound(
     "answer p50 ms": report.totalP50,
     "answer p99 ms": report.totalP99,
     "CPU µs": cpu / report.answers / worth,
-    "server CPU %": cpu / report.seconds / 10_000,
-    "load CPU %": report.cpu / report.seconds / 10_000,
+    [headings.serverCpu]: cpu / report.seconds / 10_000,
+    [headings.loadCpu]: report.cpu / report.seconds / 10_000,
   };
 }
 
@@ -165,8 +165,8 @@ export function inTurn<Item>(items: readonly Item[], round: number): readonly It
 
 async function rowOf({ contender, server, rounds }: Standing, first: Standing, figure: Figure): Promise<Row> {
   const of = (heading: Figure) => rounds.map((round) => round[heading]);
-  const headings = Object.keys(rounds[0] ?? {}) as Figure[];
-  const others = headings.filter(
+  const figures = Object.keys(rounds[0] ?? {}) as Figure[];
+  const others = figures.filter(
     (heading) => heading !== figure && rounds.some((round) => round[heading] > 0),
   );
   const ratios = rounds.map((round, index) => (first.rounds[index] ?? round)[figure] / round[figure]);
@@ -186,8 +186,6 @@ async function rowOf({ contender, server, rounds }: Standing, first: Standing, f
 const busy = 90;
 const late = 10;
 
-const lag = "load's own lag p99 ms";
-
 /** A load generator of this share of a core, busier than the server, may be the limit, too. */
 const nearlyBusy = 75;
 
@@ -198,14 +196,14 @@ export function loadNotes(rows: readonly Row[]): string[] {
     if (named.length > 0) notes.push(`${what} with: ${named.map(({ name }) => name).join("; ")}. ${meaning}`);
   };
   const limited = rows.filter(
-    ({ more: { "load CPU %": load = 0, "server CPU %": server = 0 } }) =>
+    ({ more: { [headings.loadCpu]: load = 0, [headings.serverCpu]: server = 0 } }) =>
       load >= busy || (load >= nearlyBusy && load > server),
   );
   note("The load generator used up its core, or nearly,", limited, "Their figures may be its limit.");
-  const open = rows.filter(({ more }) => lag in more); // offered tokens at a fixed rate
-  const lagging = open.filter(({ more }) => (more[lag] ?? 0) >= late);
+  const open = rows.filter(({ more }) => headings.lag in more); // offered tokens at a fixed rate
+  const lagging = open.filter(({ more }) => (more[headings.lag] ?? 0) >= late);
   note("The load generator was late itself", lagging, "Their delays include that.");
-  const full = open.filter(({ more }) => (more["server CPU %"] ?? 0) >= busy);
+  const full = open.filter(({ more }) => (more[headings.serverCpu] ?? 0) >= busy);
   note(
     "The server used up its core",
     full,

@@ -9,7 +9,7 @@ import { type Goal, withGoal } from "./goals.ts";
 import type { WatchReport } from "./load.ts";
 import { type Arena, type Contender, type Effort, inTurn } from "./measure.ts";
 import type { ServerProcess } from "./processes.ts";
-import type { Row } from "./report.ts";
+import { headings, type Row } from "./report.ts";
 import { tokens } from "./servers/reply.ts";
 import { median, spread } from "./spread.ts";
 
@@ -91,20 +91,18 @@ async function watchRound(open: OpenStreams, arena: Arena, { seconds }: Effort):
 
 function rowOf(open: OpenStreams, own: readonly Watched[], first: readonly Watched[] | undefined): Row {
   const of = (figure: (seen: Watched) => number) => median(own.map(figure));
-  const delays = {
-    "delay p50 ms": of(({ report }) => report.delayP50),
-    "delay p99 ms": of(({ report }) => report.delayP99),
-  };
+  const delayP99 = of(({ report }) => report.delayP99);
+  const delays = { "delay p50 ms": of(({ report }) => report.delayP50), [headings.delay]: delayP99 };
   const row: Row = {
     name: nameOf(open),
     ...spread(own.map(({ cost }) => cost)),
     ...(first && { ratio: median(own.map(({ cost }, round) => (first[round]?.cost ?? cost) / cost)) }),
     more: {
       "tokens/s": of(({ report }) => report.tokens / report.seconds),
-      ...(delays["delay p99 ms"] > 0 && delays),
-      "server CPU %": of(({ serverShare }) => serverShare),
-      "load CPU %": of(({ report }) => report.cpu / report.seconds / 10_000),
-      "load's own lag p99 ms": of(({ report }) => report.lagP99),
+      ...(delayP99 > 0 && delays),
+      [headings.serverCpu]: of(({ serverShare }) => serverShare),
+      [headings.loadCpu]: of(({ report }) => report.cpu / report.seconds / 10_000),
+      [headings.lag]: of(({ report }) => report.lagP99),
     },
   };
   return withGoal(row, open.goal);

@@ -18,6 +18,15 @@ export interface Row extends Spread {
   readonly more: Readonly<Record<string, number>>;
 }
 
+/** Headings of {@link Row.more} that goals and notes look up. */
+export const headings = {
+  serverCpu: "server CPU %",
+  loadCpu: "load CPU %",
+  /** How late the load generator's own timers were. */
+  lag: "load's own lag p99 ms",
+  delay: "delay p99 ms",
+} as const;
+
 /** What a scenario found. */
 export interface Result {
   readonly scenario: string;
@@ -65,18 +74,18 @@ export function toTable({ title, unit, rows, ratioName = "first row ÷ this", no
   const hasRatios = rows.some(({ ratio }) => ratio !== undefined);
   const hasGoals = rows.some(({ goal }) => goal !== undefined);
   const more = [...new Set(rows.flatMap((row) => Object.keys(row.more)))];
-  const headings = ["", unit, "lowest – highest"];
-  if (hasRatios) headings.push(ratioName);
-  if (hasGoals) headings.push("goal");
+  const titles = ["", unit, "lowest – highest"];
+  if (hasRatios) titles.push(ratioName);
+  if (hasGoals) titles.push("goal");
   const cells = (row: Row) => {
     const line = [row.name, figure(row.median), `${figure(row.low)} – ${figure(row.high)}`];
     if (hasRatios) line.push(row.ratio === undefined ? "" : `${row.ratio.toFixed(2)} ×`);
     if (hasGoals) line.push(goalOf(row));
     return [...line, ...more.map((name) => (name in row.more ? figure(row.more[name] ?? 0) : ""))];
   };
-  headings.push(...more);
-  const rule = headings.map((heading) => (heading === "" || heading === "goal" ? "---" : "---:"));
-  const lines = [headings, rule, ...rows.map(cells)];
+  titles.push(...more);
+  const rule = titles.map((heading) => (heading === "" || heading === "goal" ? "---" : "---:"));
+  const lines = [titles, rule, ...rows.map(cells)];
   return `## ${title}\n\n${lines.map((line) => `| ${line.join(" | ")} |`).join("\n")}\n${remarks}`;
 }
 

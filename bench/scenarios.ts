@@ -10,7 +10,7 @@ import { atMost, columnAtMost, flat, type Goal, timesAtLeast, timesAtMost, withG
 import { type Arena, type Contender, compare, type Effort, loadNotes } from "./measure.ts";
 import { compareMemory, compareTokens } from "./open-streams.ts";
 import { databases, descriptorLimit, runAlone } from "./processes.ts";
-import type { Result, Row } from "./report.ts";
+import { headings, type Result, type Row } from "./report.ts";
 import { fetchRuntimes } from "./runtimes.ts";
 import { tokens } from "./servers/reply.ts";
 
@@ -237,14 +237,13 @@ const held: Readonly<Record<string, Scenario>> = {
   },
 };
 
-const delay = "delay p99 ms";
 const added = "p99 ms more than node:http";
 
 /** Adds how much longer the service's slowest tokens take than those of the bare relay, the last row. */
 function withAddedDelay(rows: readonly Row[]): Row[] {
-  const bareDelay = rows.at(-1)?.more[delay] ?? 0;
+  const bareDelay = rows.at(-1)?.more[headings.delay] ?? Number.NaN;
   return rows.map((row, index) => {
-    const more = { ...row.more, [added]: (row.more[delay] ?? 0) - bareDelay };
+    const more = { ...row.more, [added]: (row.more[headings.delay] ?? Number.NaN) - bareDelay };
     return withGoal({ ...row, more }, index === 0 ? columnAtMost(added, 15) : undefined);
   });
 }

@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { createCheck } from "../bench/answers.ts";
+import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../bench/goals.ts";
 import { loadNotes } from "../bench/measure.ts";
 import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
@@ -84,6 +85,12 @@ describe("the benchmark's checks", () => {
       assert.match(check(Buffer.from(body)) ?? "", problem);
     });
   }
+
+  test("a figure that was not measured meets no goal", () => {
+    const row = { name: "a server", median: Number.NaN, low: 0, high: 0, more: {} };
+    const goals = [timesAtLeast(1), timesAtMost(1), atMost(1, "KB"), columnAtMost("delay p99 ms", 1), flat];
+    for (const goal of goals) assert.equal(withGoal(row, goal).met, false, goal.text);
+  });
 
   test("a note says where a server of open streams had no core left", () => {
     const row = (name: string, cpu: number) => {
