@@ -10,6 +10,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { signToken } from "../core/jwt.ts";
+import { surroundings } from "./child-process.ts";
+import { begin, delta, endMarker, finish } from "./model-server.ts";
 
 const secret = "the secret of all servers of a cluster";
 
@@ -50,7 +52,7 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
     const flags = ["--import", "tsx", "server.ts"];
     const child = spawn(process.execPath, flags, {
       cwd: project,
-      env: { ...process.env, ...env, PORT: String(port) },
+      env: { ...surroundings, ...env, PORT: String(port) },
       stdio: "pipe",
     });
     running.add(child);
@@ -110,19 +112,16 @@ export async function createSlowModel(): Promise<SlowModel> {
   let streaming = 0;
   const server = createServer(async (request, response) => {
     const words = await wordsAskedFor(request);
-    response.writeHead(200, { "Content-Type": "text/event-stream" });
-    const send = (choice: object) =>
-      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
+    begin(response);
     let sent = 0;
     streaming++;
     const timer = setInterval(() => {
       if (sent++ < words) {
-        send({ delta: { content: `${Date.now()} ` } });
+        response.write(delta(`${Date.now()} `));
         return;
       }
       clearInterval(timer);
-      send({ delta: {}, finish_reason: "stop" });
-      response.end("data: [DONE]\n\n");
+      response.end(finish("stop") + endMarker);
     }, wordMs);
     response.once("close", () => {
       clearInterval(timer);

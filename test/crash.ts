@@ -16,6 +16,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../core/jwt.ts";
 import { systemClock } from "../core/mod.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
+import { begin, delta, endMarker, finish } from "./model-server.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
@@ -36,15 +37,13 @@ async function startModel(): Promise<Server> {
 }
 
 async function streamAnswer(answer: string, response: ServerResponse): Promise<void> {
-  response.writeHead(200, { "Content-Type": "text/event-stream" });
-  const say = (choice: object) => response.write(`data: ${JSON.stringify({ choices: [choice] })}\n\n`);
+  begin(response);
   for (const word of answer.match(/\S+ /g) ?? []) {
-    say({ index: 0, delta: { content: word } });
+    response.write(delta(word));
     await pause(Math.random() * 15);
     if (response.destroyed) return;
   }
-  say({ index: 0, delta: {}, finish_reason: "stop" });
-  response.end("data: [DONE]\n\n");
+  response.end(finish("stop") + endMarker);
 }
 
 /** One cycle: clients work until the server is killed. */
