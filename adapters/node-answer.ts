@@ -22,7 +22,7 @@ const pieceBytes = 64 * 1024;
 /** How long a client that is still sending has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
 
-/** Writes the answer to a request, unless it already has one: a body that is not HTTP is refused while it is read. */
+/** Writes the answer to a request, unless the host has answered it by itself. */
 export function writeAnswer(answer: Answer, request: NodeRequest, response: ServerResponse): void {
   const { body } = answer;
   if (response.headersSent) return;
@@ -184,7 +184,7 @@ class EventWriter {
   #writeFirst(): void {
     this.#headWritten = true;
     if (this.#response.headersSent) {
-      this.#events.detach(); // refused in the meantime, for a body that is not HTTP
+      this.#events.detach(); // the host has answered in the meantime
       return;
     }
     const text = this.#events.read();

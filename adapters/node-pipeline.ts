@@ -25,6 +25,8 @@ interface Pipeline {
   /** The last one, until its response has closed: as this object is old, it would keep a young one alive. */
   last: Exchange | undefined;
   waiting: number;
+  /** Whether an answer was sent that closes the connection. */
+  closes: boolean;
 }
 
 const pipelines = new WeakMap<Duplex, Pipeline>();
@@ -36,21 +38,22 @@ export function lastOn(socket: Duplex): Exchange | undefined {
 
 /**
  * Calls `begin` once the earlier responses that were begun here are sent. Never if the connection closes before that,
- * as it does when too many requests wait.
+ * as it does when too many requests wait, or if one of them says that it closes (RFC 9112, section 9.6): the request
+ * would be carried out, and its client would not get the answer.
  */
 export function inTurn(exchange: Exchange, begin: () => void): void {
   const { socket } = exchange.message;
   const pipeline = pipelineOf(socket);
   const before = pipeline && enter(pipeline, exchange);
   if (!pipeline || !before || exchange.response.socket) {
-    begin();
+    if (!pipeline?.closes) begin();
     return;
   }
   pipeline.waiting++;
   if (pipeline.waiting > mostWaiting) socket.destroy();
   before.once("close", () => {
     pipeline.waiting--;
-    if (!socket.destroyed) begin();
+    if (!socket.destroyed && !pipeline.closes) begin();
   });
 }
 
@@ -60,6 +63,7 @@ function enter(pipeline: Pipeline, exchange: Exchange): ServerResponse | undefin
   pipeline.last = exchange;
   exchange.request.signal.addEventListener("abort", () => {
     if (pipeline.last === exchange) pipeline.last = undefined;
+    if (exchange.response.getHeader("Connection") === "close") pipeline.closes = true;
   });
   return before;
 }
@@ -68,7 +72,7 @@ function pipelineOf(socket: Socket): Pipeline | undefined {
   if (!(socket instanceof Socket)) return undefined; // a host simulates the request
   const known = pipelines.get(socket);
   if (known) return known;
-  const pipeline: Pipeline = { last: undefined, waiting: 0 };
+  const pipeline: Pipeline = { last: undefined, waiting: 0, closes: false };
   pipelines.set(socket, pipeline);
   return pipeline;
 }

@@ -62,7 +62,8 @@ export function refuseUnhandled(server: Server, service: Service): void {
   });
   server.on("connect", ({ method = "", url = "", httpVersion, rawHeaders }, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
-    void answerUnhandled(service, socket, { method, url, httpVersion, rawHeaders, isWhole: true });
+    const unhandled = { method, url, httpVersion, rawHeaders, isWhole: true };
+    answerInTurn(socket, () => answerUnhandled(service, unhandled));
   });
   server.on("clientError", (error: ClientError, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
@@ -70,41 +71,42 @@ export function refuseUnhandled(server: Server, service: Service): void {
       return;
     }
     const unhandled = requestWithUnknownMethod(error);
-    if (unhandled) void answerUnhandled(service, socket, unhandled);
-    else answerInTurn(socket, service.refuse(parserError(error)), methodOf(error));
+    if (unhandled) answerInTurn(socket, () => answerUnhandled(service, unhandled));
+    else answerInTurn(socket, () => service.refuse(parserError(error)), methodOf(error));
   });
 }
 
 /** The service refuses such a request, and says which methods it takes. */
-async function answerUnhandled(
+function answerUnhandled(
   service: Service,
-  socket: Duplex,
   { method, url, ...head }: UnhandledRequest,
-): Promise<void> {
+): Answer | Promise<Answer> {
   const error = head.isWhole ? headError(head) : undefined;
+  if (error) return service.refuse(error);
   const headers = { get: (name: string) => readField(head.rawHeaders, name) };
-  answerInTurn(
-    socket,
-    error ? service.refuse(error) : await service.answer({ method, url, headers, body: null }),
-  );
+  return service.answer({ method, url, headers, body: null });
 }
 
-/** Answers bytes that begin with `method`, as far as one can tell, after the requests before them. */
-function answerInTurn(socket: Duplex, answer: Answer, method = ""): void {
+/**
+ * Answers bytes that begin with `method`, as far as one can tell, after the requests before them. Not if these bytes are
+ * the body of such a request, whose own answer then refuses them.
+ */
+function answerInTurn(socket: Duplex, answer: () => Answer | Promise<Answer>, method = ""): void {
+  const last = async () => {
+    if (socket.writable) hangUp(socket, await answer(), method); // an answer that nobody gets would still be logged
+  };
   const exchange = lastOn(socket);
   if (!exchange) {
-    hangUp(socket, answer, method);
+    void last();
     return;
   }
   const { request, message, response } = exchange;
   if (message.complete || response.headersSent) {
     socket.pause(); // the parser would stop at each further byte again
-    response.once("close", () => hangUp(socket, answer, method));
+    response.once("close", last);
   } else {
-    // The bytes are this request's own body.
     response.setHeader("Connection", "close");
-    response.once("finish", () => message.destroy()); // nothing else tells whoever waits for the rest
-    writeAnswer(answer, request, response);
+    request.breakOff();
   }
 }
 

@@ -37,6 +37,8 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   #continued: boolean;
   /** Whether somebody waits or has waited for more of the body. */
   #awaitsBody = false;
+  #isBroken = false;
+  #tellBroken = () => {};
   readonly #closeListeners: (() => void)[] = [];
 
   /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
@@ -81,10 +83,30 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     if (this.#keptBody) return [this.#keptBody];
     // A short body usually arrives with its head: then there is nothing to wait for.
     this.#awaitsBody = !this.#hasArrived;
-    if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
+    if (this.#awaitsBody) return this.#arrivingBody();
     const arrived = this.#takeArrived();
     this.#message.resume(); // to its end, which may not have been reported yet
     return arrived;
+  }
+
+  /** Whoever waits for the rest of the body, now or later, gets an error: what has arrived is not HTTP, or ends early. */
+  breakOff(): void {
+    this.#isBroken = true;
+    this.#tellBroken();
+  }
+
+  async *#arrivingBody(): AsyncGenerator<Uint8Array> {
+    const pieces = this.#message.iterator({ destroyOnReturn: false });
+    const broken = new Promise<never>((_, reject) => {
+      this.#tellBroken = () => reject(new Error("The body is not valid in HTTP/1.1."));
+    });
+    broken.catch(() => {}); // nobody may be waiting
+    if (this.#isBroken) this.#tellBroken();
+    for (;;) {
+      const next = await Promise.race([pieces.next(), broken]);
+      if (next.done) return;
+      yield next.value;
+    }
   }
 
   get bodyUsed(): boolean {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
-import { createMemoryLimiter, type Pagination, type Scope } from "../core/mod.ts";
+import { createMemoryLimiter, type Log, type Pagination, type Scope } from "../core/mod.ts";
 import { settle } from "./clock.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
@@ -19,8 +19,13 @@ const expectation = "Expect: 100-continue";
 
 // One server for all tests: a connection that it hung up on lingers, and closing a server would wait for that.
 let fixture: Fixture;
+/** What was logged of each request. */
+const logged: Readonly<Record<string, unknown>>[] = [];
 before(async () => {
-  fixture = await openFixture(overSocket);
+  const log: Log = (_, message, details = {}) => {
+    if (message === "request") logged.push(details);
+  };
+  fixture = await openFixture(overSocket, { log });
 });
 after(() => fixture[Symbol.asyncDispose]());
 
@@ -228,6 +233,22 @@ describe("framing", () => {
     assert.equal(await countConversations(key), 0);
   });
 
+  for (const [what, fields, bytes] of [
+    ["that is no HTTP", [chunked], `${chunkOf(body)}nonsense\r\n`],
+    ["that ends within a chunk", [chunked], chunkOf(body).slice(0, -4)],
+    ["that ends before its announced length", ["Content-Length: 99"], body],
+  ] as const) {
+    test(`a body ${what} is one line in the log, and its answer has the fields of every answer to a key`, async () => {
+      const request = head(create, await credential(), jsonType, ...fields);
+      const before = logged.length;
+      const text = await talk(fixture.url, (socket) => socket.end(request + bytes));
+      const { headers } = assertRefused(text, 400, "invalid_request");
+      assert.match(headers.get("ratelimit") ?? "", /r=499;/);
+      const lines = logged.slice(before).map(({ requestId, status, route }) => [requestId, status, route]);
+      assert.deepEqual(lines, [[headers.get("x-request-id"), 400, "/api/v1/conversations"]]);
+    });
+  }
+
   test("a body that is shorter than announced stores nothing", async () => {
     const key = await createKey("full_access");
     const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
@@ -261,6 +282,21 @@ describe("framing", () => {
       [200, 404, 200, 400],
     );
   });
+
+  for (const [what, refused] of [
+    ["two Host fields", keptOpen(health, "Host: twins.test")],
+    ["101 header fields", keptOpen(health, ...fields(100))],
+  ] as const) {
+    test(`a request is not carried out after one that closes the connection: ${what}`, async () => {
+      const key = await createKey("full_access");
+      const next = keptOpen(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length}`) + body;
+      for (const later of [next, next.repeat(2)]) {
+        const answers = parseAnswers(await exchange(fixture.url, refused + later));
+        assert.equal(answers.length, 1);
+      }
+      assert.equal(await countConversations(key), 0);
+    });
+  }
 
   test("garbage after a streamed send leaves the stream intact", async () => {
     const key = await createKey("full_access");
