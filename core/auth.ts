@@ -75,8 +75,8 @@ function missingCredentials(message: string): ApiError {
 }
 
 /** 401: the JWT is not accepted. */
-export function invalidToken(message: string, options?: { readonly cause?: unknown }): ApiError {
-  return new ApiError("invalid_token", message, options);
+export function invalidToken(message: string): ApiError {
+  return new ApiError("invalid_token", message);
 }
 
 /** 403: the key's scope does not permit this. */

@@ -173,12 +173,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Whether an error is already in the log, such as that of a failed reply. */
+/** Without a cause, an error is in the log already, such as that of a failed reply, or is no fault, such as a shutdown. */
 function isToldAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
 }
 
-/** Whether a body did not arrive completely, which may be because the server is stopping. */
+/** Whether a body did not arrive completely, which may be because the server is stopping. In `body.ts`, only that has a cause. */
 function isBrokenBody(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause !== undefined;
 }

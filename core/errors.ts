@@ -66,7 +66,7 @@ export interface ApiErrorOptions {
    * Values are Latin-1 without control characters (RFC 9110 section 5.5).
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What went wrong underneath. Logged, never sent. */
+  /** What went wrong underneath, never sent. From status 500 on, an error is logged by itself only if it has a cause. */
   readonly cause?: unknown | undefined;
 }
 

@@ -92,7 +92,7 @@ class ReplyFollower implements EventStream {
   #offset: number;
   #progressSent = 0;
   /** The reply's text, if one delta contained all of it and the last event is about to follow. */
-  #told: WrittenText | undefined;
+  #wholeText: WrittenText | undefined;
   #accepted = false;
   #ended = false;
   /** There was silence for long enough, and the keep-alive comment has not been read yet. */
@@ -182,7 +182,7 @@ class ReplyFollower implements EventStream {
     // A reader that chose its offset before the text was there may have chosen one inside a surrogate pair.
     const content = this.#feed.slice(this.#offset, end).toWellFormed();
     const json = encodeJson(content);
-    if (this.#offset === 0 && (this.#feed.ending || this.#feed.ended)) this.#told = { content, json };
+    if (this.#offset === 0 && (this.#feed.ending || this.#feed.ended)) this.#wholeText = { content, json };
     this.#offset = end;
     return encodeEvent(this.#offset, `{"type":"delta","content":${json}}`);
   }
@@ -190,7 +190,7 @@ class ReplyFollower implements EventStream {
   #lastEvent(message: MessageRecord): string {
     this.#ended = true;
     if (message.error === null) {
-      return encodeEvent(this.#offset, completion(message, this.#told));
+      return encodeEvent(this.#offset, completion(message, this.#wholeText));
     }
     const error = {
       ...message.error,

@@ -196,18 +196,18 @@ function readHint(token: string, algorithms: readonly string[]): KeyHint {
 function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
   try {
     return decodeProtectedHeader(token);
-  } catch (cause) {
-    throw invalidToken("The token is not a signed JWT.", { cause });
+  } catch {
+    throw invalidToken("The token is not a signed JWT.");
   }
 }
 
 // The signature is checked before the claims, so only the holder of a genuine token learns what is wrong with it.
-function refusal(cause: errors.JOSEError): ApiError {
-  if (cause instanceof errors.JWTExpired) return invalidToken("The token has expired.", { cause });
-  if (cause instanceof errors.JWTClaimValidationFailed) {
-    return invalidToken(`The token's "${cause.claim}" claim is missing or not accepted here.`, { cause });
+function refusal(error: errors.JOSEError): ApiError {
+  if (error instanceof errors.JWTExpired) return invalidToken("The token has expired.");
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return invalidToken(`The token's "${error.claim}" claim is missing or not accepted here.`);
   }
-  return invalidToken(notSignedForUs, { cause });
+  return invalidToken(notSignedForUs);
 }
 
 function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): string {

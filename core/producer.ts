@@ -57,7 +57,7 @@ export class Producer implements ReplyFeed, KeptProducer {
   /** The ending is decided: whatever the engine still writes is ignored. */
   #over = false;
   /** Followers were notified of something that none of them has read yet. */
-  #told = false;
+  #notified = false;
   /** The last follower on this process has left, which ends the reply unless there are others elsewhere. */
   #leftHere = false;
   #resolveEnding: (ending: Ending) => void = () => {};
@@ -77,8 +77,9 @@ export class Producer implements ReplyFeed, KeptProducer {
     return this.#over && !this.ended;
   }
 
+  /** Counts as reading all of it: followers are notified again of the text that comes after that. */
   get length(): number {
-    this.#told = false;
+    this.#notified = false;
     return this.#text.length;
   }
 
@@ -100,7 +101,7 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   /** Cancels the reply if all its followers have left, here and elsewhere. */
   stopIfDeserted(): void {
-    if (this.#leftHere && !this.#keeper.isFollowedElsewhere) this.stop(cancelled);
+    if (this.#leftHere && !this.#keeper.isFollowedThroughStore) this.stop(cancelled);
   }
 
   /** Ends the reply in this way, unless its ending is already decided. The engine's signal aborts immediately. */
@@ -118,8 +119,8 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   /** Somebody follows on another process. */
-  followedElsewhere(): void {
-    this.#keeper.followedElsewhere();
+  noteFollowerElsewhere(): void {
+    this.#keeper.noteFollowerElsewhere();
   }
 
   /** Asks the store immediately whether the reply was cancelled or deleted. */
@@ -215,8 +216,8 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   /** Notifies the followers, unless they already know that there is something to read. */
   #changed(): void {
-    if (this.#told) return;
-    this.#told = true;
+    if (this.#notified) return;
+    this.#notified = true;
     this.#tellFollowers();
   }
 

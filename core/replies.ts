@@ -88,7 +88,7 @@ interface Running {
 /** A reply on its way to the store. Others may see it there first, and what they do is noted for its producer. */
 interface Beginning {
   stoppedBy: Ending | undefined;
-  followedElsewhere: boolean;
+  isFollowedElsewhere: boolean;
 }
 
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
@@ -121,7 +121,7 @@ export function createReplies(options: RepliesOptions): Replies {
   let graceOver = false;
   const sweeper = createSweeper({ store, clock, log, isOurs: (id) => runs(id) || beginning.has(id) });
   const stopListening = [
-    store.signals?.listen("follow", followedElsewhere),
+    store.signals?.listen("follow", noteFollowerElsewhere),
     store.signals?.listen("stop", (id) => producerOf(id)?.checkStopped()),
   ];
 
@@ -152,7 +152,7 @@ export function createReplies(options: RepliesOptions): Replies {
     underway.track(production);
     tellHost(producer.id, production);
     if (graceOver) producer.interrupt();
-    if (early.followedElsewhere) producer.followedElsewhere();
+    if (early.isFollowedElsewhere) producer.noteFollowerElsewhere();
     if (early.stoppedBy) producer.stop(early.stoppedBy);
   }
 
@@ -160,7 +160,7 @@ export function createReplies(options: RepliesOptions): Replies {
     const { owner, conversationId, twin, claim, requestId } = send;
     const { question, reply } = newExchange(conversationId, send.content, newId, clock.now());
     const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
-    const early: Beginning = { stoppedBy: undefined, followedElsewhere: false };
+    const early: Beginning = { stoppedBy: undefined, isFollowedElsewhere: false };
     beginning.set(reply.id, early);
     try {
       const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange);
@@ -196,10 +196,10 @@ export function createReplies(options: RepliesOptions): Replies {
     return true;
   }
 
-  function followedElsewhere(replyId: string): void {
+  function noteFollowerElsewhere(replyId: string): void {
     const early = beginning.get(replyId);
-    if (early) early.followedElsewhere = true;
-    producerOf(replyId)?.followedElsewhere();
+    if (early) early.isFollowedElsewhere = true;
+    producerOf(replyId)?.noteFollowerElsewhere();
   }
 
   /** Waits until nothing is under way, or the time is up. */

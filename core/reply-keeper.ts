@@ -98,7 +98,7 @@ export class ReplyKeeper {
     this.#savedAt = this.#context.clock.now();
     this.#saving = repeat(
       this.#context.clock,
-      () => (this.isFollowedElsewhere ? Math.min(followedSaveMs, pause) : pause),
+      () => (this.isFollowedThroughStore ? Math.min(followedSaveMs, pause) : pause),
       async () => {
         this.#limitFollowing();
         this.#producer.stopIfDeserted();
@@ -114,14 +114,14 @@ export class ReplyKeeper {
   }
 
   /** Whether somebody follows the saved text: on another process, or on this one since before the reply had begun. */
-  get isFollowedElsewhere(): boolean {
+  get isFollowedThroughStore(): boolean {
     const { clock, isWatched } = this.#context;
     return clock.now() < this.#followedElsewhereUntil || isWatched(this.#exchange.reply.id);
   }
 
   /** Somebody follows on another process, which sees only saved text: it is saved more often for a while. */
-  followedElsewhere(): void {
-    const known = this.isFollowedElsewhere;
+  noteFollowerElsewhere(): void {
+    const known = this.isFollowedThroughStore;
     this.#followedElsewhereUntil = this.#context.clock.now() + followedMs;
     if (!known) this.#saving?.hurry();
   }
@@ -137,7 +137,7 @@ export class ReplyKeeper {
 
   /** Wakes followers on other processes. */
   tellElsewhere(): void {
-    if (this.isFollowedElsewhere) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
+    if (this.isFollowedThroughStore) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
   }
 
   /** Asks the store at once whether the reply was cancelled or deleted. */
@@ -158,7 +158,7 @@ export class ReplyKeeper {
     const { store, clock, log } = this.#context;
     const { owner, reply } = this.#exchange;
     const { id } = reply;
-    const wasFollowed = this.isFollowedElsewhere;
+    const wasFollowed = this.isFollowedThroughStore;
     this.#mustSave = false;
     try {
       const length = this.#text.length;
