@@ -5,7 +5,6 @@
  */
 
 import { access } from "node:fs/promises";
-import process from "node:process";
 import { codeOf } from "./adapters/error-code.ts";
 import { type CopyProgress, copyRecords, hasRecords } from "./adapters/sql-copy.ts";
 import type { SqlDriver } from "./adapters/sql-driver.ts";
@@ -21,11 +20,17 @@ export interface CopyRequest {
   readonly to: string;
 }
 
+/** What is told in the meantime. */
+export interface CopyOutput {
+  readonly log: Log;
+  /** Called with a line about the progress, once a second. */
+  readonly show: (line: string) => void;
+}
+
 /**
- * Copies all records, showing its progress on stderr. Resolves with a line that says what was copied, and rejects with
- * one that says what was wrong.
+ * Copies all records. Resolves with a line that says what was copied, and rejects with one that says what was wrong.
  */
-export async function copyDatabase({ from, to }: CopyRequest, log: Log): Promise<string> {
+export async function copyDatabase({ from, to }: CopyRequest, { log, show }: CopyOutput): Promise<string> {
   const source = await openSource(from, log).catch(blame("--from"));
   try {
     // A wrong path would otherwise be noticed only when clients miss everything.
@@ -33,7 +38,7 @@ export async function copyDatabase({ from, to }: CopyRequest, log: Log): Promise
     const target = await openTarget(to, log).catch(blame(nameOf(settings.database)));
     try {
       await requireEmpty(target, to);
-      return await copyAll(source, target, { from, to });
+      return await copyAll(source, target, { from, to }, show);
     } finally {
       await target.close();
     }
@@ -85,7 +90,12 @@ const nouns = new Map([
 ]);
 
 /** Copies everything, and returns what that was. */
-async function copyAll(source: SqlDriver, target: SqlDriver, { from, to }: CopyRequest): Promise<string> {
+async function copyAll(
+  source: SqlDriver,
+  target: SqlDriver,
+  { from, to }: CopyRequest,
+  show: (line: string) => void,
+): Promise<string> {
   const places = `from ${from} to ${withoutCredentials(to)}`;
   const counts = new Map<string, number>();
   let shownAt = performance.now();
@@ -96,7 +106,7 @@ async function copyAll(source: SqlDriver, target: SqlDriver, { from, to }: CopyR
     counts.set(noun, copied);
     if (performance.now() - shownAt < progressMs) return;
     shownAt = performance.now();
-    process.stderr.write(`${noun} ${shown(copied)} of ${shown(total)}\n`);
+    show(`${noun} ${shown(copied)} of ${shown(total)}`);
   }
 
   await copyRecords(source, target, report).catch((cause: unknown) => {

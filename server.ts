@@ -21,7 +21,7 @@ import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
 import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
 import packageInfo from "./package.json" with { type: "json" };
-import { copyDatabase } from "./server-copy.ts";
+import { type CopyRequest, copyDatabase } from "./server-copy.ts";
 import { firstSteps } from "./server-first-steps.ts";
 import { createParts } from "./server-parts.ts";
 import {
@@ -52,11 +52,15 @@ async function main(): Promise<void> {
       process.stdout.write(`${await makeToken(config.settings, config)}\n`);
       return;
     case "copy":
-      process.stdout.write(`${await copyDatabase(config, openLog(config.settings))}\n`);
-      return;
+      return copy(config);
     case "serve":
       return run(config.settings);
   }
+}
+
+async function copy({ settings, ...request }: CopyRequest & { settings: Settings }): Promise<void> {
+  const show = (line: string) => void process.stderr.write(`${line}\n`);
+  process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
 }
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */

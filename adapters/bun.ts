@@ -7,7 +7,13 @@
 import { lookup } from "node:dns/promises";
 import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
-import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
+import {
+  keepAliveMs,
+  lastAnswersMs,
+  type RunningServer,
+  type ServeOptions,
+  urlOf,
+} from "./running-server.ts";
 import { respond } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
@@ -33,8 +39,8 @@ interface BunServer {
   stop(closeConnections?: boolean): Promise<void>;
 }
 
-/** How long a connection may be silent while nothing is streamed on it, in seconds. The same as on Node. */
-const idleSeconds = 65;
+/** How long a connection may be silent while nothing is streamed on it, in seconds. */
+const idleSeconds = keepAliveMs / 1000;
 
 /**
  * Starts a server. Rejects if it cannot listen.

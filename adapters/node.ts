@@ -14,12 +14,15 @@ import { writeAnswer } from "./node-answer.ts";
 import { type Exchange, inTurn } from "./node-pipeline.ts";
 import { framingError, refuseUnhandled } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
-import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
+import {
+  keepAliveMs,
+  lastAnswersMs,
+  type RunningServer,
+  type ServeOptions,
+  urlOf,
+} from "./running-server.ts";
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
-
-/** How long idle connections stay open, in milliseconds: longer than load balancers keep theirs. */
-const keepAliveMs = 65_000;
 
 /**
  * A handler for `node:http`, Express and other servers that use its `(request, response)` functions. For hosts that

@@ -23,6 +23,9 @@ export interface RunningServer {
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
+/** How long idle connections stay open, in milliseconds: longer than load balancers keep theirs. */
+export const keepAliveMs = 65_000;
+
 /** How long the last answers may take to reach their readers once the service is closed, in milliseconds. */
 export const lastAnswersMs = 5_000;
 
