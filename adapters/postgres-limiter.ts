@@ -13,7 +13,7 @@ import {
   type RatePolicy,
   refillInterval,
   takeToken,
-  windowSeconds,
+  windowMicroseconds,
 } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./postgres-driver.ts";
@@ -26,9 +26,6 @@ export const createBuckets = `CREATE TABLE rate_buckets (
   at BIGINT NOT NULL,
   admitted INTEGER NOT NULL
 )`;
-
-/** The window in microseconds, the unit of debts. */
-const windowMicroseconds = windowSeconds * 1_000_000;
 
 /** The database's own clock, in microseconds: the time of evaluation, not of the statement's begin. */
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";

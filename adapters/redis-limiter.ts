@@ -13,7 +13,7 @@ import {
   type RateLimiter,
   type RatePolicy,
   refillInterval,
-  windowSeconds,
+  windowMicroseconds,
 } from "../core/limit.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
@@ -84,8 +84,7 @@ export function createRedisLimiter(
   let answers = 0;
 
   async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
-    const window = windowSeconds * 1_000_000;
-    const parameters = [refillInterval(policy), window, asked].map(String);
+    const parameters = [refillInterval(policy), windowMicroseconds, asked].map(String);
     const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
       answers++;
     });

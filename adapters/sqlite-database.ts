@@ -1,5 +1,5 @@
 /**
- * The SQLite store's database: its file, its log, and the driver over both.
+ * The SQLite store's database: its file, its write-ahead log, and the driver over both.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { SqlDriver } from "./sql-driver.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
-import { openWriteAheadLog } from "./sqlite-log.ts";
+import { openWriteAheadLog } from "./sqlite-wal.ts";
 
 /** "twin", which distinguishes the file from another program's. */
 const applicationId = 0x7477696e;

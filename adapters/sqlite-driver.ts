@@ -10,7 +10,7 @@ import { setImmediate } from "node:timers";
 import { StoreUnavailable } from "../core/store.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
 import { errorKind, type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
-import type { WriteAheadLog } from "./sqlite-log.ts";
+import type { WriteAheadLog } from "./sqlite-wal.ts";
 
 interface PendingBatch {
   readonly statements: readonly SqlStatement[];
@@ -18,8 +18,8 @@ interface PendingBatch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Creates a driver for a connection and its log. Closing it closes both. */
-export function createSqliteDriver(connection: SqliteConnection, log: WriteAheadLog): SqlDriver {
+/** Creates a driver for a connection and its write-ahead log. Closing it closes both. */
+export function createSqliteDriver(connection: SqliteConnection, wal: WriteAheadLog): SqlDriver {
   let pending: PendingBatch[] = [];
   let committing: Promise<void> | undefined;
   /** Resolves once everything that was committed is on the disk. Undefined: unknown, as at first and after a failure. */
@@ -76,14 +76,14 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   async function reachDisk(): Promise<void> {
     if (syncError === undefined) {
       try {
-        return await log.sync();
+        return await wal.sync();
       } catch (error) {
         syncError = error;
       }
     }
     try {
-      writeIntoFile(connection);
-      await log.sync(); // so that it is empty: a log that reappeared without some pages would damage the file
+      checkpoint(connection);
+      await wal.sync(); // so that it is empty: a log that reappeared without some pages would damage the file
       syncError = undefined;
     } catch (error) {
       const cause = new AggregateError([syncError, error]);
@@ -94,7 +94,7 @@ export function createSqliteDriver(connection: SqliteConnection, log: WriteAhead
   async function finish(): Promise<void> {
     await Promise.allSettled([committing, onDisk]); // whoever waits gets the error
     try {
-      log.close();
+      wal.close();
     } finally {
       connection.close();
     }
@@ -138,7 +138,7 @@ function turnEnd(): Promise<void> {
 }
 
 /** Writes the log's contents into the file, waits until they are on the disk, and empties the log. */
-function writeIntoFile(connection: SqliteConnection): void {
+function checkpoint(connection: SqliteConnection): void {
   connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
 }
 

@@ -37,7 +37,7 @@ const pagesBetweenCheckpoints = 4000;
  * Rejects with a one-line error for problems that somebody can do something about.
  *
  * Commits survive the end of the process, including `kill -9`. A power failure may undo the last ones, up to the last
- * sync of the log (`sqlite-log.ts`).
+ * sync of the log (`sqlite-wal.ts`).
  *
  * Closing it merges the write-ahead log into the file. If that fails, the log stays next to it, and nothing is lost.
  */
@@ -48,22 +48,26 @@ export async function openSqliteFile(path: string, options: SqliteFileOptions): 
     await makeFile(path);
     connection = await connect(path);
     prepare(connection, options);
-    return folding(path, connection, options.log);
+    return checkpointingOnClose(path, connection, options.log);
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
-    if (connection && errorKind(error) === "other") folding(path, connection).close();
+    if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection).close();
     else connection?.close();
     throw explain(path, error, options);
   }
 }
 
 /** A connection whose `close` also merges the log into the file. */
-function folding(path: string, connection: SqliteConnection, log: Log = noLog): SqliteConnection {
+function checkpointingOnClose(
+  path: string,
+  connection: SqliteConnection,
+  log: Log = noLog,
+): SqliteConnection {
   return {
     ...connection,
     close() {
       try {
-        foldLog(connection);
+        checkpointAndUnlock(connection);
       } catch (error) {
         // All commits are in the log, where the next opening finds them.
         const message =
@@ -80,7 +84,7 @@ function folding(path: string, connection: SqliteConnection, log: Log = noLog): 
  * Merges the write-ahead log into the file, and releases its lock. Closing would do that, too, but libsql only closes
  * once the last statement is garbage-collected.
  */
-function foldLog(connection: SqliteConnection): void {
+function checkpointAndUnlock(connection: SqliteConnection): void {
   connection.exec("PRAGMA journal_mode = DELETE");
   connection.exec("PRAGMA locking_mode = NORMAL");
   connection.all(anyTable, []); // the lock is released at the end of the next transaction

@@ -11,6 +11,7 @@ import {
   refillInterval,
   remainingTokens,
   secondsToNextToken,
+  windowMicroseconds,
   windowSeconds,
 } from "./limit.ts";
 import type { Scope } from "./store.ts";
@@ -43,7 +44,7 @@ export function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: num
 
 /** 429, with the time after which a request will pass. */
 export function rateLimited({ debt }: RateDecision, policy: RatePolicy): ApiError {
-  const missing = debt + refillInterval(policy) - windowSeconds * 1_000_000;
+  const missing = debt + refillInterval(policy) - windowMicroseconds;
   const retryAfterSeconds = Math.max(1, Math.ceil(missing / 1_000_000));
   return new ApiError("rate_limited", `The hourly limit of ${policy.capacity} requests is used up for now.`, {
     details: { retryAfterSeconds, limit: policy.capacity },

@@ -20,6 +20,9 @@ export interface RatePolicy {
 /** The window over which an empty bucket refills, in seconds. */
 export const windowSeconds = 3600;
 
+/** The same in microseconds, the unit of debts. */
+export const windowMicroseconds: number = windowSeconds * 1_000_000;
+
 /** A bucket at a moment. Microseconds, whole. */
 export interface Bucket {
   /** Time until it is full. */
@@ -45,7 +48,7 @@ export interface RateLimiter {
 
 /** Microseconds between two tokens. */
 export function refillInterval(policy: RatePolicy): number {
-  return (windowSeconds * 1_000_000) / policy.capacity;
+  return windowMicroseconds / policy.capacity;
 }
 
 /**
@@ -77,7 +80,7 @@ export function debtAt(bucket: Bucket | undefined, now: number): number {
  */
 export function takeToken(debt: number, policy: RatePolicy): RateDecision {
   const taken = debt + refillInterval(policy);
-  const allowed = taken <= windowSeconds * 1_000_000;
+  const allowed = taken <= windowMicroseconds;
   return { allowed, debt: allowed ? taken : debt };
 }
 
@@ -97,7 +100,7 @@ export function decisionAt(place: number, { admitted, debt }: Grant, policy: Rat
 
 /** Whole tokens in the bucket. */
 export function remainingTokens(debt: number, policy: RatePolicy): number {
-  return Math.floor((windowSeconds * 1_000_000 - debt) / refillInterval(policy));
+  return Math.floor((windowMicroseconds - debt) / refillInterval(policy));
 }
 
 /** Seconds, rounded up, until the bucket gains its next token. 0: it is full. */

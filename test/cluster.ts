@@ -9,6 +9,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../core/mod.ts";
+import { useWholeApi } from "./cluster-api.ts";
 import {
   beginReply,
   call,
@@ -20,7 +21,6 @@ import {
   type Servers,
   settings,
 } from "./cluster-clients.ts";
-import { useWholeApi } from "./cluster-contract.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";

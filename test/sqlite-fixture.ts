@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql-schema.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
-import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
+import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
 import type { ConversationRecord } from "../core/store.ts";
 import { limitedTime } from "./child-process.ts";
 import { conversation } from "./store-records.ts";

@@ -8,7 +8,7 @@ import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import type { WriteAheadLog } from "../adapters/sqlite-log.ts";
+import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
 import { type Store, StoreUnavailable } from "../core/store.ts";
 import {
   commandLine,
