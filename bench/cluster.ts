@@ -13,11 +13,18 @@ import pg from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
 import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
 import { createParts, type Parts } from "../server-parts.ts";
-import { createCluster, createSlowModel, type ServerProcess, token } from "../test/cluster-server.ts";
+import {
+  createCluster,
+  createSlowModel,
+  type ServerProcess,
+  type SlowModel,
+  token,
+} from "../test/cluster-server.ts";
 import { newTwin } from "../test/harness.ts";
 import { createDatabase, skipWithoutPostgres } from "../test/postgres-database.ts";
 import { atLeast } from "./arguments.ts";
 import { firstSentenceOf, messageOf } from "./errors.ts";
+import { median, percentile } from "./spread.ts";
 import { listenForStop } from "./stop-signals.ts";
 
 const help = `Usage: node --import tsx bench/cluster.ts [seconds]
@@ -103,12 +110,10 @@ async function measure(seconds: number, act: (client: number) => Promise<unknown
       }
     }),
   );
-  durations.sort((one, other) => one - other);
-  const at = (share: number) => durations[Math.floor(durations.length * share)] ?? Number.NaN;
   return {
     perSecond: durations.length / ((performance.now() - startedAt) / 1000),
-    median: at(0.5),
-    p99: at(0.99),
+    median: median(durations),
+    p99: percentile(durations, 0.99),
   };
 }
 
@@ -130,84 +135,114 @@ async function openServers(parts: Parts, databaseUrl: string, processes: number)
   return { model, servers };
 }
 
+/** A new owner's conversation. */
+interface Conversation {
+  readonly url: string;
+  readonly key: string;
+}
+
+async function createConversation(root: string, owner: string, twinId: string): Promise<Conversation> {
+  const body = { name: "bench", scope: "full_access" };
+  const made = JSON.parse(await send(`${root}/auth/api-keys`, "POST", await token(owner), body));
+  const key: string = made.data.key;
+  const conversation = JSON.parse(await send(`${root}/conversations`, "POST", key, { twinId }));
+  return { url: `${root}/conversations/${conversation.data.id}`, key };
+}
+
+/** Servers under load. */
+interface Load {
+  readonly seconds: number;
+  readonly servers: readonly ServerProcess[];
+  readonly model: SlowModel;
+  /** The root of the server that a client uses. */
+  readonly rootOf: (client: number) => string;
+  /** The CPU time, in milliseconds, that an action costs the servers and PostgreSQL. */
+  cpuDuring<Result>(
+    act: () => Promise<Result>,
+  ): Promise<{ result: Result; server: number; database: number }>;
+}
+
 async function benchmark(parts: Parts, seconds: number, processes: number): Promise<void> {
   const databaseUrl = await openDatabase(parts);
   const name = new URL(databaseUrl).pathname.slice(1);
   const { model, servers } = await openServers(parts, databaseUrl, processes);
-  const rootOf = (client: number) => `${servers[client % processes]?.url}/api/v1`;
+  const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
+  const load: Load = {
+    seconds,
+    servers,
+    model,
+    rootOf: (client) => `${servers[client % processes]?.url}/api/v1`,
+    async cpuDuring(act) {
+      const [serverBefore, databaseBefore] = used();
+      const result = await act();
+      const [serverAfter, databaseAfter] = used();
+      return { result, server: serverAfter - serverBefore, database: databaseAfter - databaseBefore };
+    },
+  };
+  await reportRequests(load);
+  if (processes === 1) await reportStreaming(load, 200);
+}
 
-  const keys: { key: string; left: number }[] = [];
-  const conversations: string[] = [];
+/** What requests cost that follow each other without a pause. */
+async function reportRequests({ seconds, servers, rootOf, cpuDuring }: Load): Promise<void> {
+  const inUse: { conversation: Conversation; left: number }[] = [];
   let owners = 0;
-  async function keyOf(client: number): Promise<string> {
-    const held = keys[client];
-    if (held && held.left-- > 0) return held.key;
-    const owner = `owner-${processes}-${owners++}`;
-    const body = { name: "bench", scope: "full_access" };
-    const made = JSON.parse(await send(`${rootOf(client)}/auth/api-keys`, "POST", await token(owner), body));
-    const key: string = made.data.key;
-    const conversation = await send(`${rootOf(client)}/conversations`, "POST", key, { twinId: "echo" });
-    conversations[client] = `${rootOf(client)}/conversations/${JSON.parse(conversation).data.id}`;
-    keys[client] = { key, left: requestsPerKey };
-    return key;
+  async function conversationOf(client: number): Promise<Conversation> {
+    const held = inUse[client];
+    if (held && held.left-- > 0) return held.conversation;
+    const owner = `owner-${servers.length}-${owners++}`;
+    const conversation = await createConversation(rootOf(client), owner, "echo");
+    inUse[client] = { conversation, left: requestsPerKey };
+    return conversation;
   }
 
   async function report(what: string, act: (client: number) => Promise<unknown>): Promise<void> {
-    const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
-    const [serverBefore, databaseBefore] = used();
-    const { perSecond, median, p99 } = await measure(seconds, act);
-    const [serverAfter, databaseAfter] = used();
+    const { result, server, database } = await cpuDuring(() => measure(seconds, act));
+    const { perSecond, median, p99 } = result;
     const count = perSecond * seconds;
     const line = [
-      `${processes} process${processes > 1 ? "es" : ""}, ${what}:`,
+      `${servers.length} process${servers.length > 1 ? "es" : ""}, ${what}:`,
       `${perSecond.toFixed(0)}/s, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms,`,
-      `CPU each: server ${((serverAfter - serverBefore) / count).toFixed(2)} ms,`,
-      `PostgreSQL ${((databaseAfter - databaseBefore) / count).toFixed(2)} ms`,
+      `CPU each: server ${(server / count).toFixed(2)} ms,`,
+      `PostgreSQL ${(database / count).toFixed(2)} ms`,
     ];
     console.log(line.join(" "));
   }
 
-  /** What replies cost while a model produces 20 words a second: words go to readers, saves to PostgreSQL. */
-  async function reportStreaming(streams: number): Promise<void> {
-    const reading: Promise<string>[] = [];
-    for (let n = 0; n < streams; n++) {
-      const body = { name: "bench", scope: "full_access" };
-      const owner = `streams-${processes}-${n}`;
-      const made = JSON.parse(await send(`${rootOf(n)}/auth/api-keys`, "POST", await token(owner), body));
-      const { key } = made.data;
-      const conversation = await send(`${rootOf(n)}/conversations`, "POST", key, { twinId: "slow" });
-      const url = `${rootOf(n)}/conversations/${JSON.parse(conversation).data.id}/messages/stream`;
-      const reply = send(url, "POST", key, { content: String(Math.ceil(seconds + 10) * 20) });
-      reply.catch(() => {}); // thrown below, where all are awaited
-      reading.push(reply);
-    }
-    const used = () => [servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0), cpuOfDatabase(name)] as const;
-    const [serverBefore, databaseBefore] = used();
-    const open = model.streaming;
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    const [serverAfter, databaseAfter] = used();
-    const streamed = open * seconds;
-    console.log(
-      `${open} open streams, 20 words a second, saved every second: CPU per second of one stream: ` +
-        `server ${((serverAfter - serverBefore) / streamed).toFixed(2)} ms, ` +
-        `PostgreSQL ${((databaseAfter - databaseBefore) / streamed).toFixed(2)} ms`,
-    );
-    await Promise.all(reading);
-  }
-
   const reply = async (client: number) => {
-    const key = await keyOf(client);
-    return send(`${conversations[client]}/messages/stream`, "POST", key, { content });
+    const { url, key } = await conversationOf(client);
+    return send(`${url}/messages/stream`, "POST", key, { content });
   };
   const read = async (client: number) => {
-    const key = await keyOf(client);
-    return send(conversations[client] ?? "", "GET", key);
+    const { url, key } = await conversationOf(client);
+    return send(url, "GET", key);
   };
   for (let n = 0; n < 10; n++)
     await Promise.all(Array.from({ length: clients }, (_, client) => reply(client)));
   await report("streamed replies", reply);
   await report("reading a conversation", read);
-  if (processes === 1) await reportStreaming(200);
+}
+
+/** What replies cost while a model produces 20 words a second: words go to readers, saves to PostgreSQL. */
+async function reportStreaming({ seconds, model, rootOf, cpuDuring }: Load, streams: number): Promise<void> {
+  const reading: Promise<string>[] = [];
+  for (let n = 0; n < streams; n++) {
+    const { url, key } = await createConversation(rootOf(n), `streams-${n}`, "slow");
+    const words = String(Math.ceil(seconds + 10) * 20);
+    const reply = send(`${url}/messages/stream`, "POST", key, { content: words });
+    reply.catch(() => {}); // thrown below, where all are awaited
+    reading.push(reply);
+  }
+  const open = model.streaming;
+  const { server, database } = await cpuDuring(
+    () => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+  );
+  const streamed = open * seconds;
+  console.log(
+    `${open} open streams, 20 words a second, saved every second: CPU per second of one stream: ` +
+      `server ${(server / streamed).toFixed(2)} ms, PostgreSQL ${(database / streamed).toFixed(2)} ms`,
+  );
+  await Promise.all(reading);
 }
 
 /** Counts the statements that each request takes, as the driver sends them. */

@@ -15,7 +15,7 @@ export const joinMs = 4;
 
 /**
  * A reader that takes nothing for this long is disconnected, in milliseconds: of a stream by its follower, of a text or
- * of a stream's last piece by the adapter (`node-answer.ts`).
+ * of a stream's last piece by the adapter (`node-text.ts`).
  */
 export const stallMs = 60_000;
 

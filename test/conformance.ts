@@ -166,7 +166,7 @@ function assertMatches(schema: unknown, value: unknown, name: string): void {
 }
 
 /** The documented operation for a request's method and path. Literal segments win over parameters. */
-export function operationAt(method: string, path: string): Operation | undefined {
+function operationAt(method: string, path: string): Operation | undefined {
   const segments = path.split("/");
   const fits = Object.keys(openApi.paths).filter((pattern) => {
     const parts = pattern.split("/");

@@ -15,7 +15,7 @@ export interface Random {
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
 }
 
-export function createRandom(seed: number): Random {
+function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const random: Random = {
     next() {
