@@ -9,7 +9,7 @@ import { codeOf } from "./adapters/error-code.ts";
 import { type CopyProgress, copyRecords, hasRecords } from "./adapters/sql-copy.ts";
 import type { SqlDriver } from "./adapters/sql-driver.ts";
 import type { Log } from "./core/log.ts";
-import { ConfigError, nameOf, settings } from "./core/settings.ts";
+import { ConfigError, nameOf } from "./core/settings.ts";
 import { blame, innermost, withoutCredentials } from "./server-storage.ts";
 
 /** What is copied, and where to. */
@@ -35,7 +35,7 @@ export async function copyDatabase({ from, to }: CopyRequest, { log, show }: Cop
   try {
     // A wrong path would otherwise be noticed only when clients miss everything.
     if (!(await hasRecords(source))) throw new ConfigError(`--from: ${from} has no records.`);
-    const target = await openTarget(to, log).catch(blame(nameOf(settings.database)));
+    const target = await openTarget(to, log).catch(blame(nameOf("database")));
     try {
       await requireEmpty(target, to);
       return await copyAll(source, target, { from, to }, show);
@@ -76,7 +76,7 @@ async function openTarget(url: string, log: Log): Promise<SqlDriver> {
 async function requireEmpty(target: SqlDriver, to: string): Promise<void> {
   if (!(await hasRecords(target))) return;
   const problem = "has records already, possibly those of a copy that broke off; use a new database";
-  throw new ConfigError(`${nameOf(settings.database)}: ${withoutCredentials(to)} ${problem}.`);
+  throw new ConfigError(`${nameOf("database")}: ${withoutCredentials(to)} ${problem}.`);
 }
 
 /** Pause between two lines of progress, in milliseconds. */

@@ -9,7 +9,7 @@ import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
 import type { Log } from "./core/log.ts";
 import { createMemoryStore } from "./core/memory-store.ts";
-import { ConfigError, type Database, nameOf, type Settings, settings } from "./core/settings.ts";
+import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
 import type { Store } from "./core/store.ts";
 
 /** The storage that the settings choose. */
@@ -36,7 +36,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
   const { openRedis } = await import("./adapters/redis.ts");
-  const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf(settings.redisUrl)));
+  const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf("redisUrl")));
   return {
     store: storage.store,
     limiter: redis.limiter,
@@ -62,13 +62,13 @@ async function openDatabase(
     case "sqlite": {
       const { openSqlite } = await import("./adapters/sqlite.ts");
       const opening = openSqlite(database.path, { log });
-      const { store, buckets, close } = await opening.catch(blame(nameOf(settings.database)));
+      const { store, buckets, close } = await opening.catch(blame(nameOf("database")));
       return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
     }
     case "postgres": {
       const { openPostgres } = await import("./adapters/postgres.ts");
       const opening = openPostgres(database.url, { maxConnections, log, signal });
-      return withFallback(await opening.catch(blame(nameOf(settings.database))), log);
+      return withFallback(await opening.catch(blame(nameOf("database"))), log);
     }
   }
 }
@@ -90,7 +90,7 @@ function withFallback({ store, limiter: shared, close }: Storage, log: Log): Sto
 export function blameDatabase({ database }: Settings): (error: unknown) => never {
   return (error) => {
     const problem = `${placeOf(database)} cannot be read or written (${innermost(error)})`;
-    throw new ConfigError(`${nameOf(settings.database)}: ${problem}.`, { cause: error });
+    throw new ConfigError(`${nameOf("database")}: ${problem}.`, { cause: error });
   };
 }
 

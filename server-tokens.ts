@@ -9,7 +9,7 @@ import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
 import { readPublicKey } from "./core/jwk.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "./core/jwt.ts";
 import type { Log } from "./core/log.ts";
-import { ConfigError, type Database, type Settings } from "./core/settings.ts";
+import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
 
 /** How JWTs are verified. */
 export interface Tokens {
@@ -27,7 +27,7 @@ export async function openTokens(settings: Settings, log: Log): Promise<Tokens> 
   }
   if (jwtPublicKey !== undefined) {
     const publicKey = await readPublicKey(jwtPublicKey).catch((cause: Error) => {
-      throw new ConfigError(`JWT_PUBLIC_KEY (--jwt-public-key) cannot be used: ${cause.message}.`, { cause });
+      throw new ConfigError(`${nameOf("jwtPublicKey")} cannot be used: ${cause.message}.`, { cause });
     });
     return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
   }

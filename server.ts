@@ -19,7 +19,7 @@ import { createEchoEngine, type TwinEngine } from "./core/engine.ts";
 import { createKnowledgeEngine } from "./core/knowledge.ts";
 import type { Log } from "./core/log.ts";
 import { createService, type Service } from "./core/service.ts";
-import { ConfigError, type Settings, shownSettings } from "./core/settings.ts";
+import { ConfigError, nameOf, type Settings, shownSettings } from "./core/settings.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { type CopyRequest, copyDatabase } from "./server-copy.ts";
 import { firstSteps } from "./server-first-steps.ts";
@@ -149,7 +149,7 @@ async function openTwins(twinsDir: string, engines: Engines, log: Log) {
     if (codeOf(error) === undefined) throw error; // already a one-line error about a twin file
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
     const accepted = "choose a folder of Markdown files that this process can read";
-    throw new ConfigError(`TWINS_DIR (--twins): ${problem}; ${accepted}.`, { cause: error });
+    throw new ConfigError(`${nameOf("twinsDir")}: ${problem}; ${accepted}.`, { cause: error });
   });
 }
 
@@ -201,11 +201,11 @@ function cannotListen(host: string, port: number, cause: unknown): Error {
   const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
     const free = "choose another, or 0 for any free one";
-    return new ConfigError(`PORT (--port): port ${port} on ${host} is in use; ${free}.`, { cause });
+    return new ConfigError(`${nameOf("port")}: port ${port} on ${host} is in use; ${free}.`, { cause });
   }
   const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
   const problem = `cannot listen on port ${port} on ${host} (${kind}); ${accepted}`;
-  return new ConfigError(`HOST (--host), PORT (--port): ${problem}.`, { cause });
+  return new ConfigError(`${nameOf("host")}, ${nameOf("port")}: ${problem}.`, { cause });
 }
 
 function fail(error: unknown): never {

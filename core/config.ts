@@ -5,7 +5,7 @@
  */
 
 import { isOwnerName } from "./owner.ts";
-import { ConfigError, nameOf, type Setting, type Settings, settings } from "./settings.ts";
+import { ConfigError, nameOf, type Setting, type Settings, settingNames, settings } from "./settings.ts";
 
 /** The command, with what it needs. */
 export type Config =
@@ -114,15 +114,15 @@ function readValue(name: string, inline: string | undefined, rest: string[]): st
 }
 
 function readSettings(flags: Flags, environment: Environment): Settings {
-  const entries = Object.entries<Setting<unknown>>(settings);
   const values = Object.fromEntries(
-    entries.map(([name, setting]) => [name, readSetting(setting, flags, environment)]),
+    settingNames.map((name) => [name, readSetting(name, flags, environment)]),
   ) as Settings;
   refuseSeveralJwtSources(values);
   return values;
 }
 
-function readSetting(setting: Setting<unknown>, flags: Flags, environment: Environment): unknown {
+function readSetting(name: keyof Settings, flags: Flags, environment: Environment): unknown {
+  const setting: Setting<unknown> = settings[name];
   const { variable, flag, fallback } = setting;
   const given = (flag && flags.get(flag)) || environment[variable] || undefined;
   const text = given ?? fallback;
@@ -130,7 +130,7 @@ function readSetting(setting: Setting<unknown>, flags: Flags, environment: Envir
   const value = setting.read(text);
   if (value !== undefined) return value;
   const shown = setting.secret ? "" : `, not ${quote(text)}`;
-  throw new ConfigError(`${nameOf(setting)} must be ${setting.accepts}${shown}.`);
+  throw new ConfigError(`${nameOf(name)} must be ${setting.accepts}${shown}.`);
 }
 
 function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settings): void {
@@ -172,9 +172,7 @@ function readSource(flags: Flags): string {
 
 function readTarget({ database }: Settings): string {
   if (database.kind === "postgres") return database.url;
-  throw new ConfigError(
-    `copy needs ${nameOf(settings.database)} to be postgres://…, the database to copy into.`,
-  );
+  throw new ConfigError(`copy needs ${nameOf("database")} to be postgres://…, the database to copy into.`);
 }
 
 /** Any text on one line, and not too long. */

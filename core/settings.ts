@@ -34,11 +34,6 @@ export interface Setting<Value> {
   readonly secret?: boolean;
 }
 
-/** What messages call a setting: `PORT (--port)`. */
-export function nameOf({ variable, flag }: Setting<unknown>): string {
-  return flag ? `${variable} (--${flag})` : variable;
-}
-
 /** Where conversations and keys are kept. */
 export type Database =
   | { readonly kind: "memory" }
@@ -238,10 +233,18 @@ export type Settings = {
     : never;
 };
 
+/** The names of all settings. */
+export const settingNames = Object.keys(settings) as readonly (keyof Settings)[];
+
+/** What messages call a setting: `PORT (--port)`. */
+export function nameOf(name: keyof Settings): string {
+  const { variable, flag } = settings[name];
+  return flag ? `${variable} (--${flag})` : variable;
+}
+
 /** The values in use, by their variables, null if there is none; without those that may hold a secret. */
 export function shownSettings(values: Settings): Record<string, unknown> {
-  const names = Object.keys(settings) as (keyof Settings)[];
-  const shown = names.filter((name) => !settings[name].secret);
+  const shown = settingNames.filter((name) => !settings[name].secret);
   return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name] ?? null]));
 }
 
