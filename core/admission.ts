@@ -9,7 +9,7 @@ import { insufficientScope, readToken, scopePermits } from "./auth.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import type { Clock } from "./clock.ts";
 import type { Keyring } from "./keyring.ts";
-import type { RateLimiter, RatePolicy } from "./limit.ts";
+import type { RateLimiter } from "./limit.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
 
@@ -38,11 +38,6 @@ export type Admitted = Pick<Call, "owner" | "key" | "rate">;
 export type Admit = (pending: PendingRequest, route: Route) => Promise<Admitted>;
 
 export function createAdmission({ keyring, limiter, verifyToken, clock }: AdmissionOptions): Admit {
-  async function takeOrRefuse(id: string, policy: RatePolicy): Promise<void> {
-    const rate = await limiter.take(id, policy);
-    if (!rate.allowed) throw rateLimited(rate, policy);
-  }
-
   return async (pending, route) => {
     switch (route.credential) {
       case "none":
@@ -50,7 +45,10 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
       case "token": {
         const owner = requireOwnerName(await verifyToken(readToken(pending.request.headers)));
         pending.owner = owner;
-        if (route.ownerPolicy) await takeOrRefuse(`owner:${owner}`, route.ownerPolicy);
+        if (route.ownerPolicy) {
+          const rate = await limiter.take(`owner:${owner}`, route.ownerPolicy);
+          if (!rate.allowed) throw rateLimited(rate, route.ownerPolicy);
+        }
         return { owner, key: undefined, rate: undefined };
       }
       case "api_key": {
