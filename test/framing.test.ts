@@ -249,6 +249,15 @@ describe("framing", () => {
     });
   }
 
+  test("a request that needs no body is answered whatever its body is, and its connection is closed", async () => {
+    const key = await createKey("full_access");
+    const path = `/api/v1/conversations/${await fixture.conversation(key)}`;
+    const request = keptOpen(`DELETE ${path} HTTP/1.1`, `X-API-Key: ${key}`, chunked);
+    const [answer, ...more] = parseAnswers(await exchange(fixture.url, `${request}nonsense\r\n`));
+    assert.deepEqual([answer?.status, answer?.headers.get("connection"), more], [204, "close", []]);
+    assert.equal(await countConversations(key), 0);
+  });
+
   test("a body that is shorter than announced stores nothing", async () => {
     const key = await createKey("full_access");
     const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
