@@ -6,8 +6,14 @@
 
 import { access } from "node:fs/promises";
 import { codeOf } from "./adapters/error-code.ts";
-import { type CopyProgress, copyRecords, hasRecords } from "./adapters/sql-copy.ts";
-import type { SqlDriver } from "./adapters/sql-driver.ts";
+import {
+  type CopyProgress,
+  type CopySource,
+  type CopyTarget,
+  copyRecords,
+  hasRecords,
+} from "./adapters/sql-copy.ts";
+import type { SqlDriver, SqlRow } from "./adapters/sql-driver.ts";
 import type { Log } from "./core/log.ts";
 import { ConfigError, nameOf } from "./core/settings.ts";
 import { blame, innermost, withoutCredentials } from "./server-storage.ts";
@@ -28,14 +34,15 @@ export interface CopyOutput {
 }
 
 /**
- * Copies all records. Resolves with a line that says what was copied, and rejects with one that says what was wrong.
+ * Copies all records, or changes nothing. Resolves with a line that says what was copied, and rejects with one that says
+ * what was wrong.
  */
 export async function copyDatabase({ from, to }: CopyRequest, { log, show }: CopyOutput): Promise<string> {
   const source = await openSource(from, log).catch(blame("--from"));
   try {
     // A wrong path would otherwise be noticed only when clients miss everything.
     if (!(await hasRecords(source))) throw new ConfigError(`--from: ${from} has no records.`);
-    const target = await openTarget(to, log).catch(blame(nameOf("database")));
+    const target = await beginTarget(to, log).catch(blame(nameOf("database")));
     try {
       await requireEmpty(target, to);
       return await copyAll(source, target, { from, to }, show);
@@ -59,23 +66,35 @@ async function openSource(path: string, log: Log): Promise<SqlDriver> {
 /** How long a statement of a copy may take, in milliseconds: texts may be long, and the network slow. */
 const statementMs = 600_000;
 
-async function openTarget(url: string, log: Log): Promise<SqlDriver> {
+/** One transaction, so that a copy that breaks off leaves nothing behind. */
+interface Target extends CopyTarget {
+  commit(): Promise<void>;
+  /** Closes the connection, which rolls back what is not committed. */
+  close(): Promise<void>;
+}
+
+async function beginTarget(url: string, log: Log): Promise<Target> {
   const { openConnections } = await import("./adapters/postgres-connections.ts");
-  const { createPostgresDriver } = await import("./adapters/postgres-driver.ts");
+  const { prepared } = await import("./adapters/postgres-driver.ts");
   const connections = await openConnections(url, { log, statementMs });
-  const driver = createPostgresDriver(connections.createPool(1, 0));
+  const client = connections.createClient();
+  client.on("error", () => {}); // a broken connection, whose queries reject, too
+  await client.connect();
+  await client.query("BEGIN");
   return {
-    ...driver,
+    all: async (sql, params) => (await client.query<SqlRow>(prepared(sql, params))).rows,
+    async commit() {
+      await client.query("COMMIT");
+    },
     async close() {
-      await driver.close();
-      await connections.close();
+      await Promise.all([client.end(), connections.close()]);
     },
   };
 }
 
-async function requireEmpty(target: SqlDriver, to: string): Promise<void> {
+async function requireEmpty(target: CopyTarget, to: string): Promise<void> {
   if (!(await hasRecords(target))) return;
-  const problem = "has records already, possibly those of a copy that broke off; use a new database";
+  const problem = "has records already; use a new database";
   throw new ConfigError(`${nameOf("database")}: ${withoutCredentials(to)} ${problem}.`);
 }
 
@@ -91,8 +110,8 @@ const nouns = new Map([
 
 /** Copies everything, and returns what that was. */
 async function copyAll(
-  source: SqlDriver,
-  target: SqlDriver,
+  source: CopySource,
+  target: Target,
   { from, to }: CopyRequest,
   show: (line: string) => void,
 ): Promise<string> {
@@ -109,10 +128,12 @@ async function copyAll(
     show(`${noun} ${shown(copied)} of ${shown(total)}`);
   }
 
-  await copyRecords(source, target, report).catch((cause: unknown) => {
-    const problem = `Only a part was copied ${places} (${innermost(cause)})`;
-    throw new Error(`${problem}; drop that database before you try again.`, { cause });
-  });
+  try {
+    await copyRecords(source, target, report);
+    await target.commit();
+  } catch (cause) {
+    throw new Error(`The copy ${places} failed: ${innermost(cause)}.`, { cause });
+  }
   const copied = Array.from(counts, ([noun, count]) => `${noun} ${shown(count)}`).join(", ");
   return `Copied ${places}: ${copied}.`;
 }

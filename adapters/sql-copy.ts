@@ -4,8 +4,17 @@
  * @module
  */
 
-import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
+import type { SqlDriver, SqlRow, SqlValue } from "./sql-driver.ts";
 import { type Table, tables } from "./sql-schema.ts";
+
+/** A database, as far as a copy needs it. */
+export type CopySource = Pick<SqlDriver, "all">;
+
+/** A transaction of a database. */
+export interface CopyTarget {
+  /** Runs a statement in the transaction. Several may be underway. */
+  all(sql: string, params: readonly SqlValue[]): Promise<readonly SqlRow[]>;
+}
 
 /** How far the copy of one table is. */
 export interface CopyProgress {
@@ -16,11 +25,11 @@ export interface CopyProgress {
   readonly total: number;
 }
 
-/** Rows that are read, and written in one transaction, at a time. Few, because a reply may have 4 Mi characters. */
+/** Rows that are read and written at a time. Few, because a reply may have 4 Mi characters. */
 const rowsAtOnce = 20;
 
 /** Whether a database has any records. */
-export async function hasRecords(database: SqlDriver): Promise<boolean> {
+export async function hasRecords(database: CopySource): Promise<boolean> {
   for (const { name } of tables) {
     if ((await database.all(`SELECT 1 AS found FROM ${name} LIMIT 1`, [])).length > 0) return true;
   }
@@ -28,21 +37,20 @@ export async function hasRecords(database: SqlDriver): Promise<boolean> {
 }
 
 /**
- * Copies all rows into a database that has none, a few in each transaction. Nothing else may use either database in the
- * meantime. `report` is called when a table's copy begins, and after each transaction. If it rejects, the copy is
- * incomplete.
+ * Copies all rows into a database that has none. Nothing else may use either database in the meantime. `report` is
+ * called when a table's copy begins, and after every few rows.
  */
 export async function copyRecords(
-  from: SqlDriver,
-  to: SqlDriver,
+  from: CopySource,
+  to: CopyTarget,
   report: (progress: CopyProgress) => void,
 ): Promise<void> {
   for (const table of tables) await copyTable(from, to, table, report);
 }
 
 async function copyTable(
-  from: SqlDriver,
-  to: SqlDriver,
+  from: CopySource,
+  to: CopyTarget,
   table: Table,
   report: (progress: CopyProgress) => void,
 ): Promise<void> {
@@ -51,19 +59,14 @@ async function copyTable(
   let copied = 0;
   report({ table: table.name, copied, total });
   for await (const rows of readTable(from, table)) {
-    await to.batch(rows.map((row) => insertInto(table, row)));
+    await Promise.all(rows.map((row) => insertInto(to, table, row)));
     copied += rows.length;
     report({ table: table.name, copied, total });
-  }
-  if (copied !== total) {
-    throw new Error(
-      `${table.name} had ${total} rows at first, and then ${copied}: something else uses the database`,
-    );
   }
 }
 
 /** All rows, in the order of the table's key. */
-async function* readTable(from: SqlDriver, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
+async function* readTable(from: CopySource, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
   const parameters = key.map((_, index) => `$${index + 1}`);
   const sql = `SELECT * FROM ${name} WHERE (${key}) > (${parameters}) ORDER BY ${key} LIMIT ${rowsAtOnce}`;
   let last = key.map(() => ""); // before all keys, as these are texts that are not empty
@@ -76,11 +79,9 @@ async function* readTable(from: SqlDriver, { name, key }: Table): AsyncGenerator
   }
 }
 
-function insertInto({ name }: Table, row: SqlRow): SqlStatement {
+function insertInto(to: CopyTarget, { name }: Table, row: SqlRow): Promise<unknown> {
   const columns = Object.keys(row);
   const parameters = columns.map((_, index) => `$${index + 1}`);
-  return {
-    sql: `INSERT INTO ${name} (${columns}) VALUES (${parameters})`,
-    params: Object.values(row) as SqlValue[], // both databases accept integers in each other's form
-  };
+  const values = Object.values(row) as SqlValue[];
+  return to.all(`INSERT INTO ${name} (${columns}) VALUES (${parameters})`, values);
 }

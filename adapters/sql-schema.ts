@@ -28,7 +28,7 @@ export interface Table {
   readonly key: readonly string[];
 }
 
-/** All tables of the store. API keys come last, so that a copy that is not complete can hardly be used by mistake. */
+/** All tables of the store. */
 export const tables: readonly Table[] = [
   { name: "conversations", key: ["owner", "id"] },
   { name: "messages", key: ["id"] },
