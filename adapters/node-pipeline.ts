@@ -25,8 +25,6 @@ interface Pipeline {
   /** The last one, until its response has closed: as this object is old, it would keep a young one alive. */
   last: Exchange | undefined;
   waiting: number;
-  /** Whether an answer was sent that closes the connection. */
-  closes: boolean;
 }
 
 const pipelines = new WeakMap<Duplex, Pipeline>();
@@ -46,14 +44,14 @@ export function inTurn(exchange: Exchange, begin: () => void): void {
   const pipeline = pipelineOf(socket);
   const before = pipeline && enter(pipeline, exchange);
   if (!pipeline || !before || exchange.response.socket) {
-    if (!pipeline?.closes) begin();
+    if (!pipeline || socket.writable) begin();
     return;
   }
   pipeline.waiting++;
   if (pipeline.waiting > mostWaiting) socket.destroy();
   before.once("close", () => {
     pipeline.waiting--;
-    if (!socket.destroyed && !pipeline.closes) begin();
+    if (socket.writable) begin();
   });
 }
 
@@ -63,7 +61,6 @@ function enter(pipeline: Pipeline, exchange: Exchange): ServerResponse | undefin
   pipeline.last = exchange;
   exchange.request.signal.addEventListener("abort", () => {
     if (pipeline.last === exchange) pipeline.last = undefined;
-    if (exchange.response.getHeader("Connection") === "close") pipeline.closes = true;
   });
   return before;
 }
@@ -72,7 +69,7 @@ function pipelineOf(socket: Socket): Pipeline | undefined {
   if (!(socket instanceof Socket)) return undefined; // a host simulates the request
   const known = pipelines.get(socket);
   if (known) return known;
-  const pipeline: Pipeline = { last: undefined, waiting: 0, closes: false };
+  const pipeline: Pipeline = { last: undefined, waiting: 0 };
   pipelines.set(socket, pipeline);
   return pipeline;
 }
