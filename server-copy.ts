@@ -6,13 +6,7 @@
 
 import { access } from "node:fs/promises";
 import { codeOf } from "./adapters/error-code.ts";
-import {
-  type CopyProgress,
-  type CopySource,
-  type CopyTarget,
-  copyRecords,
-  hasRecords,
-} from "./adapters/sql-copy.ts";
+import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "./adapters/sql-copy.ts";
 import type { SqlDriver, SqlRow } from "./adapters/sql-driver.ts";
 import type { Log } from "./core/log.ts";
 import { ConfigError, nameOf } from "./core/settings.ts";
@@ -41,7 +35,7 @@ export async function copyDatabase({ from, to }: CopyRequest, { log, show }: Cop
   const source = await openSource(from, log).catch(blame("--from"));
   try {
     // A wrong path would otherwise be noticed only when clients miss everything.
-    if (!(await hasRecords(source))) throw new ConfigError(`--from: ${from} has no records.`);
+    if (!(await hasRecords(source.all))) throw new ConfigError(`--from: ${from} has no records.`);
     const target = await beginTarget(to, log).catch(blame(nameOf("database")));
     try {
       await requireEmpty(target, to);
@@ -67,7 +61,8 @@ async function openSource(path: string, log: Log): Promise<SqlDriver> {
 const statementMs = 600_000;
 
 /** One transaction, so that a copy that breaks off leaves nothing behind. */
-interface Target extends CopyTarget {
+interface Target {
+  readonly run: RunSql;
   commit(): Promise<void>;
   /** Closes the connection, which rolls back what is not committed. */
   close(): Promise<void>;
@@ -82,7 +77,7 @@ async function beginTarget(url: string, log: Log): Promise<Target> {
   await client.connect();
   await client.query("BEGIN");
   return {
-    all: async (sql, params) => (await client.query<SqlRow>(prepared(sql, params))).rows,
+    run: async (sql, params) => (await client.query<SqlRow>(prepared(sql, params))).rows,
     async commit() {
       await client.query("COMMIT");
     },
@@ -92,8 +87,8 @@ async function beginTarget(url: string, log: Log): Promise<Target> {
   };
 }
 
-async function requireEmpty(target: CopyTarget, to: string): Promise<void> {
-  if (!(await hasRecords(target))) return;
+async function requireEmpty(target: Target, to: string): Promise<void> {
+  if (!(await hasRecords(target.run))) return;
   const problem = "has records already; use a new database";
   throw new ConfigError(`${nameOf("database")}: ${withoutCredentials(to)} ${problem}.`);
 }
@@ -110,7 +105,7 @@ const nouns = new Map([
 
 /** Copies everything, and returns what that was. */
 async function copyAll(
-  source: CopySource,
+  source: SqlDriver,
   target: Target,
   { from, to }: CopyRequest,
   show: (line: string) => void,
@@ -129,7 +124,7 @@ async function copyAll(
   }
 
   try {
-    await copyRecords(source, target, report);
+    await copyRecords(source.all, target.run, report);
     await target.commit();
   } catch (cause) {
     throw new Error(`The copy ${places} failed: ${innermost(cause)}.`, { cause });

@@ -4,17 +4,11 @@
  * @module
  */
 
-import type { SqlDriver, SqlRow, SqlValue } from "./sql-driver.ts";
+import type { SqlRow, SqlValue } from "./sql-driver.ts";
 import { type Table, tables } from "./sql-schema.ts";
 
-/** A database, as far as a copy needs it. */
-export type CopySource = Pick<SqlDriver, "all">;
-
-/** A transaction of a database. */
-export interface CopyTarget {
-  /** Runs a statement in the transaction. Several may be underway. */
-  all(sql: string, params: readonly SqlValue[]): Promise<readonly SqlRow[]>;
-}
+/** Runs a statement in a database, and returns its rows. Several may be underway. */
+export type RunSql = (sql: string, params: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
 /** How far the copy of one table is. */
 export interface CopyProgress {
@@ -29,9 +23,9 @@ export interface CopyProgress {
 const rowsAtOnce = 20;
 
 /** Whether a database has any records. */
-export async function hasRecords(database: CopySource): Promise<boolean> {
+export async function hasRecords(run: RunSql): Promise<boolean> {
   for (const { name } of tables) {
-    if ((await database.all(`SELECT 1 AS found FROM ${name} LIMIT 1`, [])).length > 0) return true;
+    if ((await run(`SELECT 1 AS found FROM ${name} LIMIT 1`, [])).length > 0) return true;
   }
   return false;
 }
@@ -41,20 +35,20 @@ export async function hasRecords(database: CopySource): Promise<boolean> {
  * called when a table's copy begins, and after every few rows.
  */
 export async function copyRecords(
-  from: CopySource,
-  to: CopyTarget,
+  from: RunSql,
+  to: RunSql,
   report: (progress: CopyProgress) => void,
 ): Promise<void> {
   for (const table of tables) await copyTable(from, to, table, report);
 }
 
 async function copyTable(
-  from: CopySource,
-  to: CopyTarget,
+  from: RunSql,
+  to: RunSql,
   table: Table,
   report: (progress: CopyProgress) => void,
 ): Promise<void> {
-  const [counted] = await from.all(`SELECT count(*) AS total FROM ${table.name}`, []);
+  const [counted] = await from(`SELECT count(*) AS total FROM ${table.name}`, []);
   const total = Number(counted?.total);
   let copied = 0;
   report({ table: table.name, copied, total });
@@ -66,12 +60,12 @@ async function copyTable(
 }
 
 /** All rows, in the order of the table's key. */
-async function* readTable(from: CopySource, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
+async function* readTable(from: RunSql, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
   const parameters = key.map((_, index) => `$${index + 1}`);
   const sql = `SELECT * FROM ${name} WHERE (${key}) > (${parameters}) ORDER BY ${key} LIMIT ${rowsAtOnce}`;
   let last = key.map(() => ""); // before all keys, as these are texts that are not empty
   for (;;) {
-    const rows = await from.all(sql, last);
+    const rows = await from(sql, last);
     const end = rows.at(-1);
     if (!end) return;
     yield rows;
@@ -79,9 +73,9 @@ async function* readTable(from: CopySource, { name, key }: Table): AsyncGenerato
   }
 }
 
-function insertInto(to: CopyTarget, { name }: Table, row: SqlRow): Promise<unknown> {
+function insertInto(to: RunSql, { name }: Table, row: SqlRow): Promise<unknown> {
   const columns = Object.keys(row);
   const parameters = columns.map((_, index) => `$${index + 1}`);
   const values = Object.values(row) as SqlValue[];
-  return to.all(`INSERT INTO ${name} (${columns}) VALUES (${parameters})`, values);
+  return to(`INSERT INTO ${name} (${columns}) VALUES (${parameters})`, values);
 }
