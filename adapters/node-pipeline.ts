@@ -42,9 +42,13 @@ export function lastOn(socket: Duplex): Exchange | undefined {
 export function inTurn(exchange: Exchange, begin: () => void): void {
   const { socket } = exchange.message;
   const pipeline = pipelineOf(socket);
-  const before = pipeline && enter(pipeline, exchange);
-  if (!pipeline || !before || exchange.response.socket) {
-    if (!pipeline || socket.writable) begin();
+  if (!pipeline) {
+    begin();
+    return;
+  }
+  const before = enter(pipeline, exchange);
+  if (!before || exchange.response.socket) {
+    if (socket.writable) begin();
     return;
   }
   pipeline.waiting++;
