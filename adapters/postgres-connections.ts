@@ -6,7 +6,7 @@
 
 import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import { longestTimerMs } from "../core/clock.ts";
-import { type Log, noLog } from "../core/log.ts";
+import type { Log } from "../core/log.ts";
 import { wasGivenUp } from "./postgres-driver.ts";
 import { createBuckets } from "./postgres-limiter.ts";
 import { createSockets, type Sockets } from "./postgres-sockets.ts";
@@ -24,8 +24,7 @@ export interface Connections {
 
 /** Options of {@link openConnections}. */
 export interface ConnectionsOptions {
-  /** Default: silence. */
-  readonly log?: Log | undefined;
+  readonly log: Log;
   /** Cancels the opening, even while it waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** How long a statement may take, in milliseconds. Default 5000. */
@@ -36,8 +35,8 @@ export interface ConnectionsOptions {
  * Brings a database's tables up to date. Several processes may do so at the same time. Rejects with a one-line error if
  * the database cannot be reached or was created by a newer version.
  */
-export async function openConnections(url: string, options: ConnectionsOptions = {}): Promise<Connections> {
-  const { log = noLog, signal, statementMs = 5000 } = options;
+export async function openConnections(url: string, options: ConnectionsOptions): Promise<Connections> {
+  const { log, signal, statementMs = 5000 } = options;
   const { default: pg } = await importPg();
   const sockets = createSockets();
   const config: PoolConfig = {

@@ -189,7 +189,6 @@ const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|40001|40P0
 
 /** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {
-  if (error instanceof StoreUnavailable) return error;
   if (isServerError(error) && !passing.test(error.code)) return error;
   return new StoreUnavailable("The database cannot be reached right now.", { cause: error });
 }

@@ -13,7 +13,7 @@ export function claimMethods(
   driver: SqlDriver,
   exclusive: boolean,
 ): Pick<Store, "findClaim" | "sweepClaims"> {
-  const sql = exclusive ? sweepPortion() : sweepPortion("FOR UPDATE SKIP LOCKED");
+  const sql = sweepPortion(exclusive ? "" : "FOR UPDATE SKIP LOCKED");
 
   return {
     findClaim: (owner, path, key, at) => findClaim(driver, owner, path, key, at),
@@ -38,7 +38,7 @@ const portionsInASweep = 20;
  * checked twice, because a claim may be renewed while the statement waits for its row. The plus avoids a second scan of
  * the index.
  */
-function sweepPortion(lock = ""): string {
+function sweepPortion(lock: string): string {
   return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, path, claim_key) IN (
       SELECT owner, path, claim_key FROM claims WHERE expires_at <= $1
         ORDER BY expires_at LIMIT ${claimsInAPortion} ${lock})
