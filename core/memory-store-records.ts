@@ -49,15 +49,15 @@ export interface OwnerRecords {
 export interface MemoryRecords {
   readonly owners: Map<string, OwnerRecords>;
   readonly keysByHash: Map<string, KeyEntry>;
-  /** The replies in progress, each with its owner. */
-  readonly running: Map<MessageEntry, string>;
+  /** The replies in progress. */
+  readonly running: Set<MessageEntry>;
   /** By owner, path and key. */
   readonly claims: Map<string, ClaimEntry>;
 }
 
 /** An empty store's records. */
 export function newRecords(): MemoryRecords {
-  return { owners: new Map(), keysByHash: new Map(), running: new Map(), claims: new Map() };
+  return { owners: new Map(), keysByHash: new Map(), running: new Set(), claims: new Map() };
 }
 
 /** An owner's records, to add to: made empty for a new owner. */

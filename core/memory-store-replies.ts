@@ -42,7 +42,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       }
       keepClaim(records, claim, reply.id);
       const position = conversation.messages.length;
-      running.set(storeExchange(recordsOf(records, owner), conversation, begin), owner);
+      running.add(storeExchange(recordsOf(records, owner), conversation, begin));
       return { outcome: "begun", position };
     },
 
@@ -72,9 +72,10 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
 
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
-      for (const [{ record, lease }, owner] of running) {
+      for (const { record, conversation, lease } of running) {
         if (!lease || lease.until >= expiredBefore) continue;
-        abandoned.push({ owner, conversationId: record.conversationId, id: record.id });
+        const { owner, id: conversationId } = conversation.record;
+        abandoned.push({ owner, conversationId, id: record.id });
       }
       return abandoned;
     },
