@@ -39,6 +39,8 @@ export class SavedReply implements ReplyFeed {
   readonly questionId: string;
   readonly progress = [];
   readonly ending = false;
+  ended: MessageRecord | undefined;
+  released = false;
   readonly #context: WatchContext;
   readonly #owner: string;
   readonly #followers = new Set<() => void>();
@@ -47,12 +49,10 @@ export class SavedReply implements ReplyFeed {
   readonly #text = new ReplyText();
   /** The text's length in characters, as stores count it, while there may be more. */
   #characters = 0;
-  #ended: MessageRecord | undefined;
   /** Set while somebody follows and the reply is in progress. */
   #looking: Repetition | undefined;
   #stopListening: (() => void) | undefined;
   #settled: () => void = () => {};
-  #released = false;
   #looks = 0;
   #failing = false;
   #announcedAt = 0;
@@ -70,18 +70,10 @@ export class SavedReply implements ReplyFeed {
     return this.#text.length;
   }
 
-  get ended(): MessageRecord | undefined {
-    return this.#ended;
-  }
-
-  get released(): boolean {
-    return this.#released;
-  }
-
   /** Releases everybody who waits for the end of the reply, because this process is shutting down. */
   release(): void {
-    this.#released = true;
-    for (const changed of [...this.#followers]) changed();
+    this.released = true;
+    for (const changed of this.#followers) changed();
   }
 
   slice(from: number, to: number): string {
@@ -146,7 +138,7 @@ export class SavedReply implements ReplyFeed {
   /** Adds what the store has: the text after the known text. */
   #see(message: MessageRecord): void {
     this.#text.append(message.content);
-    if (message.status !== "in_progress") this.#ended = { ...message, content: this.#text.toString() };
+    if (message.status !== "in_progress") this.ended = { ...message, content: this.#text.toString() };
     else for (const _ of message.content) this.#characters++;
   }
 
