@@ -139,7 +139,7 @@ class ReplyFollower implements EventStream {
   read(): string {
     this.#offeredAt = undefined;
     if (this.#ended) return "";
-    const text = this.#nextEvents() || this.#keepAlive();
+    const text = this.#nextEvents() || (this.#keepAliveDue ? keepAliveComment : "");
     if (this.#feed.released && !this.#feed.ended) this.#ended = true; // followers continue elsewhere
     if (text !== "") this.#readAt = this.#options.clock.now();
     this.#keepAliveDue = false;
@@ -198,10 +198,6 @@ class ReplyFollower implements EventStream {
       requestId: this.#options.requestId,
     };
     return encodeEvent(this.#offset, encodeJson({ type: "error", error }));
-  }
-
-  #keepAlive(): string {
-    return this.#keepAliveDue ? keepAliveComment : "";
   }
 
   /** Notifies the reader once until it reads, and again at the reply's end. */

@@ -33,8 +33,8 @@ export function isoTime(milliseconds: number): string {
 }
 
 function dateOf(day: number): string {
-  const [date] = new Date(day * dayMs).toISOString().split("T");
+  const date = new Date(day * dayMs).toISOString().replace(/T.*/, "T");
   if (dates.size === maxDates) dates.clear();
-  dates.set(day, `${date}T`);
-  return `${date}T`;
+  dates.set(day, date);
+  return date;
 }

@@ -5,7 +5,7 @@
  */
 
 import type { JWK } from "jose";
-import { type Clock, within } from "./clock.ts";
+import { type Clock, isWithin, within } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
 import { type PublicKey, toPublicKey } from "./jwk.ts";
@@ -66,13 +66,6 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
   let attempt: { readonly at: number; failed: boolean } | undefined;
   let flight: Promise<void> | undefined;
 
-  function refresh(): Promise<void> {
-    flight ??= fetchAnew().finally(() => {
-      flight = undefined;
-    });
-    return flight;
-  }
-
   async function fetchAnew(): Promise<void> {
     const at = clock.now();
     const started = { at, failed: false };
@@ -94,7 +87,11 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
   }
 
   async function refreshIfDue(): Promise<void> {
-    if (flight || pauseLeft() === 0) await refresh();
+    if (!flight && pauseLeft() > 0) return;
+    flight ??= fetchAnew().finally(() => {
+      flight = undefined;
+    });
+    await flight;
   }
 
   function unavailable(): ApiError {
@@ -106,8 +103,7 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
 
   return {
     async find(hint) {
-      const age = current ? clock.now() - current.fetchedAt : Number.POSITIVE_INFINITY;
-      if (age < 0 || age >= refreshAfterMs) await refreshIfDue();
+      if (!current || !isWithin(refreshAfterMs, current.fetchedAt, clock.now())) await refreshIfDue();
       if (!current || clock.now() - current.fetchedAt >= usableForMs) throw unavailable();
       return matching(current.keys, hint);
     },
