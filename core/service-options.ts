@@ -140,10 +140,9 @@ const rules: RulesFor<ServiceOptions> = {
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
 export function requireServiceOptions(options: ServiceOptions): void {
   requireOptions("createService", options, rules);
-  const { sha256 } = options;
-  const digest: unknown = sha256?.(sample);
-  if (sha256 && digest !== portableSha256(sample))
-    throw unusable("createService: sha256", sha256Form, digest);
+  const { sha256 = portableSha256 } = options;
+  const digest: unknown = sha256(sample);
+  if (digest !== portableSha256(sample)) throw unusable("createService: sha256", sha256Form, digest);
 }
 
 /** What a SHA-256 function is tested with. Not ASCII, because it must digest UTF-8. */
