@@ -101,9 +101,8 @@ function placeOf(database: Database): string {
       return "the memory";
     case "sqlite":
       return database.path;
-    case "postgres": {
+    case "postgres":
       return withoutCredentials(database.url);
-    }
   }
 }
 

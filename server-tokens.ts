@@ -60,10 +60,9 @@ export function logTokens(settings: Settings, log: Log): void {
 }
 
 /** Whether JWTs are verified with a secret that is lost when this process ends. */
-function isSecretFleeting({ jwtSecret, jwtJwksUrl, jwtPublicKey, database }: Settings): boolean {
-  return (
-    database.kind === "memory" && [jwtSecret, jwtJwksUrl, jwtPublicKey].every((key) => key === undefined)
-  );
+function isSecretFleeting(settings: Settings): boolean {
+  const { jwtSecret, database } = settings;
+  return tokenSource(settings) === "secret" && jwtSecret === undefined && database.kind === "memory";
 }
 
 /** The content of a JWT. */
@@ -84,9 +83,9 @@ export async function makeToken(
 }
 
 async function signingSecret(settings: Settings): Promise<string> {
-  const { jwtSecret, jwtJwksUrl, jwtPublicKey, database } = settings;
+  const { jwtSecret, database } = settings;
   if (jwtSecret !== undefined) return jwtSecret;
-  if (jwtJwksUrl !== undefined || jwtPublicKey !== undefined) {
+  if (tokenSource(settings) !== "secret") {
     throw new ConfigError(
       "token needs a secret to sign with; here, JWTs come from whoever has the private key.",
     );
