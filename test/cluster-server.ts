@@ -4,14 +4,15 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { signToken } from "../core/jwt.ts";
 import { surroundings } from "./child-process.ts";
-import { begin, delta, endMarker, finish } from "./model-server.ts";
+import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
 
 const secret = "the secret of all servers of a cluster";
 
@@ -111,7 +112,7 @@ const wordMs = 50;
 export async function createSlowModel(): Promise<SlowModel> {
   let streaming = 0;
   const server = createServer(async (request, response) => {
-    const words = await wordsAskedFor(request);
+    const words = Number(await questionIn(request));
     begin(response);
     let sent = 0;
     streaming++;
@@ -129,8 +130,7 @@ export async function createSlowModel(): Promise<SlowModel> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/v1`,
     get streaming() {
@@ -141,11 +141,4 @@ export async function createSlowModel(): Promise<SlowModel> {
       server.closeAllConnections();
     },
   };
-}
-
-async function wordsAskedFor(request: IncomingMessage): Promise<number> {
-  let body = "";
-  for await (const chunk of request) body += chunk;
-  const { messages } = JSON.parse(body) as { messages: { content: string }[] };
-  return Number(messages.at(-1)?.content);
 }

@@ -14,9 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../core/jwt.ts";
-import { systemClock } from "../core/mod.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
-import { begin, delta, endMarker, finish } from "./model-server.ts";
+import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
@@ -26,10 +25,7 @@ const clients = 4;
 /** A model that streams its answers slowly enough to be caught in the middle. */
 async function startModel(): Promise<Server> {
   const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const { messages } = JSON.parse(body) as { messages: { content: string }[] };
-    await streamAnswer(answerTo(messages.at(-1)?.content ?? ""), response);
+    await streamAnswer(answerTo(await questionIn(request)), response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -48,7 +44,7 @@ async function streamAnswer(answer: string, response: ServerResponse): Promise<v
 
 /** One cycle: clients work until the server is killed. */
 async function work(server: ServerProcess, journal: Journal): Promise<void> {
-  const token = await signToken({ secret, sub: journal.owner, expiresInSeconds: 600, clock: systemClock });
+  const token = await signToken({ secret, sub: journal.owner, expiresInSeconds: 600 });
   await journal.createKey(server.url, token);
   const working = Promise.all(Array.from({ length: clients }, () => journal.work(server.url)));
   await pause(50 + Math.random() * 700);

@@ -118,6 +118,14 @@ export async function refusingBaseUrl(): Promise<string> {
   return server.baseUrl;
 }
 
+/** The user's message in a request to a model. */
+export async function questionIn(request: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const piece of request.setEncoding("utf8")) body += piece;
+  const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+  return messages.at(-1)?.content ?? "";
+}
+
 /** One event of a stream, with this value as JSON. */
 export function event(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;

@@ -4,12 +4,12 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { collectOutput, type Ended, surroundings } from "./child-process.ts";
 
 type Command = readonly string[];
 
-const { PATH = "", HOME = "" } = process.env;
-const variables = { PATH, HOME, JWT_SECRET: "a secret of this test, and of nothing else", LOG_LEVEL: "warn" };
+const secret = "a secret of this test, and of nothing else";
+const variables = { ...surroundings, JWT_SECRET: secret, LOG_LEVEL: "warn" };
 
 /** What `--version` prints. */
 export function versionOf([file = "", ...args]: Command, cwd: string): string {
@@ -41,25 +41,15 @@ export function endOf(command: Command, cwd: string): Promise<Ended> {
   return start([...command, "--port", "0"], cwd).ended;
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly stderr: string;
-}
-
 function start([file = "", ...args]: Command, cwd: string) {
   const child = spawn(file, args, { cwd, env: variables, stdio: ["ignore", "pipe", "pipe"] });
-  const output = { stdout: "", stderr: "" };
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
+  const { output, ended } = collectOutput(child);
   const listening = new Promise<string>((resolve) => {
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output.stdout += text;
+    child.stdout.on("data", () => {
       const [, url] = /^listening on (\S+)\n/.exec(output.stdout) ?? [];
       if (url !== undefined) resolve(url);
     });
   });
-  const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code, stderr: output.stderr }));
   const failed = ended.then(({ code, stderr }) => {
     throw new Error(`${file} ${args.join(" ")} ended with ${code}: ${stderr}`);
   });

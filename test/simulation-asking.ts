@@ -27,12 +27,7 @@ export interface ErrorBody {
 }
 
 export function createAsk(world: World, apiKey: string): Ask {
-  return async function ask(
-    process: Process | undefined,
-    method: string,
-    path: string,
-    options: Asking = {},
-  ): Promise<Answer | undefined> {
+  return async (process, method, path, options = {}) => {
     if (!process?.alive()) return undefined;
     const headers = new Headers({ "X-API-Key": apiKey, ...options.headers });
     const client = new AbortController();

@@ -2,6 +2,7 @@
  * The simulation's engine: it behaves well, badly, or not at all, as chance decides.
  */
 
+import { sleep } from "../core/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../core/mod.ts";
 import type { Ledger } from "./simulation-store.ts";
 import type { World } from "./simulation-world.ts";
@@ -63,10 +64,7 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     runs,
     engineOf(alive) {
       const clock = world.clockOf(alive);
-      const pause = (milliseconds: number) =>
-        new Promise<void>((resolve) => {
-          clock.after(milliseconds, resolve);
-        });
+      const pause = (milliseconds: number) => sleep(clock, milliseconds);
       return {
         reply({ content }, output) {
           judge(content);

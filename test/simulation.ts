@@ -17,6 +17,7 @@ import { createProcesses, leaseMs, maxReplyMs } from "./simulation-processes.ts"
 import { createReader } from "./simulation-reader.ts";
 import { createSimulatedStore } from "./simulation-store.ts";
 import { createWorld } from "./simulation-world.ts";
+import { key as keyRecord } from "./store-records.ts";
 
 /** The outcome of one run. */
 export interface SimulationResult {
@@ -57,16 +58,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   async function storeApiKey(): Promise<string> {
     const { key, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
-    const record = {
-      id: "key_1",
-      owner: "owner",
-      name: "simulated",
-      scope: "full_access",
-      prefix,
-      hash,
-    } as const;
-    const times = { createdAt: startOfTests, expiresAt: null, lastUsedAt: null, revokedAt: null };
-    await store.truth.createKey({ ...record, ...times }, 1);
+    await store.truth.createKey(keyRecord("owner", { id: "key_1", scope: "full_access", prefix, hash }), 1);
     return key;
   }
 

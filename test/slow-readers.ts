@@ -7,7 +7,8 @@ import { serve } from "../adapters/node.ts";
 import { createApiKey } from "../core/api-keys.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../core/mod.ts";
 import { createGate } from "./gate.ts";
-import { newTwin, startOfTests } from "./harness.ts";
+import { newTwin } from "./harness.ts";
+import { key as keyRecord } from "./store-records.ts";
 
 /** What the server prints first. */
 export interface Invitation {
@@ -54,9 +55,7 @@ const service = createService({
 
 async function storeKey(): Promise<string> {
   const { key, hash, prefix } = createApiKey();
-  const record = { id: "key_1", owner: "alice", name: "test", scope: "full_access", prefix, hash } as const;
-  const times = { createdAt: startOfTests, expiresAt: null, lastUsedAt: null, revokedAt: null };
-  await store.createKey({ ...record, ...times }, 1);
+  await store.createKey(keyRecord("alice", { scope: "full_access", prefix, hash }), 1);
   return key;
 }
 
