@@ -15,7 +15,7 @@ import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";
 import { createScriptedEngine, type ScriptedEngine } from "./scripted-engine.ts";
 
-export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock" | "store"> {
+export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock"> {
   readonly engine: ScriptedEngine;
   /** A full_access key, and the conversation that was created with it. */
   readonly key: string;
@@ -70,7 +70,6 @@ function chatOn(fixture: Fixture, setting: Setting): Chat {
     conversationId,
     service: fixture.service,
     clock: fixture.clock,
-    store: fixture.store,
     post: (path, body, headers) => fixture.call("POST", root + path, key, body, headers),
     get: (path, headers) => fixture.call("GET", root + path, key, undefined, headers),
     send: (content = "Hello?", headers) => chat.post("/messages", { content }, headers),

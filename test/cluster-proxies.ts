@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../core/mod.ts";
-import { beginReply, call, historyOf, newConversation, newKey, read } from "./cluster-clients.ts";
+import { beginReply, call, historyOf, newConversation, newKey, read, ready } from "./cluster-clients.ts";
 import { proxies, type RunningProxy } from "./cluster-proxy.ts";
 import {
   type Cluster,
@@ -45,11 +45,7 @@ for (const program of proxies) {
       ports = [await freePort(), await freePort()];
       servers = await Promise.all(ports.map((port) => cluster.start(port)));
       proxy = await program.start(ports);
-      await until(
-        "the proxy reaches a ready server",
-        5000,
-        async () => (await fetch(`${proxy.url}/readyz`)).status === 200,
-      );
+      await until("the proxy reaches a ready server", 5000, () => ready(proxy));
     });
     after(async () => {
       // If starting failed, some of them do not exist; any that were left would keep this process alive.
@@ -100,11 +96,7 @@ for (const program of proxies) {
         assert.equal(await server.kill("SIGTERM"), 0);
         const started = await cluster.start(ports[index]);
         servers[index] = started;
-        await until(
-          "it is ready again",
-          5000,
-          async () => (await fetch(`${started.url}/readyz`)).status === 200,
-        );
+        await until("it is ready again", 5000, () => ready(started));
       }
       for (const { reading, replyPath } of streams) {
         await reading.done;

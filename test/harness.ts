@@ -9,6 +9,7 @@ import {
   createMemoryStore,
   createService,
   createTwinList,
+  type ErrorObject,
   type Scope,
   type Service,
   type ServiceOptions,
@@ -184,13 +185,8 @@ export async function dataOf<Data>(response: Response): Promise<Data> {
 }
 
 /** The error of a refused request. */
-export async function errorOf(response: Response): Promise<{
-  code: string;
-  message: string;
-  details?: Record<string, unknown>;
-  requestId: string;
-}> {
-  return ((await response.json()) as { error: Awaited<ReturnType<typeof errorOf>> }).error;
+export async function errorOf(response: Response): Promise<ErrorObject> {
+  return ((await response.json()) as { error: ErrorObject }).error;
 }
 
 /** One event of a stream. */
