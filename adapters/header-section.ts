@@ -23,6 +23,16 @@ export function headersTooLong(): ApiError {
   return new ApiError("headers_too_large", `The header section is longer than ${maxHeaderBytes} bytes.`);
 }
 
+/** 400: there are two `Content-Length` fields, even if they are equal. */
+export function twoLengths(): ApiError {
+  return new ApiError("invalid_request", "There must be at most one Content-Length header.");
+}
+
+/** Whether an `Expect`, joined if there are several, is supported. An empty one expects nothing. */
+export function isKnownExpectation(value: string | null): boolean {
+  return /^(?:100-continue)?$/i.test(value ?? "");
+}
+
 /** 400: `Expect` is something other than `100-continue`. */
 export function unknownExpectation(): ApiError {
   return new ApiError("invalid_request", "The only Expect that is supported is 100-continue.");

@@ -13,14 +13,15 @@ import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
 import {
   headersTooLong,
+  isKnownExpectation,
   maxHeaderFields,
   tooManyHeaders,
   unknownCoding,
   unknownExpectation,
 } from "./header-section.ts";
-import { hangUp, writeAnswer } from "./node-answer.ts";
+import { hangUp } from "./node-answer.ts";
 import { lastOn } from "./node-pipeline.ts";
-import { NodeRequest, rawHeadersOf, readField } from "./node-request.ts";
+import { rawHeadersOf, readField } from "./node-request.ts";
 
 /** The part of a request's head that the service does not see. */
 interface Head {
@@ -48,6 +49,10 @@ function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
     if (name.length === 17 && name.toLowerCase() === "transfer-encoding") {
       if (rawHeaders[index + 1]?.toLowerCase() !== "chunked") return unknownCoding();
     }
+    // Node takes any text that contains `100-continue` as a word for it.
+    if (name.length === 6 && name.toLowerCase() === "expect" && httpVersion === "1.1") {
+      if (!isKnownExpectation(readField(rawHeaders, name))) return unknownExpectation();
+    }
   }
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
     return new ApiError("invalid_request", "There must be exactly one Host header.");
@@ -57,9 +62,6 @@ function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
 
 /** Makes a server answer what `node:http` does not hand over as a request. */
 export function refuseUnhandled(server: Server, service: Service): void {
-  server.on("checkExpectation", (message, response) => {
-    writeAnswer(service.refuse(unknownExpectation()), new NodeRequest(message, response), response);
-  });
   server.on("connect", ({ method = "", url = "", httpVersion, rawHeaders }, socket) => {
     socket.on("error", () => socket.destroy()); // Node has taken its own listener away
     const unhandled = { method, url, httpVersion, rawHeaders, isWhole: true };

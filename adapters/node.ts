@@ -103,6 +103,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     socket.on("close", () => sockets.delete(socket));
   });
   server.on("request", (message, response) => handle(message, response));
+  server.on("checkExpectation", (message, response) => handle(message, response)); // Node would answer 417 by itself
   server.on("checkContinue", (message, response) => handle(message, response, true));
   refuseUnhandled(server, service);
 

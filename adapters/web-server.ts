@@ -11,9 +11,11 @@ import type { Service } from "../core/service.ts";
 import type { EventStream } from "../core/sse.ts";
 import {
   headersTooLong,
+  isKnownExpectation,
   maxHeaderBytes,
   maxHeaderFields,
   tooManyHeaders,
+  twoLengths,
   unknownCoding,
   unknownExpectation,
 } from "./header-section.ts";
@@ -100,7 +102,8 @@ function headersError(headers: Headers): ApiError | undefined {
   }
   if (fields > maxHeaderFields) return tooManyHeaders();
   if (bytes > maxHeaderBytes) return headersTooLong();
+  if (headers.get("content-length")?.includes(",")) return twoLengths(); // joined, it would pass for a short one
   if (!/^(?:chunked)?$/i.test(headers.get("transfer-encoding") ?? "")) return unknownCoding();
-  if (/^(?:100-continue)?$/i.test(headers.get("expect") ?? "")) return undefined;
-  return unknownExpectation();
+  if (!isKnownExpectation(headers.get("expect"))) return unknownExpectation();
+  return undefined;
 }

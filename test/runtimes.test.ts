@@ -62,6 +62,13 @@ describe(`a request's header section, on ${runtime}`, () => {
     assertRefused(text, 400, "invalid_request");
   });
 
+  test("100-continue is the whole of an expectation, and an empty one is none", async () => {
+    for (const field of ["Expect: 100-continue, cookies", "Expect: x-100-continue-y"]) {
+      assertRefused(await exchange(fixture.url, head(health, field)), 400, "invalid_request");
+    }
+    assert.match(await exchange(fixture.url, head(health, "Expect:")), /^HTTP\/1\.1 200 /);
+  });
+
   test("a transfer coding besides chunked is 400", async () => {
     const text = await answerTo(head(health, "Transfer-Encoding: gzip, chunked"));
     if (runtime === "bun")
@@ -76,6 +83,18 @@ describe(`a request's header section, on ${runtime}`, () => {
     const tooLong = await answerTo(head(create, credential, ...fieldLines));
     assertRefused(tooLong, 413, "payload_too_large");
     assertRefused(await answerTo(head(create, ...fieldLines)), 401, "missing_credentials");
+  });
+
+  test("two equal lengths are 400, and none of the body is waited for", async () => {
+    const create = "POST /api/v1/conversations HTTP/1.1";
+    const length = `Content-Length: ${maxBodyBytes + 1}`;
+    const fieldLines = [
+      `X-API-Key: ${await fixture.key()}`,
+      "Content-Type: application/json",
+      length,
+      length,
+    ];
+    assertRefused(await answerTo(head(create, ...fieldLines)), 400, "invalid_request");
   });
 
   test("a GET may have a short body, and a long one unless the runtime would buffer it", async () => {
