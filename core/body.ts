@@ -37,11 +37,10 @@ export async function readBytes(request: IncomingRequest, clock: Clock): Promise
   return concatenate(body);
 }
 
-/** @throws {ApiError} `payload_too_large`. */
+/** @throws {ApiError} `payload_too_large`, also for NaN: two lengths that were joined are none. */
 export function requireShort(length: number): void {
-  if (length > maxBodyBytes) {
-    throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
-  }
+  if (length <= maxBodyBytes) return;
+  throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
 }
 
 async function readAtOnce(arriving: Promise<ArrayBuffer>, clock: Clock): Promise<Uint8Array> {

@@ -370,6 +370,12 @@ describe("a body that the runtime has at hand", () => {
     assert.equal(await create(fixture, { body, arrayBuffer }), "created");
   });
 
+  test("is not read if its length was announced twice", async () => {
+    await using fixture = await openFixture(inProcess);
+    const arrayBuffer = () => assert.fail("it may be endless");
+    assert.equal(await create(fixture, { body: null, arrayBuffer }, "17, 17"), "payload_too_large");
+  });
+
   test("has the same limits", async () => {
     await using fixture = await openFixture(inProcess);
     const body = new Blob().stream();
