@@ -22,11 +22,16 @@ import {
 export interface FileState {
   /** Changes whenever the file does: size, times and identity. */
   readonly signature: string;
+  /** Whether the last change was so close to the reading that the next one may have the same time. */
+  readonly fresh: boolean;
   /** The last version of the twin that could be used. */
   readonly twin: Twin | undefined;
   /** Why the present content cannot be used. */
   readonly problem: TwinFileError | undefined;
 }
+
+/** How coarse the times of files may be, in milliseconds. On FAT, they are even seconds. */
+const coarsestMs = 2000;
 
 /** The files of a folder, by name. */
 export type Folder = ReadonlyMap<string, FileState>;
@@ -44,8 +49,9 @@ export async function readFolder(folder: string, before: Folder, options: TwinFi
   return refuseTakenIds(before, found);
 }
 
-/** Whether the folder has changed since it was last read, without reading the files. */
+/** Whether the folder may have changed since it was last read. The files are not read for that. */
 export async function hasChanged(folder: string, known: Folder): Promise<boolean> {
+  if ([...known.values()].some(({ fresh }) => fresh)) return true;
   try {
     const found: string[] = [];
     for (const file of await listFiles(folder)) {
@@ -71,17 +77,19 @@ async function readState(
   options: TwinFileOptions,
 ): Promise<FileState | undefined> {
   let signature = "";
+  let fresh = false;
   try {
     // Before it is read, so that a change in the meantime gives it another signature.
     const info = await look(join(folder, file));
     if (!info) return undefined;
     signature = signatureOf(info);
+    fresh = Math.abs(Date.now() - info.ctimeMs) < coarsestMs;
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
     const parsed = parseTwinFile(file, await readFile(join(folder, file)), options);
-    return { signature, twin: withTimes(parsed, info, before?.twin), problem: undefined };
+    return { signature, fresh, twin: withTimes(parsed, info, before?.twin), problem: undefined };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined; // deleted before it could be read
-    return { signature, twin: before?.twin, problem: toProblem(file, error) };
+    return { signature, fresh, twin: before?.twin, problem: toProblem(file, error) };
   }
 }
 

@@ -582,6 +582,19 @@ test("polling continues, whether it found a change or not", { timeout: 20_000 },
   assert.deepEqual(recorder.of("info"), ["a twin file was read", "a twin file was read"]);
 });
 
+test("polling finds changes so close to each other that size and times are the same", {
+  timeout: 20_000,
+}, async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const { clock, looks } = createTimers();
+  const files = await open(t, folder, { clock });
+  for (let round = 10; round < 60; round++) {
+    await writeFile(join(folder, "ada.md"), `---\nname: Ada ${round}\n---\n`);
+    await looks.run();
+    assert.equal((await files.get("alice", "ada"))?.name, `Ada ${round}`);
+  }
+});
+
 test("changes that the system reports in succession are read together", {
   timeout: 20_000,
 }, async (t) => {
