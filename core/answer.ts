@@ -51,13 +51,32 @@ export interface Answer {
 
 /**
  * A host's request, without its `arrayBuffer`: hosts that decompress a body or rebuild a request may keep the old
- * header fields. `withSignal`: only where disconnecting matters, because some hosts abort the signal once they have read
- * the body.
+ * header fields. Its body is not touched before it is needed, because some hosts then build a whole web request, which
+ * takes time and can fail. `withSignal`: only where disconnecting matters, because some hosts abort the signal once they
+ * have read the body.
  */
-export function toIncoming(request: Request, withSignal: boolean): IncomingRequest {
-  const { method, url, headers, body, bodyUsed } = request;
-  const incoming = { method, url, headers, body, bodyUsed };
-  return withSignal ? { ...incoming, signal: request.signal } : incoming;
+export class HostRequest implements IncomingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly signal?: ClientSignal;
+  readonly #request: Request;
+
+  constructor(request: Request, withSignal: boolean) {
+    this.method = request.method;
+    this.url = request.url;
+    this.headers = request.headers;
+    if (withSignal) this.signal = request.signal;
+    this.#request = request;
+  }
+
+  get body(): RequestBody | null {
+    return this.#request.body;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#request.bodyUsed;
+  }
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { createAdmission } from "./admission.ts";
-import { type Answer, type IncomingRequest, toIncoming, toResponse } from "./answer.ts";
+import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./answer.ts";
 import { systemClock } from "./clock.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch.ts";
@@ -138,7 +138,7 @@ export function createService(options: ServiceOptions): Service {
   return {
     answer: byPath,
     async fetch(request) {
-      return toResponse(await byPath(toIncoming(request, cancelOnDisconnect)));
+      return toResponse(await byPath(new HostRequest(request, cancelOnDisconnect)));
     },
     handlers: createHandlers(byRoute, cancelOnDisconnect),
     refuse,
@@ -165,7 +165,7 @@ function createHandlers(byRoute: Dispatcher["byRoute"], withSignal: boolean): Se
     const answer = byRoute(route);
     return [
       route.operationId,
-      async (request, given) => toResponse(await answer(toIncoming(request, withSignal), given)),
+      async (request, given) => toResponse(await answer(new HostRequest(request, withSignal), given)),
     ];
   });
   return Object.fromEntries(handlers) as Record<OperationId, Handler>;

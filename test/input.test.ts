@@ -350,6 +350,14 @@ test("a body that turns out longer than its Content-Length is not read to its en
   assert.ok(cancelled, "the sender is told to stop");
 });
 
+test("a host is not asked for a body that nobody reads", async () => {
+  await using fixture = await openFixture(inProcess);
+  const request = new Request("http://twins.test/healthz");
+  const get = () => assert.fail("@hono/node-server would build a web request now, which some Hosts break");
+  for (const name of ["body", "bodyUsed"]) Object.defineProperty(request, name, { get });
+  assert.equal((await fixture.service.fetch(request)).status, 200);
+});
+
 describe("a body that the runtime has at hand", () => {
   async function create(
     fixture: Fixture,
