@@ -15,16 +15,21 @@ export const maxBodyBytes = 256 * 1024;
 const bodyTimeoutMs = 30_000;
 
 /**
+ * What a piece of a body counts for at least, in bytes, so that there are at most 16,384. While pieces are at hand, Deno
+ * does nothing else: with a body of single bytes, for seconds.
+ */
+const leastPiece = 16;
+
+/**
  * A request's body, whose declared size has been checked already.
  *
- * @throws {ApiError} `payload_too_large`; `invalid_request` if it breaks off, or takes longer than 30 seconds.
+ * @throws {ApiError} `payload_too_large`, also for more than 16,384 pieces; `invalid_request` if it breaks off,
+ * or takes longer than 30 seconds.
  * @throws {TypeError} if the host has already read it, which is not the client's fault.
  */
 export async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
   if (request.bodyUsed) {
-    throw new TypeError(
-      "The request's body was read before it came here: mount the service before what parses bodies.",
-    );
+    throw new TypeError("The request's body was read before: mount the service before what parses bodies.");
   }
   // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
   if (request.headers.get("content-length") !== null && request.arrayBuffer) {
@@ -40,7 +45,7 @@ export async function readBytes(request: IncomingRequest, clock: Clock): Promise
 /** @throws {ApiError} `payload_too_large`, also for NaN: two lengths that were joined are none. */
 export function requireShort(length: number): void {
   if (length <= maxBodyBytes) return;
-  throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes.`);
+  throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes or in tiny pieces.`);
 }
 
 async function readAtOnce(arriving: Promise<ArrayBuffer>, clock: Clock): Promise<Uint8Array> {
@@ -67,9 +72,9 @@ async function collect(pieces: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   const received: Uint8Array[] = [];
   let length = 0;
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
-    received.push(next.value);
+    received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
     length += next.value.byteLength;
-    requireShort(length);
+    requireShort(Math.max(length, received.length * leastPiece));
   }
   return concatenate(received);
 }

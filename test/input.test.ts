@@ -350,6 +350,23 @@ test("a body that turns out longer than its Content-Length is not read to its en
   assert.ok(cancelled, "the sender is told to stop");
 });
 
+test("a body may come in 16,384 pieces, but not in more", async () => {
+  await using fixture = await openFixture(inProcess);
+  const headers = { "X-API-Key": await fixture.key(), "Content-Type": "application/json" };
+  async function create(pieces: number): Promise<number> {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"twinId":"echo"}'));
+        for (let piece = 1; piece < pieces; piece++) controller.enqueue(new TextEncoder().encode(" "));
+        controller.close();
+      },
+    });
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    return (await fixture.send("/api/v1/conversations", init)).status;
+  }
+  assert.deepEqual([await create(16_384), await create(16_385)], [201, 413]);
+});
+
 test("a host is not asked for a body that nobody reads", async () => {
   await using fixture = await openFixture(inProcess);
   const request = new Request("http://twins.test/healthz");

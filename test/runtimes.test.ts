@@ -97,6 +97,17 @@ describe(`a request's header section, on ${runtime}`, () => {
     assertRefused(await answerTo(head(create, ...fieldLines)), 400, "invalid_request");
   });
 
+  test("a body of single bytes takes little memory", async () => {
+    const fieldLines = [`X-API-Key: ${await fixture.key()}`, "Content-Type: application/json"];
+    const create = head("POST /api/v1/conversations HTTP/1.1", ...fieldLines, "Transfer-Encoding: chunked");
+    const body = `${"1\r\n \r\n".repeat(30_000)}11\r\n{"twinId":"echo"}\r\n0\r\n\r\n`;
+    const before = process.memoryUsage().rss;
+    const text = await answerTo(create + body);
+    const grown = process.memoryUsage().rss - before;
+    assertRefused(text, 413, "payload_too_large");
+    assert.ok(grown < 800 * 1024 * 1024, `the memory has grown by ${grown} bytes`); // 64 KiB for each byte would be 2 GB
+  });
+
   test("a GET may have a short body, and a long one unless the runtime would buffer it", async () => {
     const short = `${head(health, "Content-Length: 2")}{}`;
     assert.match(await answerTo(short), /^HTTP\/1\.1 200 /);
