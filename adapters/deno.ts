@@ -16,11 +16,18 @@ declare const Deno: {
   serve(
     options: { readonly hostname: string; readonly port: number; onListen(): void },
     handler: (request: Request) => Promise<Response>,
-  ): {
-    readonly addr: { readonly hostname: string; readonly port: number };
-    shutdown(): Promise<void>;
-  };
+  ): DenoServer;
 };
+
+interface DenoServer {
+  readonly addr: { readonly hostname: string; readonly port: number };
+  /** Rejects if it stops listening because a connection could not be accepted. */
+  readonly finished: Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/** How long to wait before listening again, in milliseconds. */
+const pauseMs = 100;
 
 /**
  * Starts a server. Rejects if it cannot listen.
@@ -36,17 +43,47 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host = "127.0.0.1", port = 8787 } = options;
   let closing = false;
   const how = { isClosing: () => closing, keepsBodies: true };
-  const server = Deno.serve({ hostname: host, port, onListen() {} }, (request) =>
-    respond(service, request, how),
-  );
+  const respondTo = (request: Request) => respond(service, request, how);
+  /** Servers that stop, with answers still to be sent. */
+  const stopping = new Set<Promise<void>>();
+  let server = listen(port);
+  const { addr } = server;
+
+  function listen(port: number): DenoServer {
+    const started = Deno.serve({ hostname: host, port, onListen() {} }, respondTo);
+    // It gives up when no file descriptor is left. Anybody may cause that, with idle connections.
+    started.finished.catch(() => {
+      if (closing) return;
+      stop(started); // closes the idle ones
+      systemClock.after(pauseMs, listenAgain);
+    });
+    return started;
+  }
+
+  function listenAgain(): void {
+    if (closing) return;
+    try {
+      server = listen(addr.port);
+    } catch {
+      systemClock.after(pauseMs, listenAgain);
+    }
+  }
+
+  function stop(stopped: DenoServer): void {
+    const sent = stopped
+      .shutdown()
+      .catch(() => {}) // as `finished`
+      .finally(() => stopping.delete(sent));
+    stopping.add(sent);
+  }
 
   return {
-    url: urlOf(server.addr.hostname, server.addr.port),
+    url: urlOf(addr.hostname, addr.port),
     async close({ graceMs } = {}) {
       closing = true;
-      const sent = server.shutdown();
+      stop(server);
       await service.close({ graceMs });
-      await within(systemClock, lastAnswersMs, sent);
+      await within(systemClock, lastAnswersMs, Promise.all(stopping));
     },
   };
 }

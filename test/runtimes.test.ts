@@ -11,6 +11,8 @@ import { openChat } from "./chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 import { runtime, serve } from "./runtime.ts";
+import { startServerWithFewFiles } from "./server-process.ts";
+import { until } from "./until.ts";
 
 const health = "GET /healthz HTTP/1.1";
 
@@ -241,6 +243,20 @@ test(`an answer sent during a shutdown has Connection: close, on ${runtime}`, as
   await chat.engine.next();
   await chat[Symbol.asyncDispose]();
   assert.match(await answered, /^HTTP\/1\.1 503 [\s\S]*\r\nconnection: close\r\n[\s\S]*"shutting_down"/i);
+});
+
+test("a server that has no file descriptor left for a connection goes on as soon as it has, on Deno", {
+  skip: runtime !== "deno" && "only Deno's server gives up",
+}, async () => {
+  await using server = await startServerWithFewFiles(100);
+  const { hostname, port } = new URL(server.url);
+  const idle = Array.from({ length: 150 }, () => connect(Number(port), hostname).on("error", () => {}));
+  await until("a new connection is served", 5_000, async () => {
+    const response = await fetch(`${server.url}/healthz`).catch(() => undefined);
+    return response?.ok ?? false;
+  });
+  for (const socket of idle) socket.destroy();
+  assert.equal(server.exitCode(), null);
 });
 
 test("the connection of a stream may be silent while it lasts, and 65 s once it has ended, on Bun", {

@@ -84,6 +84,26 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   };
 }
 
+/** Starts the server in a process that may have only so many files and connections open. */
+export async function startServerWithFewFiles(count: number) {
+  const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", "--database", "memory:"];
+  const child = spawn("sh", ["-c", `ulimit -n ${count} && exec "$@"`, "sh", ...command], {
+    env: surroundings,
+    stdio: ["ignore", "pipe", "inherit"],
+    ...limitedTime,
+  });
+  const exited = once(child, "exit");
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  return {
+    url: String(line).trim().replace("listening on ", ""),
+    exitCode: () => child.exitCode,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
 /** Starts the server with a terminal as its standard error, and waits until that shows a match. */
 export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
   const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
