@@ -5,6 +5,7 @@
  */
 
 import { lookup } from "node:dns/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
 import {
@@ -43,6 +44,13 @@ interface BunServer {
 const idleSeconds = keepAliveMs / 1000;
 
 /**
+ * How many requests are answered without a pause in one turn of the event loop. In one packet, Bun finds any number of
+ * pipelined requests, and handles nothing else until it has called back for each. An answer that is not ready at once
+ * makes it close that connection.
+ */
+const mostInATurn = 200;
+
+/**
  * Starts a server. Rejects if it cannot listen.
  *
  * @example
@@ -56,6 +64,10 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host = "127.0.0.1", port = 8787 } = options;
   await lookup(host); // for an unknown host name, Bun would report that the port is in use
   let closing = false;
+  let begun = 0;
+  const endTurn = () => {
+    begun = 0;
+  };
   const how = {
     isClosing: () => closing,
     drainsBodies: true,
@@ -70,7 +82,11 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses long bodies with its own error
     fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      return respond(service, request, how);
+      if (begun === 0) setImmediate(endTurn);
+      begun++;
+      return begun > mostInATurn
+        ? nextTurn().then(() => respond(service, request, how))
+        : respond(service, request, how);
     },
   });
 

@@ -259,6 +259,20 @@ test("a server that has no file descriptor left for a connection goes on as soon
   assert.equal(server.exitCode(), null);
 });
 
+test("a flood of pipelined requests closes its connection, on Bun", {
+  skip: runtime !== "bun" && "others begin a request when the one before has been answered",
+}, async () => {
+  const { hostname, port } = new URL(fixture.url);
+  const socket = connect(Number(port), hostname).on("error", () => {}); // a reset
+  let text = "";
+  socket.setEncoding("latin1").on("data", (part) => {
+    text += part;
+  });
+  socket.write("GET /healthz HTTP/1.1\r\nHost: twins.test\r\n\r\n".repeat(3000));
+  await new Promise((resolve) => socket.once("close", resolve));
+  assert.ok(text.split("HTTP/1.1 200").length <= 201);
+});
+
 test("the connection of a stream may be silent while it lasts, and 65 s once it has ended, on Bun", {
   skip: runtime !== "bun" && "only Bun limits the silence of each connection by itself",
 }, async (t) => {
