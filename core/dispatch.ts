@@ -74,7 +74,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       requireHost(request.headers.get("host"));
       return finish(current, await respond(current));
     } catch (error) {
-      return finish(current, errorAnswer(error, current.requestId));
+      return finish(current, errorAnswer(error, requestId));
     }
   }
 
@@ -126,9 +126,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function errorAnswer(thrown: unknown, requestId: string): Answer {
-    const error = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : toApiError(thrown);
-    if (error.status >= 500 && !isToldAlready(thrown))
-      log("error", error.message, { requestId, code: error.code, error: thrown });
+    const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
+    const error = toApiError(reason);
+    if (error.status >= 500 && !isToldAlready(reason))
+      log("error", error.message, { requestId, code: error.code, error: reason });
     return refusal(error, requestId);
   }
 

@@ -155,8 +155,9 @@ async function breakOff(fixture: Fixture, path: string, credential: string, befo
 }
 
 for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/api-keys"]) {
-  test(`a body that breaks off while the service closes is not blamed on the client: ${path}`, async () => {
-    await using fixture = await openFixture(inProcess);
+  test(`a body that breaks off while the service closes is neither the client's error nor the service's: ${path}`, async () => {
+    const levels: string[] = [];
+    await using fixture = await openFixture(inProcess, { log: (level) => levels.push(level) });
     const credential = await (path === "/auth/api-keys" ? fixture.token() : fixture.key());
     assert.deepEqual(await breakOff(fixture, path, credential), [400, "invalid_request"]);
     let closing = Promise.resolve();
@@ -164,6 +165,7 @@ for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/a
       closing = fixture.service.close({ graceMs: 0 });
     });
     assert.deepEqual(broken, [503, "shutting_down"]);
+    assert.ok(!levels.includes("error"), levels.join());
     await closing;
   });
 }
