@@ -4,6 +4,7 @@
  * @module
  */
 
+import { writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
 import type { Log } from "./core/log.ts";
@@ -37,20 +38,30 @@ export function quoteForShell(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Writes lines to stderr, those of one turn of the event loop at once. */
+/**
+ * Writes lines to stderr, those of one turn of the event loop at once. Loses what cannot be written: a reader of the log
+ * that closed the pipe must not take the server down, and a full disk may have room again later.
+ */
 export function createLineWriter(): (line: string) => void {
   let pending = "";
+  const write = runtime === "deno" ? writeOnDeno : (text: string) => void process.stderr.write(text);
   const flush = (): void => {
-    if (pending !== "") process.stderr.write(pending);
+    if (pending !== "") write(pending);
     pending = "";
   };
   process.on("exit", flush);
-  // A reader of the log that closed the pipe must not take the server down, and a full disk may have room again later.
   process.stderr.on("error", () => {});
   return (line) => {
     if (pending === "") setImmediate(flush);
     pending += line;
   };
+}
+
+/** Deno's `process.stderr` throws when the disk is full, and writes nothing from then on. */
+function writeOnDeno(text: string): void {
+  try {
+    writeSync(process.stderr.fd, text);
+  } catch {} // nobody is left to tell
 }
 
 /** Logs uncaught errors and exits, because they leave the process in an unknown state. */

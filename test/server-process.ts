@@ -2,7 +2,7 @@
  * The reference server as a process of its own, started as its users start it.
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
@@ -64,9 +64,12 @@ export function runInto(file: string, args: readonly string[]): Omit<Ended, "std
 /** How large the file of {@link startServerLoggingTo} may grow, in bytes. */
 export const fullAt = 4096;
 
-/** Starts the server with a log file that, as on a full disk, cannot grow beyond {@link fullAt} bytes. */
-export async function startServerLoggingTo(file: string, args: readonly string[]) {
-  const limited = `ulimit -f ${fullAt / 512} && log=$1 && shift && exec "$@" 2>>"$log"`;
+/** A shell command that limits a process's files, as on a full disk, to {@link fullAt} bytes. */
+const limitFiles = `ulimit -f ${fullAt / 512}`;
+
+/** Starts the server with a log file, after a shell command that it is subject to. */
+export async function startServerLoggingTo(file: string, args: readonly string[], before = limitFiles) {
+  const limited = `${before} && log=$1 && shift && exec "$@" 2>>"$log"`;
   const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
   const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
     env: surroundings,
@@ -78,7 +81,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
   return {
     url: String(line).trim().replace("listening on ", ""),
     stop() {
-      child.kill("SIGTERM");
+      sendSignal(child, "SIGTERM");
       return exited;
     },
   };
@@ -168,13 +171,14 @@ async function heard<Found>(
   }
 }
 
+/** Not with `child.kill()`: on Deno, it would report the signal, whatever code the process ended with. */
+function sendSignal({ exitCode, signalCode, pid }: ChildProcess, name: NodeJS.Signals): void {
+  const runs = exitCode === null && signalCode === null;
+  if (pid !== undefined && runs) process.kill(pid, name);
+}
+
 function control(launched: Launched): LaunchedServer {
   const { child, output, ended } = launched;
-  // Deno's child.kill() would report the signal, whatever code the process ended with.
-  const signal = (name: NodeJS.Signals): void => {
-    const runs = child.exitCode === null && child.signalCode === null;
-    if (child.pid !== undefined && runs) process.kill(child.pid, name);
-  };
   const log = (): Record<string, unknown>[] => {
     const whole = output.stderr.slice(0, output.stderr.lastIndexOf("\n") + 1);
     return whole
@@ -185,10 +189,10 @@ function control(launched: Launched): LaunchedServer {
   return {
     logged: (message) =>
       heard(launched, child.stderr, () => log().find((logged) => logged.message === message)),
-    signal,
+    signal: (name) => sendSignal(child, name),
     hangUp: (output) => void child[output].destroy(),
     stop(name = "SIGTERM") {
-      signal(name);
+      sendSignal(child, name);
       return ended;
     },
   };

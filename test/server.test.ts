@@ -489,6 +489,17 @@ describe("what the server logs", () => {
     assert.match(await readFile(file, "utf8"), /"message":"stopped"/);
   });
 
+  test("a disk that is full from the start costs the log, not the server", {
+    skip: process.platform !== "linux" && "only Linux has a device that is always full",
+  }, async () => {
+    const { flags } = await scratch();
+    const server = await startServerLoggingTo("/dev/full", flags, "true");
+    for (let asked = 0; asked < 3; asked++) {
+      assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+    }
+    assert.equal(await server.stop(), 0);
+  });
+
   test("it warns of incomplete model settings", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags, { MODEL_NAME: "llama3.2" });
