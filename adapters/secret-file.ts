@@ -48,9 +48,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw new Error(`The secret's file ${path} cannot be read (${codeOf(error) ?? error}).`, {
-      cause: error,
-    });
+    const instead = "let this process read it, or set JWT_SECRET";
+    const problem = `cannot be read (${codeOf(error) ?? error}): ${instead}`;
+    throw new Error(`The secret's file ${path} ${problem}.`, { cause: error });
   }
 }
 

@@ -628,6 +628,15 @@ describe("the secret's file", () => {
     );
   });
 
+  test("a file that cannot be read is reported with what to do instead", async () => {
+    const folder = join(root, "a-folder");
+    await mkdir(folder);
+    await assert.rejects(
+      readOrCreateSecret(folder),
+      /^Error: The secret's file [^\n]* cannot be read \(EISDIR\): let this process read it, or set JWT_SECRET\.$/,
+    );
+  });
+
   test("a path that cannot be used is reported in one line", async () => {
     const file = join(root, "a-file");
     await writeFile(file, "");
