@@ -6,6 +6,7 @@
  */
 
 import { StoreUnavailable } from "../core/store.ts";
+import { codeOf } from "./error-code.ts";
 import type { SqlRow, SqlValue } from "./sql-driver.ts";
 
 /** A connection. Everything is synchronous. Errors are the library's own: see {@link errorKind}. */
@@ -74,9 +75,15 @@ async function importLibrary(): Promise<Library> {
   } catch (error) {
     failures.push(error);
   }
-  const message =
-    "This runtime has no SQLite: use Node.js 22.13 or newer, Deno or Bun, or install the package libsql.";
-  throw new Error(message, { cause: new AggregateError(failures) });
+  const problem = "This runtime has no SQLite: use Node.js 22.13 or newer, Deno or Bun, or";
+  throw new Error(`${problem} ${remedyFor(failures.at(-1))}.`, { cause: new AggregateError(failures) });
+}
+
+/** What to do if `libsql` cannot be imported: it may be installed, but lack the binary for this system. */
+function remedyFor(error: unknown): string {
+  const code = codeOf(error);
+  if (code === "ERR_MODULE_NOT_FOUND") return "install the package libsql";
+  return `repair the package libsql, which cannot be loaded (${code ?? error})`;
 }
 
 function wrap(database: Database, prepare: Library["prepare"]): SqliteConnection {

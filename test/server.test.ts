@@ -15,6 +15,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { createServer } from "node:http";
+import { isBuiltin } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -241,6 +242,16 @@ describe("the server", () => {
       cases.map(async ([args, variables, pattern]) =>
         assertRefusal(await runServer(args, variables), pattern),
       ),
+    );
+  });
+
+  test("a SQLite package that is installed but cannot be loaded is reported as that", {
+    skip: isBuiltin("node:sqlite") && "this runtime needs no package",
+  }, async () => {
+    const { flags } = await scratch();
+    assertRefusal(
+      await runServer(flags, { NODE_OPTIONS: "--no-addons" }),
+      /DATABASE_URL .*, or repair the package libsql, which cannot be loaded \(ERR_DLOPEN_DISABLED\)\.$/m,
     );
   });
 
