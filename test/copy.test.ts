@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { after, describe, type TestContext, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { tables } from "../adapters/sql-schema.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
@@ -65,19 +65,19 @@ async function complaint(path: string, url: string): Promise<string> {
   return stderr;
 }
 
-/** The address of a new database, which is dropped after the test. */
-async function newDatabase(context: TestContext): Promise<string> {
+/** A new database, to be dropped by whoever holds it: on Deno, a test within a suite has no `after`. */
+async function newDatabase(): Promise<{ readonly url: string } & AsyncDisposable> {
   const { url, drop } = await createDatabase();
-  context.after(drop);
-  return url;
+  return { url, [Symbol.asyncDispose]: drop };
 }
 
 const skip = await skipWithoutPostgres();
 if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("a SQLite file copied into PostgreSQL", { skip }, () => {
-  test("a copy that breaks off says why, leaves nothing behind, and can be repeated", async (context) => {
-    const url = await newDatabase(context);
+  test("a copy that breaks off says why, leaves nothing behind, and can be repeated", async () => {
+    await using database = await newDatabase();
+    const { url } = database;
     const { path, owners } = await makeFile();
     const read = await withStore(openSqlite(path), (store) => readOwners(store, owners));
     await withStore(openPostgres(url), async () => {});
@@ -94,8 +94,9 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     );
   });
 
-  test("everything reads as it did before, long texts included", async (context) => {
-    const url = await newDatabase(context);
+  test("everything reads as it did before, long texts included", async () => {
+    await using database = await newDatabase();
+    const { url } = database;
     const { path, owners } = await makeFile();
     const [alice] = owners;
     assert.ok(alice);
@@ -120,8 +121,9 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     );
   });
 
-  test("a database that has records is refused, and stays as it is", async (context) => {
-    const url = await newDatabase(context);
+  test("a database that has records is refused, and stays as it is", async () => {
+    await using database = await newDatabase();
+    const { url } = database;
     const { path } = await makeFile();
     const bob = await withStore(openPostgres(url), fill);
     const before = await withStore(openPostgres(url), (store) => readAll(store, bob));
@@ -131,8 +133,9 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     assert.deepEqual(await withStore(openPostgres(url), (store) => readAll(store, bob)), before);
   });
 
-  test("of many owners, all have what they had", async (context) => {
-    const url = await newDatabase(context);
+  test("of many owners, all have what they had", async () => {
+    await using database = await newDatabase();
+    const { url } = database;
     const path = folder.newPath();
     const names = Array.from({ length: 70 }, (_, n) => `owner ${n % 7}`);
     const made = await withStore(openSqlite(path), (store) =>

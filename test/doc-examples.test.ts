@@ -56,9 +56,9 @@ declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;
 `;
 
 describe("examples", () => {
-  test("those in doc comments and documents pass the type check", async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
-    t.after(() => rm(folder, { recursive: true }));
+  test("those in doc comments and documents pass the type check", async () => {
+    await using temporary = await newFolder();
+    const { folder } = temporary;
     await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction"); // on Windows, anyone may create one
     await writeFile(join(folder, "given.d.ts"), given);
     for (const file of await filesWithExamples()) {
@@ -87,6 +87,12 @@ describe("examples", () => {
     }
   });
 });
+
+/** A new folder, to be removed by whoever holds it: on Deno, a test within a suite has no `after`. */
+async function newFolder(): Promise<{ readonly folder: string } & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
 
 const functionWithExample = /@example(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?function (\w+)/g;
 
