@@ -90,7 +90,7 @@ describe("PostgreSQL", { skip }, () => {
 
   test("a database with an encoding other than UTF8 is refused with a line that says so", async () => {
     const admin = await connect(url);
-    const name = "twins_test_ascii";
+    const name = `${new URL(url).pathname.slice(1)}_ascii`; // a name that nobody else has
     await admin.query(
       `CREATE DATABASE ${name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
     );
