@@ -19,22 +19,33 @@ import { dataOf, eventsOf, textOf } from "./harness.ts";
 
 const words = Array.from({ length: 60 }, (_, index) => `${index} `);
 
-/** Writes words so fast that they are joined, and continues when its reader has left. */
+/**
+ * Writes words so fast that they are joined, and continues when its reader has left. Asked to wait, it writes the second
+ * half only once a reply is resumed.
+ */
 const quickParrot = `
 import { waitUntil } from "cloudflare:workers";
 import { createTwins } from "./examples/twins.ts";
 
+const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
+let resumed = false;
 const parrot = {
-  async reply(_, output) {
-    for (const word of ${JSON.stringify(words)}) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
+  async reply({ content }, output) {
+    for (const [index, word] of ${JSON.stringify(words)}.entries()) {
+      do await pause();
+      while (content === "Wait." && index === ${words.length / 2} && !resumed);
       output.write(word);
     }
     return { finishReason: "stop", usage: null };
   },
 };
 const twins = createTwins({ engines: { parrot }, onDisconnect: "continue", waitUntil });
-export default { fetch: (request) => twins.fetch(request) };
+export default {
+  fetch(request) {
+    resumed ||= request.method === "GET" && request.url.endsWith("/stream");
+    return twins.fetch(request);
+  },
+};
 `;
 
 const configuration = `using Workerd = import "/workerd/workerd.capnp";
@@ -103,8 +114,8 @@ async function startWorker(contents: string): Promise<Worker> {
 async function cut({ send }: Worker, conversation: string, content = "?"): Promise<void> {
   const leaving = new AbortController();
   const response = await send(`${conversation}/messages/stream`, { content }, leaving.signal);
-  const reader = response.body?.getReader();
-  for (let pieces = 0; pieces < 4; pieces++) await reader?.read();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; !text.includes('"delta"'); ) text += (await reader?.read())?.value ?? assert.fail(text);
   leaving.abort();
   await reader?.read().catch(() => {}); // it was aborted
 }
@@ -168,7 +179,7 @@ test("a reply continues without its reader if the host is told to wait until it 
 test("a reply whose reader has left is resumed by another request while it runs", async () => {
   await using worker = await startWorker(quickParrot);
   const conversation = await worker.begin();
-  await cut(worker, conversation);
+  await cut(worker, conversation, "Wait.");
   const { id, status } = await lastReply(worker, conversation);
   assert.equal(status, "in_progress");
   const events = await eventsOf(await worker.send(`${conversation}/messages/${id}/stream`));
