@@ -6,6 +6,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { freePort } from "./ports.ts";
 
 /** How the server answers one request. May take its time, and may leave the answer unfinished. */
 export type Script = (response: ServerResponse) => void | Promise<void>;
@@ -113,9 +114,7 @@ function stop(server: Server): Promise<void> {
 
 /** An address where nothing is listening. */
 export async function refusingBaseUrl(): Promise<string> {
-  const server = await startModelServer();
-  await server.close();
-  return server.baseUrl;
+  return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
 /** The user's message in a request to a model. */
