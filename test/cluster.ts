@@ -22,6 +22,7 @@ import {
   settings,
 } from "./cluster-clients.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
+import { createGate } from "./gate.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import { createPostgres, skipWithoutPrograms } from "./private-postgres.ts";
@@ -140,18 +141,24 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
 
   test("of concurrent sends into one conversation one begins a reply, and the others are told which", async () => {
     const path = await newConversation(servers[0], key, "slow");
-    const sends = Array.from({ length: 8 }, (_, n) =>
-      call(servers[n % 2 === 0 ? 0 : 1], "POST", `${path}/messages`, key, { content: "10" }),
-    );
-    const answers = await Promise.all(sends);
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)]);
+    const answers: Response[] = [];
+    const othersAnswered = createGate();
+    const sends = Array.from({ length: 8 }, async (_, n) => {
+      const server = servers[n % 2 === 0 ? 0 : 1];
+      answers.push(await call(server, "POST", `${path}/messages`, key, { content: "400" }));
+      if (answers.length === 7) othersAnswered.open();
+    });
+    await othersAnswered.opened; // the reply runs until then, however late they arrive
     const replyIds = await Promise.all(
-      answers.map(async (answer) =>
-        answer.status === 200
-          ? (await dataOf<MessageResource>(answer)).id
-          : (await errorOf(answer)).details?.messageId,
-      ),
+      answers.map(async (answer) => (await errorOf(answer)).details?.messageId),
     );
+    await call(servers[1], "POST", `${path}/messages/${replyIds[0]}/cancel`, key);
+    await Promise.all(sends);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...Array(7).fill(409), 200],
+    );
+    for (const last of answers.slice(7)) replyIds.push((await dataOf<MessageResource>(last)).id);
     assert.equal(new Set(replyIds).size, 1);
     assert.equal((await historyOf(servers[1], key, path)).length, 2);
   });
