@@ -4,6 +4,7 @@
  * @module
  */
 
+import { performance } from "node:perf_hooks";
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { StoreUnavailable } from "../core/store.ts";
 import { Underway } from "../core/underway.ts";
@@ -92,11 +93,37 @@ const silentSince = new WeakMap<Pool, number>();
  */
 async function takeClient(pool: Pool): Promise<PoolClient> {
   for (;;) {
-    const client = await pool.connect();
+    const client = await connectPatiently(pool);
     const answered = answeredAt.get(client) ?? Number.POSITIVE_INFINITY;
     if (answered >= (silentSince.get(pool) ?? 0)) return client;
     client.release(true);
   }
+}
+
+/** How often a connection is tried that this process was too busy to make in time. */
+const busyAttempts = 5;
+
+/** The share of time for which a process has work that counts as busy. One that waits for a silent server is idle. */
+const busyShare = 0.8;
+
+/**
+ * A connection of the pool, tried again if this process had too much else to do to notice the answers in time: that is
+ * not the database's fault, and a limiter that gave up would admit each budget twice. Deno and Bun do not tell.
+ */
+async function connectPatiently(pool: Pool, attempts = busyAttempts): Promise<PoolClient> {
+  const before = performance.eventLoopUtilization();
+  try {
+    return await pool.connect();
+  } catch (error) {
+    const isBusy = performance.eventLoopUtilization(before).utilization > busyShare;
+    if (attempts > 1 && isBusy && cameTooLate(error)) return connectPatiently(pool, attempts - 1);
+    throw error;
+  }
+}
+
+/** Whether a connection was not made, or none became free, within `connectionTimeoutMillis`. */
+function cameTooLate(error: unknown): boolean {
+  return error instanceof Error && /due to connection timeout$|^timeout exceeded/.test(error.message);
 }
 
 async function runTransaction(

@@ -312,6 +312,18 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  test("a process that was too busy to connect in time does not blame the database for it", async () => {
+    const database = await openPostgres(url);
+    try {
+      const taking = database.limiter.take(randomUUID(), { capacity: 200 });
+      const busyUntil = performance.now() + 2_500;
+      while (performance.now() < busyUntil);
+      assert.equal((await taking).allowed, true);
+    } finally {
+      await database.close();
+    }
+  });
+
   test("only buckets that are full again are swept, at the first request and then every 10,000", async () => {
     const fresh = await createDatabase();
     try {
