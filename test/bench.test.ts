@@ -119,7 +119,7 @@ async function countConversations(fixture: Fixture, key: string): Promise<number
   return (await dataOf<unknown[]>(await fixture.call("GET", "/conversations", key))).length;
 }
 
-describe("measuring a running server", { skip: skipWithoutSignals }, () => {
+describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
   test("it leaves twenty requests of the key's budget, and none of its conversations", async (context) => {
     const { fixture, key, visit } = await openVisited(context, createEchoEngine());
     const { code, stdout, stderr } = await visit("--streams", "8", "--seconds", "3600").ended;

@@ -13,12 +13,6 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/**
- * How long an exchange may be silent before it counts as hung, in milliseconds. Shorter than the runners' own limits, so
- * that what has arrived is shown, and long enough for a machine that has little time for this process.
- */
-const hungMs = 30_000;
-
 /** Sends bytes, and resolves with all that comes back until the server closes. Rejects on a reset. */
 export function exchange(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
   return talk(url, (socket) => {
@@ -39,7 +33,7 @@ export function talk(
   return new Promise((resolve, reject) => {
     let text = "";
     const socket = connect(Number(port), hostname, () => speak(socket));
-    socket.setTimeout(hungMs, () => socket.destroy(new Error(`No end after: ${JSON.stringify(text)}`)));
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`No end after: ${JSON.stringify(text)}`)));
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1");
       heard(text, socket);

@@ -102,11 +102,9 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
 
   test("a bucket's key expires when the bucket is full", async () => {
     const client = await connect();
-    const startedAt = performance.now();
     await createRedisLimiter(client, patient).take("expiry", policy);
     const left = await client.pTTL("twins:limit:expiry");
-    const elapsedMs = performance.now() - startedAt;
-    assert.ok(left > 17_990 - elapsedMs && left <= 18_001, `${left} ms after ${elapsedMs} ms`);
+    assert.ok(left > 17_000 && left <= 18_001, `${left} ms`);
     client.destroy();
   });
 
