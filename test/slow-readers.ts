@@ -22,7 +22,7 @@ export interface Invitation {
 /** What the server prints once the reply has ended. */
 export interface Measurement {
   readonly offeredBytes: number;
-  /** How much more memory the process uses then. */
+  /** How much more memory was in use meanwhile, at its peak. */
   readonly grownBytes: number;
 }
 
@@ -94,9 +94,14 @@ async function memoryInUse(): Promise<number> {
 
 async function measure(conversationId: string): Promise<Measurement> {
   const before = await memoryInUse();
+  let peak = before;
   flood.open();
-  while ((await store.getConversation("alice", conversationId))?.replyId !== null) await turn();
-  return { offeredBytes: chunk.length * chunks, grownBytes: (await memoryInUse()) - before };
+  for (let isRunning = true; isRunning; ) {
+    await turn();
+    isRunning = (await store.getConversation("alice", conversationId))?.replyId !== null;
+    peak = Math.max(peak, await memoryInUse());
+  }
+  return { offeredBytes: chunk.length * chunks, grownBytes: peak - before };
 }
 
 function say(report: Invitation | Measurement): void {
