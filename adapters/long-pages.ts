@@ -16,7 +16,10 @@ const historiesAtOnce = 64;
 /** The length of a page's messages, in UTF-16 code units, from which on it is long. */
 const longPage = 256 * 1024;
 
-/** How long an owner's next page waits after a long one, in milliseconds: time for the socket to take that. */
+/**
+ * How long an owner's next page waits after a long one, in milliseconds: in one turn of the event loop, only one new
+ * connection would be accepted.
+ */
 const pauseMs = 5;
 
 /**
@@ -89,7 +92,7 @@ function createTurns(atOnce: number) {
     try {
       const page = await read();
       const length = messagesOf(page).reduce((sum, { content }) => sum + content.length, 0);
-      if (length >= longPage) pause = waitForSocket();
+      if (length >= longPage) pause = pauseAfterLongPage();
       line.atOnce = length < longPage ? Math.min(2 * line.atOnce, atOnce) : 1;
       return page;
     } finally {
@@ -98,7 +101,7 @@ function createTurns(atOnce: number) {
   };
 }
 
-async function waitForSocket(): Promise<void> {
+async function pauseAfterLongPage(): Promise<void> {
   await setImmediate(); // timers count from the beginning of the turn, and the page may have taken longer than the pause
   await setTimeout(pauseMs);
 }

@@ -30,7 +30,7 @@ export interface FileState {
   readonly problem: TwinFileError | undefined;
 }
 
-/** How coarse the times of files may be, in milliseconds. On FAT, they are even seconds. */
+/** How coarse the times of files may be, in milliseconds by the system's clock. On FAT, they are even seconds. */
 const coarsestMs = 2000;
 
 /** The files of a folder, by name. */
