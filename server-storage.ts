@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readLongPagesInTurn } from "./adapters/long-pages.ts";
+import { readLongTextsInTurn } from "./adapters/long-texts.ts";
 import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
 import type { Log } from "./core/log.ts";
@@ -56,7 +56,7 @@ async function openDatabase(
 ): Promise<Storage> {
   switch (database.kind) {
     case "memory": {
-      const store = readLongPagesInTurn(createMemoryStore());
+      const store = readLongTextsInTurn(createMemoryStore());
       return { store, limiter: createMemoryLimiter(), close: () => store.close() };
     }
     case "sqlite": {

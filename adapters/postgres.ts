@@ -7,6 +7,7 @@
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
+import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";
 import { createPostgresDriver } from "./postgres-driver.ts";
 import { createPostgresLimiter } from "./postgres-limiter.ts";
@@ -57,7 +58,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   // Never closed when idle, because reconnecting may take long just when many requests arrive.
   const limits = connections.createPool(limitConnections, 0);
   const signals = openSignals({ connect: connections.createClient, pool, log });
-  const store = createSqlStore(createPostgresDriver(pool), { exclusive: false });
+  const store = readLongTextsInTurn(
+    createSqlStore(createPostgresDriver(pool), { exclusive: false }),
+    maxConnections,
+  );
   async function close(): Promise<void> {
     await signals.close();
     await store.close();

@@ -9,7 +9,7 @@ import type { BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
 import { type Store, StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";
-import { readLongPagesInTurn } from "./long-pages.ts";
+import { readLongTextsInTurn } from "./long-texts.ts";
 import { createSqlStore } from "./sql.ts";
 import type { SqlDriver } from "./sql-driver.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
@@ -54,7 +54,7 @@ export async function openSqlite(path: string, { log }: SqliteOptions = {}): Pro
   const buckets = await closeOnError(driver, openSqliteBuckets(`${path}-limits`, log));
   return {
     store: {
-      ...readLongPagesInTurn(store),
+      ...readLongTextsInTurn(store),
       async ping() {
         await requireSameFile(path, opened);
         await store.ping();

@@ -1,17 +1,19 @@
 /**
- * Pages of long messages in stores that read without waiting, and short ones beside them.
+ * Long messages, pages of them and histories, and short ones beside them.
  */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { readLongPagesInTurn } from "../adapters/long-pages.ts";
+import { readLongTextsInTurn } from "../adapters/long-texts.ts";
 import { readConfig } from "../core/config.ts";
 import type { TwinEngine } from "../core/engine.ts";
 import { noLog } from "../core/log.ts";
 import { createMemoryStore } from "../core/mod.ts";
-import { openStorage } from "../server-storage.ts";
+import { StoreUnavailable } from "../core/store.ts";
+import { openStorage, type Storage } from "../server-storage.ts";
 import { createGate } from "./gate.ts";
 import { inProcess, openFixture } from "./harness.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import { type Folder, makeFolder } from "./sqlite-fixture.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "./store-records.ts";
 
@@ -21,17 +23,27 @@ before(async () => {
 });
 after(() => folder.remove());
 
-function open(database: string) {
-  const config = readConfig(["--database", database], {});
+/** New, empty storage of a server. */
+async function openNew(kind: string): Promise<Storage & AsyncDisposable> {
+  const database = kind === "postgres" ? await createDatabase() : undefined;
+  const url = database?.url ?? (kind === "memory" ? "memory:" : `sqlite:${folder.newPath()}`);
+  const config = readConfig(["--database", url], {});
   assert.equal(config.command, "serve");
-  return openStorage(config.settings, { log: noLog, signal: new AbortController().signal });
+  const storage = await openStorage(config.settings, { log: noLog, signal: new AbortController().signal });
+  return {
+    ...storage,
+    async [Symbol.asyncDispose]() {
+      await storage.close();
+      await database?.drop();
+    },
+  };
 }
 
 test("an owner's short pages are read eight at once, after seven", async () => {
   const memory = createMemoryStore();
   const allBegun = createGate();
   let begun = 0;
-  const store = readLongPagesInTurn({
+  const store = readLongTextsInTurn({
     ...memory,
     async listMessages(...parameters) {
       begun++;
@@ -45,10 +57,46 @@ test("an owner's short pages are read eight at once, after seven", async () => {
   await Promise.all(Array.from({ length: 15 }, () => messagesOf(store, owner, id)));
 });
 
+test("reads that waited for one that is not answered fail with it, but not those that came later", async () => {
+  const asked: string[] = [];
+  const [isSecondAsked, ...givenUp] = [createGate(), createGate(), createGate()];
+  const store = readLongTextsInTurn(
+    {
+      ...createMemoryStore(),
+      async getMessage(_owner, _conversationId, id) {
+        const gate = givenUp[asked.push(id) - 1];
+        if (id === "2") isSecondAsked.open();
+        if (!gate) return undefined;
+        await gate.opened;
+        throw new StoreUnavailable(`${id} was not answered`);
+      },
+    },
+    1,
+  );
+  const get = (owner: string, id: string) =>
+    store.getMessage(owner, "conv_1", id).catch((error: Error) => error.message);
+  const early = [get("ada", "1"), get("ada", "2"), get("ben", "3"), get("ben", "4")];
+  givenUp[0]?.open();
+  await isSecondAsked.opened;
+  const late = get("ben", "5");
+  givenUp[1]?.open();
+  assert.deepEqual(await Promise.all(early), [
+    "1 was not answered",
+    "2 was not answered",
+    "2 was not answered",
+    "2 was not answered",
+  ]);
+  assert.equal(await late, undefined);
+  assert.deepEqual(asked, ["1", "2", "5"]);
+});
+
+const skipPostgres = await skipWithoutPostgres();
+
 describe("the server's storage", () => {
   for (const kind of ["memory", "sqlite"]) {
     test(`gives other work its turn between long pages that are asked for at once (${kind})`, async () => {
-      const { store, close } = await open(kind === "memory" ? "memory:" : `sqlite:${folder.newPath()}`);
+      await using storage = await openNew(kind);
+      const { store } = storage;
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       await begin(store, owner, id, { content: "w".repeat(300_000) });
@@ -66,42 +114,42 @@ describe("the server's storage", () => {
         assert.ok(first < middle && middle < last, `${first}, ${middle}, ${last}`);
       } finally {
         clearInterval(counting);
-        await close();
       }
     });
   }
 
-  for (const kind of ["memory", "sqlite"]) {
-    test(`does not make an owner wait for the many long pages of another (${kind})`, async () => {
-      const { store, close } = await open(kind === "memory" ? "memory:" : `sqlite:${folder.newPath()}`);
-      try {
+  for (const kind of ["memory", "sqlite", "postgres"]) {
+    for (const what of ["pages", "messages"]) {
+      const skip = kind === "postgres" && skipPostgres;
+      test(`does not make an owner wait for the many long ${what} of another (${kind})`, {
+        skip,
+      }, async () => {
+        await using storage = await openNew(kind);
+        const { store } = storage;
         await using api = await openFixture(inProcess, { store });
         const greedy = await api.key("full_access", "greedy");
         const other = await api.key("full_access", "other");
-        const long = await api.conversation(greedy);
-        const short = await api.conversation(other);
-        const content = "w".repeat(32_000);
-        for (let exchanges = 0; exchanges < 5; exchanges++) {
-          await api.call("POST", `/conversations/${long}/messages`, greedy, { content });
-        }
+        const long = await newConversation(store, "greedy");
+        const short = await newConversation(store, "other");
+        const { reply } = await converse(store, "greedy", long.id, { content: "w".repeat(300_000) });
+        const longPath = `/conversations/${long.id}/messages${what === "pages" ? "" : `/${reply.id}`}`;
         let answered = 0;
-        const pages = Array.from({ length: 24 }, async () => {
-          await api.call("GET", `/conversations/${long}/messages`, greedy);
+        const answers = Array.from({ length: 24 }, async () => {
+          assert.equal((await api.call("GET", longPath, greedy)).status, 200);
           answered++;
         });
-        await api.call("GET", `/conversations/${short}/messages`, other);
+        await api.call("GET", `/conversations/${short.id}/messages`, other);
         const answeredBefore = answered;
-        await Promise.all(pages);
-        assert.ok(answeredBefore < pages.length / 2, `${answeredBefore} pages were answered before`);
-      } finally {
-        await close();
-      }
-    });
+        await Promise.all(answers);
+        assert.ok(answeredBefore < answers.length / 2, `${answeredBefore} were answered before`);
+      });
+    }
   }
 
   for (const kind of ["memory", "sqlite"]) {
     test(`gives other work its turn between replies with long histories that begin at once (${kind})`, async () => {
-      const { store, close } = await open(kind === "memory" ? "memory:" : `sqlite:${folder.newPath()}`);
+      await using storage = await openNew(kind);
+      const { store } = storage;
       let turns = 0;
       const counting = setInterval(() => turns++, 1);
       try {
@@ -130,7 +178,6 @@ describe("the server's storage", () => {
         assert.ok(first < middle && middle < last, `${first}, ${middle}, ${last}`);
       } finally {
         clearInterval(counting);
-        await close();
       }
     });
   }
