@@ -189,8 +189,8 @@ function readHint(token: string, algorithms: readonly string[]): KeyHint {
   const { alg, kid, crit } = readHeader(token);
   // Extensions that must be understood, and none is.
   if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
-  if (typeof alg !== "string" || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
-  return { alg, kid: typeof kid === "string" ? kid : undefined };
+  if (!isString(alg) || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
+  return { alg, kid: isString(kid) ? kid : undefined };
 }
 
 function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {

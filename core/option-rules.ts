@@ -75,6 +75,7 @@ export function unusable(name: string, expected: string, value: unknown): TypeEr
 
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";
+  if (isString(value) && value.length > 64) return "a string"; // perhaps a private key
   if (isString(value) || Array.isArray(value)) return JSON.stringify(value);
   return isJsonObject(value) ? Object.prototype.toString.call(value) : String(value); // not all have a toString()
 }

@@ -278,6 +278,19 @@ describe("tokens signed with a private key", () => {
     await assert.rejects(verify(await sign("RS256", rsa.privateKey)), refused());
   });
 
+  test("a private key that is given in place of a public one is not part of the message", () => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const texts = [
+      privateKey.export({ type: "pkcs8", format: "pem" }),
+      JSON.stringify(privateKey.export({ format: "jwk" })),
+    ];
+    for (const publicKey of texts) {
+      assert.throws(() => createJwtVerifier({ publicKey } as never), {
+        message: "createJwtVerifier: publicKey must be a key that readPublicKey() returned, not a string.",
+      });
+    }
+  });
+
   test("anything but a public key for signatures is refused with a reason", async () => {
     const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const x25519 = generateKeyPairSync("x25519");
