@@ -135,6 +135,8 @@ interface Field {
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 const idRule = 'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first';
 
+const itemRule = "of up to 255 characters on one line";
+
 function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
   return new Map<string, Field>([
     ["id", { expected: idRule, accepts: (value) => typeof value === "string" && idPattern.test(value) }],
@@ -145,7 +147,7 @@ function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
     ["description", { expected: "a string that is not empty", accepts: isText }],
     ["avatarUrl", { expected: "an http or https address", accepts: isWebAddress }],
     ["greeting", { expected: "a string that is not empty", accepts: isText }],
-    ["tags", { expected: "a list of strings, such as [coffee, howto]", accepts: isList }],
+    ["tags", { expected: `a list of strings ${itemRule}, such as [coffee, howto]`, accepts: isList }],
     [
       "engine",
       {
@@ -158,7 +160,10 @@ function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
       { expected: "a string of 1 to 200 characters on one line", accepts: (value) => isLine(value, 200) },
     ],
     ["temperature", { expected: "a number from 0 to 2", accepts: isTemperature }],
-    ["access", { expected: "a list of owners, such as [alice, bob]; [] means nobody", accepts: isList }],
+    [
+      "access",
+      { expected: `a list of owners ${itemRule}, such as [alice, bob]; [] means nobody`, accepts: isList },
+    ],
   ]);
 }
 

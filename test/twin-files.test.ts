@@ -217,6 +217,16 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["access that is not a list", "name: Ada\naccess: alice", /access must be a list of owners/u],
   ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
   ["a tag that is a number", "name: Ada\ntags: [1]", /tags must be a list of strings/u],
+  [
+    "an owner of more than 255 characters",
+    `name: Ada\naccess: [${"a".repeat(256)}]`,
+    /access must be .+ up to 255 characters/u,
+  ],
+  [
+    "a tag of more than 255 characters",
+    `name: Ada\ntags: [${"a".repeat(256)}]`,
+    /tags must be .+ up to 255 characters/u,
+  ],
   ["an unknown engine", "name: Ada\nengine: gpt", /engine must be one of knowledge, openai, echo/u],
   [
     "a model of more than 200 characters",
