@@ -8,11 +8,12 @@ import { exportJWK, type JWK, SignJWT } from "jose";
 import { ApiError } from "../core/errors.ts";
 import { createJwtVerifier } from "../core/jwt.ts";
 import { createManualClock, settle } from "./clock.ts";
+import { reread } from "./key-pair.ts";
 
 const minute = 60_000;
-const one = generateKeyPairSync("ec", { namedCurve: "P-256" });
-const two = generateKeyPairSync("ec", { namedCurve: "P-256" });
-const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const one = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
+const two = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
+const rsa = reread(generateKeyPairSync("rsa", { modulusLength: 2048 }));
 
 async function jwkOf({ publicKey }: { publicKey: KeyObject }, kid?: string): Promise<JWK> {
   return { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };

@@ -6,6 +6,7 @@ import { ApiError } from "../core/errors.ts";
 import { readPublicKey, toPublicKey } from "../core/jwk.ts";
 import { createJwtVerifier, type JwtVerifierOptions, signToken } from "../core/jwt.ts";
 import { createManualClock } from "./clock.ts";
+import { reread } from "./key-pair.ts";
 
 const secret = "a secret of at least 32 bytes, in ASCII";
 const clock = createManualClock();
@@ -211,9 +212,9 @@ describe("tokens signed with the secret", () => {
   });
 });
 
-const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
-const ed = generateKeyPairSync("ed25519");
+const rsa = reread(generateKeyPairSync("rsa", { modulusLength: 2048 }));
+const ec = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
+const ed = reread(generateKeyPairSync("ed25519"));
 
 function sign(
   alg: string,
@@ -230,8 +231,8 @@ function pem(key: KeyObject): string {
 
 describe("tokens signed with a private key", () => {
   test("a public key verifies the algorithms of its kind, from PEM and from a JWK", async () => {
-    const p384 = generateKeyPairSync("ec", { namedCurve: "P-384" });
-    const p521 = generateKeyPairSync("ec", { namedCurve: "P-521" });
+    const p384 = reread(generateKeyPairSync("ec", { namedCurve: "P-384" }));
+    const p521 = reread(generateKeyPairSync("ec", { namedCurve: "P-521" }));
     for (const [pair, algorithms] of [
       [rsa, ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
       [ec, ["ES256"]],
@@ -262,7 +263,7 @@ describe("tokens signed with a private key", () => {
   });
 
   test("keys that a token carries or points to are never used", async () => {
-    const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const other = reread(generateKeyPairSync("rsa", { modulusLength: 2048 }));
     const jwk = await exportJWK(other.publicKey);
     const verify = createJwtVerifier({ publicKey: await readPublicKey(pem(rsa.publicKey)), clock });
     for (const header of [{ jwk }, { jku: "http://127.0.0.1:1/keys" }, { x5u: "http://127.0.0.1:1/" }]) {
@@ -279,7 +280,7 @@ describe("tokens signed with a private key", () => {
   });
 
   test("a private key that is given in place of a public one is not part of the message", () => {
-    const { privateKey } = generateKeyPairSync("ed25519");
+    const { privateKey } = reread(generateKeyPairSync("ed25519"));
     const texts = [
       privateKey.export({ type: "pkcs8", format: "pem" }),
       JSON.stringify(privateKey.export({ format: "jwk" })),
@@ -292,8 +293,8 @@ describe("tokens signed with a private key", () => {
   });
 
   test("anything but a public key for signatures is refused with a reason", async () => {
-    const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
-    const x25519 = generateKeyPairSync("x25519");
+    const weak = reread(generateKeyPairSync("rsa", { modulusLength: 1024 }));
+    const x25519 = reread(generateKeyPairSync("x25519"));
     const privatePem = rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const cases: [string, RegExp][] = [
       ["", /neither/],

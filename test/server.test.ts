@@ -25,6 +25,7 @@ import { SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
+import { reread } from "./key-pair.ts";
 import { delta, hangAfter, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
 import {
@@ -336,7 +337,7 @@ describe("the server", () => {
   for (const setting of ["JWT_PUBLIC_KEY", "JWT_JWKS_URL"]) {
     test(`${setting} replaces the secret`, async (t) => {
       const { flags, folder } = await scratch();
-      const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const { publicKey, privateKey } = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
       const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
       const keys = [publicKey.export({ format: "jwk" })];
       const provider = createServer((_, response) => response.end(JSON.stringify({ keys })));
