@@ -13,10 +13,10 @@ import type { Store } from "./store.ts";
 /** How many earlier exchanges a model sees. */
 const historyExchanges = 25;
 
-/** The size of the cache, in UTF-16 code units of text. */
+/** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
 const maxRemembered = 32_000_000;
 
-/** The size of a conversation besides its history's text. */
+/** The size of a conversation besides its history. */
 const entrySize = 500;
 
 /** What is remembered of a conversation. */
@@ -80,7 +80,7 @@ export function createConversationMemory(
     add(id, position, exchange) {
       const known = entries.get(id);
       const before = known?.position === position ? known.history : undefined;
-      update(id, position + 2, before && lastExchanges([...before, ...exchange]));
+      update(id, position + 2, before && [...before, ...exchange].slice(-2 * historyExchanges));
     },
 
     forget(id) {
@@ -101,11 +101,7 @@ function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {
   return history.filter(hasWords).map(({ role, content }) => ({ role, content }));
 }
 
-function lastExchanges(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
-  const most = 2 * historyExchanges;
-  return history.length > most ? history.slice(-most) : history;
-}
-
+/** A message takes 56 bytes besides its text on Node: more than the text, if that is short. */
 function sizeOf({ history = [] }: Entry): number {
-  return history.reduce((size, { content }) => size + content.length, entrySize);
+  return history.reduce((size, { content }) => size + content.length + 56, entrySize);
 }

@@ -130,6 +130,26 @@ describe("conversations in memory", () => {
     }
   });
 
+  test("a message counts for more than its text, which may be short", async () => {
+    const { store, calls } = counted(createMemoryStore());
+    await using chat = await openChat(inProcess, { store });
+    const { fixture, engine } = chat;
+    const long = "x".repeat(1_278_800); // 25 of these leave room for less than 30,000 of 32,000,000 code units
+    for (let sent = 0; sent < 25; sent++) await exchange(chat, "?", long);
+    const key = await fixture.key();
+    for (let opened = 0; opened < 10; opened++) {
+      const path = `/conversations/${await fixture.conversation(key, "scripted")}/messages`;
+      for (let sent = 0; sent < 25; sent++) {
+        const sending = fixture.call("POST", path, key, { content: "?" });
+        (await engine.next()).finish();
+        assert.equal((await sending).status, 200);
+      }
+    }
+    const before = calls.get("getConversation") ?? 0;
+    await exchange(chat, "?");
+    assert.equal(calls.get("getConversation"), before + 1, "the long conversation had to be read again");
+  });
+
   test("a remembered conversation does not retain its request's URL", { skip: skipOffV8 }, async () => {
     await using fixture = await openFixture(inProcess);
     async function keptOf(search: string): Promise<number> {
