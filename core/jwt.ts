@@ -53,7 +53,10 @@ const text: Rule = { expected: "a string", accepts: isString };
 
 const rules: RulesFor<JwtVerifierOptions> = {
   secret: optional(text),
-  publicKey: optional({ expected: "a key that readPublicKey() returned", accepts: isJsonObject }),
+  publicKey: optional({
+    expected: "a key that readPublicKey() returned",
+    accepts: (key) => isJsonObject(key) && "algorithms" in key, // a promise of one, for example, is an object, too
+  }),
   jwksUrl: optional(text),
   issuer: optional(text),
   audience: optional(text),

@@ -279,6 +279,14 @@ describe("tokens signed with a private key", () => {
     await assert.rejects(verify(await sign("RS256", rsa.privateKey)), refused());
   });
 
+  test("a promise of a public key, which was not awaited, is refused", () => {
+    const publicKey = readPublicKey(pem(rsa.publicKey));
+    assert.throws(() => createJwtVerifier({ publicKey } as never), {
+      message:
+        "createJwtVerifier: publicKey must be a key that readPublicKey() returned, not [object Promise].",
+    });
+  });
+
   test("a private key that is given in place of a public one is not part of the message", () => {
     const { privateKey } = reread(generateKeyPairSync("ed25519"));
     const texts = [
