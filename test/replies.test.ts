@@ -229,6 +229,17 @@ for (const transport of transports) {
   });
 }
 
+test("by default, a reply may take five minutes", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  await chat.clock.advance(299_999);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(1);
+  assert.equal(run.signal.aborted, true);
+  await stream.leave();
+});
+
 test("deleting a conversation cancels its running reply", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream();

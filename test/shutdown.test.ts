@@ -132,6 +132,19 @@ for (const transport of transports) {
   });
 }
 
+test("by default, running replies have 25 seconds to finish", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const run = await chat.engine.next();
+  const closing = chat.service.close();
+  await chat.clock.advance(24_999);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(1);
+  assert.equal(run.signal.aborted, true);
+  await closing;
+  await stream.rest();
+});
+
 /** Sends a request whose body breaks off after `before` is called. */
 async function breakOff(fixture: Fixture, path: string, credential: string, before = () => {}) {
   let arrived: ReadableStreamDefaultController<Uint8Array> | undefined;
