@@ -51,6 +51,7 @@ export async function assertConforms(
   basePath = "",
 ): Promise<void> {
   assertCommon(response);
+  if (response.url === "") assertEndToEnd(response);
   const { pathname } = new URL(`http://twins.test${target}`);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : "";
   const operation = operationAt(method, path);
@@ -78,6 +79,13 @@ export function assertCommon({ headers }: Pick<Response, "headers">): void {
   assert.match(headers.get("cache-control") ?? "", /^no-store(, no-transform)?$/);
   assert.equal(headers.get("server"), null);
   assert.equal(headers.get("x-powered-by"), null);
+}
+
+/** Fails if the service's own answer, which no server has sent, has a field about a connection: adapters decide on those. */
+function assertEndToEnd({ headers }: Response): void {
+  for (const name of ["connection", "keep-alive", "trailer", "transfer-encoding", "upgrade"]) {
+    assert.equal(headers.get(name), null, name);
+  }
 }
 
 function isEventStream({ headers }: Response): boolean {
