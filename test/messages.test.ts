@@ -160,7 +160,7 @@ for (const transport of transports) {
       assert.equal((await eventsOf(first)).at(-1)?.data.type, "complete");
     });
 
-    test("tokens in quick succession share deltas, and none is lost", async () => {
+    test("by default, tokens in quick succession share deltas, and none is lost", async () => {
       const tokens = Array.from({ length: 200 }, (_, index) => `${index} `);
       const engine: TwinEngine = {
         async reply(_, output) {
@@ -171,7 +171,10 @@ for (const transport of transports) {
           return { finishReason: "stop", usage: null };
         },
       };
-      await using fixture = await openFixture(transport, { engines: { echo: engine }, joinTokens: true });
+      await using fixture = await openFixture(transport, {
+        engines: { echo: engine },
+        joinTokens: undefined,
+      });
       const { key, path } = await openConversation(fixture);
       const events = await eventsOf(await fixture.call("POST", `${path}/stream`, key, { content: "Count" }));
       assert.equal(textOf(events), tokens.join(""));
