@@ -17,7 +17,7 @@ import {
 import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
 import { createGate } from "./gate.ts";
-import { openFixture, type Transport } from "./harness.ts";
+import { openFixture, overSocket, type Transport } from "./harness.ts";
 import { talk } from "./raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
@@ -48,6 +48,11 @@ test("a shutdown does not wait for connections that never sent a request", {
   } finally {
     mock.timers.reset();
   }
+});
+
+test("a connection may be idle for 65 seconds, and answers say so", async () => {
+  await using fixture = await openFixture(overSocket);
+  assert.equal((await fixture.send("/healthz")).headers.get("keep-alive"), "timeout=65");
 });
 
 test("an answer sent during a shutdown has Connection: close", async () => {
