@@ -194,6 +194,12 @@ test("a line of dashes in the body does not end the body", () => {
   assert.equal(parse("---\nname: Ada\n---\nOne.\n\n---\n\nTwo.").instructions, "One.\n\n---\n\nTwo.");
 });
 
+test("texts of the greatest lengths are accepted, counted in characters", () => {
+  const [id, name, owner] = ["a".repeat(64), "😀".repeat(100), "😀".repeat(255)];
+  const twin = parse(`---\nid: ${id}\nname: ${name}\nmodel: ${"😀".repeat(200)}\naccess: [${owner}]\n---\n`);
+  assert.deepEqual([twin.id, twin.name, twin.access], [id, name, [owner]]);
+});
+
 test("an empty access list is kept: it means nobody", () => {
   assert.deepEqual(parse("---\nname: Ada\naccess: []\n---\n").access, []);
 });
@@ -210,12 +216,19 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["a name that is a number", "name: 42", /name must be a string/u],
   ["a blank name", 'name: "  "', /name must be a string/u],
   ["a name on two lines", 'name: "A\\nB"', /name must be a string/u],
+  ["a name of more than 100 characters", `name: ${"a".repeat(101)}`, /name must be a string of 1 to 100/u],
   ["an id with a slash", "name: Ada\nid: a/b", /id must be a string of 1 to 64 letters/u],
   ["an id that begins with a dot", "name: Ada\nid: ..", /id must be/u],
   ["an id that is a number", "name: Ada\nid: 7", /id must be/u],
+  ["an id of more than 64 characters", `name: Ada\nid: ${"a".repeat(65)}`, /id must be/u],
   ["access without a value", "name: Ada\naccess:", /access must be a list of owners/u],
   ["access that is not a list", "name: Ada\naccess: alice", /access must be a list of owners/u],
   ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
+  [
+    "an owner of more than 255 characters",
+    `name: Ada\naccess: [${"a".repeat(256)}]`,
+    /access must be a list/u,
+  ],
   ["a tag that is a number", "name: Ada\ntags: [1]", /tags must be a list of strings/u],
   [
     "an owner of more than 255 characters",
