@@ -25,8 +25,9 @@ import { SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
+import { dataOf } from "./harness.ts";
 import { reread } from "./key-pair.ts";
-import { delta, hangAfter, startModelServer } from "./model-server.ts";
+import { delta, hang, hangAfter, type Script, startModelServer } from "./model-server.ts";
 import { runtime } from "./runtime.ts";
 import {
   fullAt,
@@ -38,6 +39,7 @@ import {
   startServerInTerminal,
   startServerLoggingTo,
 } from "./server-process.ts";
+import { until } from "./until.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
 after(() => rm(root, { recursive: true, force: true }));
@@ -73,21 +75,15 @@ async function call(url: string, method: string, credential: string, body?: obje
   });
 }
 
-async function dataOf(response: Response): Promise<Record<string, unknown>> {
-  const body = await response.json();
-  assert.ok(response.ok, JSON.stringify(body));
-  return body.data;
-}
-
 async function createKey({ url }: ServerProcess, token: string): Promise<string> {
   const body = { name: "test", scope: "full_access" };
-  const { key } = await dataOf(await call(`${url}/api/v1/auth/api-keys`, "POST", token, body));
-  return String(key);
+  const made = await call(`${url}/api/v1/auth/api-keys`, "POST", token, body);
+  return (await dataOf<{ key: string }>(made)).key;
 }
 
 async function converse({ url }: ServerProcess, key: string, twinId: string): Promise<string> {
-  const { id } = await dataOf(await call(`${url}/api/v1/conversations`, "POST", key, { twinId }));
-  return `${url}/api/v1/conversations/${id}/messages`;
+  const made = await call(`${url}/api/v1/conversations`, "POST", key, { twinId });
+  return `${url}/api/v1/conversations/${(await dataOf<{ id: string }>(made)).id}/messages`;
 }
 
 async function mint(flags: readonly string[], variables: Record<string, string> = {}): Promise<string> {
@@ -145,7 +141,8 @@ describe("the server", () => {
     const first = await startServer(flags);
     const key = await createKey(first, early);
     const messages = await converse(first, key, "echo");
-    const reply = await dataOf(await call(messages, "POST", key, { content: "Hello there" }));
+    const sent = await call(messages, "POST", key, { content: "Hello there" });
+    const reply = await dataOf<{ content: string }>(sent);
     assert.equal(reply.content, "Hello there");
     await first.stop();
 
@@ -542,28 +539,76 @@ describe("what the server logs", () => {
   });
 });
 
-test("a model that does not start answering within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
+/** A server with a twin whose model follows these scripts, and a conversation with it. */
+async function openTalker(variables: Readonly<Record<string, string>>, ...scripts: readonly Script[]) {
   const model = await startModelServer();
-  model.script(() => {}); // never
+  if (scripts.length > 0) model.script(...scripts);
   const { flags } = await scratch({ "talker.md": "---\nname: Talker\n---\nYou talk.\n" });
-  const server = await startServer(flags, { MODEL_BASE_URL: model.baseUrl, MODEL_TIMEOUT_MS: "50" });
+  const server = await startServer(flags, { MODEL_BASE_URL: model.baseUrl, ...variables });
   const key = await createKey(server, await mint(flags));
-  const response = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello" });
+  const messages = await converse(server, key, "talker");
+  return {
+    model,
+    server,
+    send: () => call(messages, "POST", key, { content: "Hello" }),
+    stream: () => call(`${messages}/stream`, "POST", key, { content: "Hello" }),
+    lastStatus: async () => (await (await call(`${messages}?order=desc`, "GET", key)).json()).data[0].status,
+    async close() {
+      await server.stop();
+      await model.close();
+    },
+  };
+}
+
+test("a model that does not start answering within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
+  const { send, close } = await openTalker({ MODEL_TIMEOUT_MS: "50" }, hang);
+  const response = await send();
   assert.equal(response.status, 504);
   assert.equal((await response.json()).error.code, "model_timeout");
+  await close();
+});
+
+test("MODEL_NAME and MODEL_API_KEY go along with what the model is asked", async () => {
+  const { model, send, close } = await openTalker({ MODEL_NAME: "small", MODEL_API_KEY: "sk-0123456789" });
+  await dataOf(await send());
+  const { headers, body } = await model.received(0);
+  assert.equal(headers.authorization, "Bearer sk-0123456789");
+  assert.equal((body as { model: string }).model, "small");
+  await close();
+});
+
+test("a reply ends after MAX_REPLY_MS, and its silence is filled every HEARTBEAT_MS until then", async () => {
+  const limits = { MAX_REPLY_MS: "1000", HEARTBEAT_MS: "100" };
+  const { stream, close } = await openTalker(limits, hangAfter(delta("Well")));
+  const text = await (await stream()).text();
+  assert.match(text, /\n: keep-alive\n\n[\s\S]*"type":"error","error":\{"code":"model_timeout"/);
+  await close();
+});
+
+test("with ON_DISCONNECT=cancel, a reply is cancelled when its reader leaves", async () => {
+  const { stream, lastStatus, close } = await openTalker(
+    { ON_DISCONNECT: "cancel" },
+    hangAfter(delta("Well")),
+  );
+  await (await stream()).body?.cancel();
+  await until("the reply is cancelled", 10_000, async () => (await lastStatus()) === "cancelled");
+  await close();
+});
+
+test("pages from CORS_ORIGINS may read the answers", async () => {
+  const { flags } = await scratch();
+  const server = await startServer(flags, { CORS_ORIGINS: "https://app.example.com" });
+  const { headers } = await fetch(`${server.url}/healthz`, {
+    headers: { Origin: "https://app.example.com" },
+  });
+  assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
   await server.stop();
-  await model.close();
 });
 
 describe("a server that is told to stop while a reply runs", () => {
   async function streaming(variables: Record<string, string>) {
-    const model = await startModelServer();
-    model.script(hangAfter(delta("Well")));
-    const { flags } = await scratch({ "talker.md": "---\nname: Talker\n---\nYou talk.\n" });
-    const server = await startServer(flags, { MODEL_BASE_URL: model.baseUrl, ...variables });
-    const key = await createKey(server, await mint(flags));
-    const messages = await converse(server, key, "talker");
-    const { body } = await call(`${messages}/stream`, "POST", key, { content: "Hello" });
+    const { server, model, stream } = await openTalker(variables, hangAfter(delta("Well")));
+    const { body } = await stream();
     assert.ok(body);
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
