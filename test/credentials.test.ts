@@ -10,7 +10,6 @@ import {
   type Log,
 } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
-import { StoreUnavailable } from "../core/store.ts";
 import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "./harness.ts";
 
 const ofKeys = routes.filter((route) => route.credential === "api_key");
@@ -254,36 +253,6 @@ for (const transport of transports) {
         assert.match(String(said[0]), /verifyToken must resolve with the owner/);
         said.length = 0;
       }
-    });
-
-    test("a store that is down is 503 unavailable, but missing credentials are still 401", async () => {
-      const down = () => Promise.reject(new StoreUnavailable("connection refused by 10.0.0.7"));
-      const store = { ...createMemoryStore(), findKey: down, ping: down, findAbandonedReplies: down };
-      await using fixture = await openFixture(transport, { store });
-      for (const path of ["/api/v1/twins", "/readyz"]) {
-        const headers = { "X-API-Key": createApiKey().key };
-        const response = await fixture.send(path, { headers });
-        assert.equal(response.status, 503, path);
-        assert.match(response.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
-        const { code, message } = await errorOf(response);
-        assert.equal(code, "unavailable");
-        assert.doesNotMatch(message, /10\.0\.0\.7/);
-      }
-      assert.equal((await fixture.send("/healthz")).status, 200);
-      assert.equal((await fixture.send("/api/v1/twins")).status, 401);
-    });
-
-    test("a damaged store is not ready either, and the log says why", async () => {
-      const ping = () => Promise.reject(new Error("database disk image is malformed"));
-      const said: unknown[] = [];
-      const log: Log = (level, _, fields) => level === "error" && said.push(fields?.error);
-      await using fixture = await openFixture(transport, { store: { ...createMemoryStore(), ping }, log });
-      const response = await fixture.send("/readyz");
-      assert.equal(response.status, 503);
-      const { code, message } = await errorOf(response);
-      assert.equal(code, "unavailable");
-      assert.doesNotMatch(message, /malformed/);
-      assert.match(said.map((error) => String((error as Error).cause)).join(), /^Error: .*malformed$/);
     });
   });
 }
