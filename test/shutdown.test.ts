@@ -235,6 +235,25 @@ test("a reply that a shutdown interrupts is logged once, with the request that b
   assert.deepEqual(logged, [["warn", "a reply was interrupted, because the server stops", fields]]);
 });
 
+test("a reply that ended before a shutdown is not logged as interrupted, though its end is not stored yet", async () => {
+  const store = createMemoryStore();
+  const released = createGate();
+  const warnings: string[] = [];
+  await using chat = await openChat(inProcess, {
+    store: { ...store, endReply: (end) => released.opened.then(() => store.endReply(end)) },
+    log: (level, message) => level === "warn" && warnings.push(message),
+  });
+  const sending = chat.send();
+  (await chat.engine.next()).finish();
+  await settle();
+  const closing = chat.service.close({ graceMs: 0 });
+  await chat.clock.advance(0);
+  released.open();
+  assert.equal((await sending).status, 200);
+  await closing;
+  assert.deepEqual(warnings, []);
+});
+
 test("a store that never recovers does not keep a shutdown waiting forever", async () => {
   const store = createMemoryStore();
   await using chat = await openChat(inProcess, {
