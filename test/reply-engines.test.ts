@@ -9,6 +9,7 @@ import {
   type EngineProgress,
   type EngineResult,
   type Log,
+  type MessageResource,
   ModelError,
   type Store,
   StoreUnavailable,
@@ -16,7 +17,7 @@ import {
 } from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
-import { errorOf, eventsOf, inProcess, terminal, textOf } from "./harness.ts";
+import { dataOf, errorOf, eventsOf, inProcess, terminal, textOf } from "./harness.ts";
 
 const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
   "throws at once": {
@@ -114,7 +115,9 @@ for (const [what, { engine, code, content }] of Object.entries(engines)) {
     assert.deepEqual(more, []);
     assert.ok(last?.data.type === "error" && last.data.error.code === code);
     assert.equal(events.at(-1), last);
-    assert.equal(last.data.error.requestId, answer.headers.get("x-request-id"));
+    const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
+    const requestId = answer.headers.get("x-request-id");
+    assert.deepEqual(last.data.error, { ...reply?.error, details: { messageId: reply?.id }, requestId });
     const normal = await chat.send();
     assert.equal(normal.status, code === "model_timeout" ? 504 : 502);
     assert.equal(await chat.status(), "idle");
