@@ -12,7 +12,7 @@ import { loadNotes } from "../bench/measure.ts";
 import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { createGate } from "./gate.ts";
-import { dataOf, type Fixture, openFixture, overSocket } from "./harness.ts";
+import { countConversations, dataOf, openFixture, overSocket } from "./harness.ts";
 import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
@@ -112,11 +112,6 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
   const visit = (...args: string[]): Script =>
     startScript(script, ["--url", fixture.url, ...args], { TWIN_KEY: key });
   return { fixture, key, visit };
-}
-
-/** How many conversations there are. */
-async function countConversations(fixture: Fixture, key: string): Promise<number> {
-  return (await dataOf<unknown[]>(await fixture.call("GET", "/conversations", key))).length;
 }
 
 describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_000 }, () => {

@@ -2,8 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinList } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
-import type { ConversationResource, Pagination } from "../core/schema.ts";
-import { dataOf, errorOf, type Fixture, newTwin, openFixture, transports } from "./harness.ts";
+import type { ConversationResource } from "../core/schema.ts";
+import {
+  countConversations,
+  dataOf,
+  errorOf,
+  type Fixture,
+  newTwin,
+  openFixture,
+  transports,
+} from "./harness.ts";
 
 for (const transport of transports) {
   describe(`conversations, ${transport.name}`, () => {
@@ -211,9 +219,4 @@ async function refusalOf(fixture: Fixture, method: string, path: string, key: st
 async function listIds(fixture: Fixture, key: string, query: string): Promise<string[]> {
   const list = await dataOf<ConversationResource[]>(await fixture.call("GET", `/conversations${query}`, key));
   return list.map(({ id }) => id);
-}
-
-async function countConversations(fixture: Fixture, key: string): Promise<number> {
-  const response = await fixture.call("GET", "/conversations", key);
-  return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }

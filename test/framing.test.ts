@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
-import { createMemoryLimiter, type Log, type Pagination, type Scope } from "../core/mod.ts";
+import { createMemoryLimiter, type Log, type Scope } from "../core/mod.ts";
 import { settle } from "./clock.ts";
-import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
+import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 
 const maxBodyBytes = 256 * 1024;
@@ -178,7 +178,7 @@ describe("framing", () => {
       const text = await exchange(fixture.url, head(create, ...fieldLines), body);
       assertRefused(text, 400, "validation_error");
     }
-    assert.equal(await countConversations(key), 0);
+    assert.equal(await countConversations(fixture, key), 0);
   });
 
   test("a key in a trailer does not count", async () => {
@@ -230,7 +230,7 @@ describe("framing", () => {
     const request = head(create, `X-API-Key: ${key}`, jsonType, chunked);
     const text = await exchange(fixture.url, request, `${chunkOf(body)}nonsense\r\n`);
     assertRefused(text, 400, "invalid_request");
-    assert.equal(await countConversations(key), 0);
+    assert.equal(await countConversations(fixture, key), 0);
   });
 
   for (const [what, fields, bytes] of [
@@ -255,14 +255,14 @@ describe("framing", () => {
     const request = keptOpen(`DELETE ${path} HTTP/1.1`, `X-API-Key: ${key}`, chunked);
     const [answer, ...more] = parseAnswers(await exchange(fixture.url, `${request}nonsense\r\n`));
     assert.deepEqual([answer?.status, answer?.headers.get("connection"), more], [204, "close", []]);
-    assert.equal(await countConversations(key), 0);
+    assert.equal(await countConversations(fixture, key), 0);
   });
 
   test("a body that is shorter than announced stores nothing", async () => {
     const key = await createKey("full_access");
     const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
     await talk(fixture.url, (socket) => socket.end(request + body));
-    assert.equal(await countConversations(key), 0);
+    assert.equal(await countConversations(fixture, key), 0);
     assert.equal((await fixture.send("/healthz")).status, 200);
   });
 
@@ -303,7 +303,7 @@ describe("framing", () => {
         const answers = parseAnswers(await exchange(fixture.url, refused + later));
         assert.equal(answers.length, 1);
       }
-      assert.equal(await countConversations(key), 0);
+      assert.equal(await countConversations(fixture, key), 0);
     });
   }
 
@@ -483,9 +483,4 @@ function createKey(scope: Scope): Promise<string> {
 
 async function credential(): Promise<string> {
   return `X-API-Key: ${await createKey("full_access")}`;
-}
-
-async function countConversations(key: string): Promise<number> {
-  const response = await fixture.call("GET", "/conversations", key);
-  return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }

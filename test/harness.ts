@@ -10,6 +10,7 @@ import {
   createService,
   createTwinList,
   type ErrorObject,
+  type Pagination,
   type Scope,
   type Service,
   type ServiceOptions,
@@ -182,6 +183,12 @@ export async function dataOf<Data>(response: Response): Promise<Data> {
   const text = await response.text();
   if (!response.ok) throw new Error(`${response.status}: ${text}`);
   return (JSON.parse(text) as { data: Data }).data;
+}
+
+/** How many conversations a key's owner has. */
+export async function countConversations({ call }: Fixture, key: string): Promise<number> {
+  const response = await call("GET", "/conversations", key);
+  return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }
 
 /** The error of a refused request. */

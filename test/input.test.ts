@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, IncomingRequest, MessageResource, Pagination } from "../core/mod.ts";
+import type { ConversationResource, IncomingRequest, MessageResource } from "../core/mod.ts";
 import { settle } from "./clock.ts";
-import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } from "./harness.ts";
+import {
+  countConversations,
+  dataOf,
+  errorOf,
+  type Fixture,
+  inProcess,
+  openFixture,
+  transports,
+} from "./harness.ts";
 
 const maxBodyBytes = 256 * 1024;
 
@@ -317,11 +325,6 @@ function post(
     headers: { "X-API-Key": key, "Content-Type": "application/json", ...headers },
     body,
   });
-}
-
-async function countConversations(fixture: Fixture, key: string): Promise<number> {
-  const response = await fixture.call("GET", "/conversations", key);
-  return ((await response.json()) as { pagination: Pagination }).pagination.total;
 }
 
 test("a body that turns out longer than its Content-Length is not read to its end", async () => {
