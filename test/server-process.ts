@@ -30,12 +30,11 @@ export interface ServerProcess {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-function launch(args: readonly string[], variables: Variables, cwd?: string) {
+function launch(args: readonly string[], variables: Variables) {
   const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     ...limitedTime,
-    ...(cwd !== undefined && { cwd }),
   });
   return { child, ...collectOutput(child) };
 }

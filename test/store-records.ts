@@ -23,7 +23,7 @@ export const day = 86_400_000;
 
 let lastId = 0;
 /** An id that sorts after earlier ones, and differs from those of other runs. */
-export function newId(prefix: string): string {
+function newId(prefix: string): string {
   lastId++;
   return `${prefix}_${lastId.toString().padStart(8, "0")}_${randomBytes(6).toString("hex")}`;
 }
