@@ -10,7 +10,7 @@ import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryStore, createTwinList, type Service, type Store, type TwinEngine } from "../core/mod.ts";
 import { joinMs } from "../core/sse.ts";
 import { createGate } from "./gate.ts";
-import { newTwin, openFixture, parseEvents, textOf, transports } from "./harness.ts";
+import { inProcess, newTwin, openFixture, parseEvents, textOf } from "./harness.ts";
 import { runtime } from "./runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
@@ -43,14 +43,12 @@ async function streamBytes(
   version: "1.0" | "1.1",
   { middleware = () => {}, engine = wordByWord, store, readable, ...client }: Setup = {},
 ): Promise<string> {
-  const [transport] = transports;
-  assert.ok(transport);
   let receive = () => {};
   const received = () =>
     new Promise<void>((resolve) => {
       receive = resolve;
     });
-  await using fixture = await openFixture(transport, {
+  await using fixture = await openFixture(inProcess, {
     engines: { echo: engine(received) },
     joinTokens: true,
     ...(store && { store }),
@@ -329,9 +327,7 @@ test("nothing is written after the end of a body that the host ended itself", as
 });
 
 test("a long answer is not written for a client that has left", onNode, async () => {
-  const [transport] = transports;
-  assert.ok(transport);
-  await using fixture = await openFixture(transport, {
+  await using fixture = await openFixture(inProcess, {
     twins: createTwinList([newTwin({ id: "ada", description: "long ".repeat(50_000) })]),
   });
   const key = await fixture.key();

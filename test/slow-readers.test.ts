@@ -54,9 +54,8 @@ test("over a socket, a reader that reads nothing for 60 s is cut", async () => {
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
   const run = await chat.engine.next();
-  const { url } = await chat.fixture.send("/healthz");
   const path = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
-  const socket = await openIdleReader(new URL(url).origin, path, chat.key);
+  const socket = await openIdleReader(chat.fixture.url, path, chat.key);
   await stream.leave();
   for (let count = 0; count < 1_000; count++) run.write("sixteen letters ".repeat(1_024));
   await chat.clock.advance(59_000);
