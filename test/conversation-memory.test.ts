@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type HistoryMessage, type Store } from "../core/mod.ts";
+import { createMemoryStore, type HistoryMessage, type Store, type TwinSource } from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
 import { heapInUse, skipOffV8 } from "./garbage.ts";
-import { errorOf, inProcess, openFixture } from "./harness.ts";
+import { errorOf, inProcess, newTwin, openFixture } from "./harness.ts";
 
 /** Sends a message, has the engine reply, and returns the history that it was given. */
 async function exchange(chat: Chat, content: string, reply = `to ${content}`) {
@@ -111,6 +111,21 @@ describe("conversations in memory", () => {
       assert.equal(response.status, 404);
       assert.equal((await errorOf(response)).code, "conversation_not_found");
     }
+  });
+
+  test("a conversation that another process deleted is not found even if its twin is gone, too", async () => {
+    const twin = newTwin({ id: "scripted", engine: "scripted" });
+    let gone = false;
+    const twins: TwinSource = {
+      list: async () => ({ items: [], total: 0 }),
+      get: async () => (gone ? undefined : twin),
+    };
+    await using chat = await openChat(inProcess, { twins });
+    await exchange(chat, "one");
+    await using other = await chat.another();
+    await other.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
+    gone = true;
+    assert.equal((await errorOf(await chat.send("two"))).code, "conversation_not_found");
   });
 
   test("a conversation that another process deleted is not found with an Idempotency-Key, whatever the fields", async () => {
