@@ -4,7 +4,6 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { createCheck } from "../bench/answers.ts";
 import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../bench/goals.ts";
@@ -13,6 +12,7 @@ import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { createGate } from "./gate.ts";
 import { countConversations, dataOf, openFixture, overSocket } from "./harness.ts";
+import { listen } from "./ports.ts";
 import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
 
@@ -143,11 +143,10 @@ describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_0
 
   test("another server is told from this one", async (context) => {
     const other = createServer((_, response) => response.end("<!doctype html>"));
-    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${await listen(other)}`;
     context.after(() => other.close());
-    const { port } = other.address() as AddressInfo;
     assert.equal(
-      await complaint(["--url", `http://127.0.0.1:${port}`, "--key", "twin_any"]),
+      await complaint(["--url", url, "--key", "twin_any"]),
       "GET /usage got an answer that is not this API's: <!doctype html>\n",
     );
   });

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { signToken } from "../core/jwt.ts";
 import { surroundings } from "./child-process.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
+import { listen } from "./ports.ts";
 
 const secret = "the secret of all servers of a cluster";
 
@@ -129,10 +129,8 @@ export async function createSlowModel(): Promise<SlowModel> {
       streaming--;
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://127.0.0.1:${await listen(server)}/v1`,
     get streaming() {
       return streaming;
     },

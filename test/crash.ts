@@ -6,16 +6,15 @@
  */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../core/jwt.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
+import { listen } from "./ports.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
@@ -23,13 +22,11 @@ const secret = "a secret for the crash test, 32 bytes long";
 const clients = 4;
 
 /** A model that streams its answers slowly enough to be caught in the middle. */
-async function startModel(): Promise<Server> {
+async function startModel() {
   const server = createServer(async (request, response) => {
     await streamAnswer(answerTo(await questionIn(request)), response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return server;
+  return { port: await listen(server), server };
 }
 
 async function streamAnswer(answer: string, response: ServerResponse): Promise<void> {
@@ -66,7 +63,7 @@ try {
     TWINS_DIR: join(folder, "twins"),
     DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,
     JWT_SECRET: secret,
-    MODEL_BASE_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
+    MODEL_BASE_URL: `http://127.0.0.1:${model.port}/v1`,
     LOG_LEVEL: "error",
   };
   let previous: Journal | undefined;
@@ -88,8 +85,8 @@ try {
   process.stderr.write(lastLog);
   throw error;
 } finally {
-  model.close();
-  model.closeAllConnections();
+  model.server.close();
+  model.server.closeAllConnections();
   await rm(folder, { recursive: true, force: true });
 }
 assert.ok(totals.acknowledged > cycles && (cycles < 10 || totals.interrupted > 0), "the clients did work");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryLimiter, type Log, type Scope } from "../core/mod.ts";
 import { settle } from "./clock.ts";
 import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
+import { listen } from "./ports.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 
 const maxBodyBytes = 256 * 1024;
@@ -445,8 +445,7 @@ function chunkOf(text: string): string {
 describe("a host's own server", () => {
   test("sends 100 Continue only once if it does so by itself", async () => {
     const server = createServer(toNodeHandler(fixture.service));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const request = head(create, await credential(), jsonType, `Content-Length: ${body.length}`, expectation);
     const text = await exchange(`http://127.0.0.1:${port}`, request, body);
     server.close();
@@ -466,8 +465,7 @@ describe("a host's own server", () => {
       });
       handler(cut, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const text = await exchange(`http://127.0.0.1:${port}`, head("GET /chat/healthz HTTP/1.1"));
     server.close();
     assert.equal(parseAnswers(text)[0]?.status, 200);

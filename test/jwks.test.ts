@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { exportJWK, type JWK, SignJWT } from "jose";
 import { ApiError } from "../core/errors.ts";
 import { createJwtVerifier } from "../core/jwt.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { reread } from "./key-pair.ts";
+import { listen } from "./ports.ts";
 
 const minute = 60_000;
 const one = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
@@ -352,10 +351,8 @@ test("over a real connection, redirects are not followed and the document is rea
     if (url === "/moved") response.writeHead(302, { Location: "/jwks" }).end();
     else response.writeHead(200, { "Content-Type": "application/json" }).end(body);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const base = `http://127.0.0.1:${await listen(server)}`;
   try {
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const claims = new SignJWT({ sub: "alice", exp: 4e9 }).setProtectedHeader({ alg: "ES256", kid: "one" });
     const good = await claims.sign(one.privateKey);
     assert.equal(await createJwtVerifier({ jwksUrl: `${base}/jwks` })(good), "alice");

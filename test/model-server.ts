@@ -5,8 +5,8 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { freePort } from "./ports.ts";
+import type { Socket } from "node:net";
+import { freePort, listen } from "./ports.ts";
 
 /** How the server answers one request. May take its time, and may leave the answer unfinished. */
 export type Script = (response: ServerResponse) => void | Promise<void>;
@@ -67,10 +67,9 @@ export async function startModelServer(): Promise<ModelServer> {
       }),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}/v1`,
     requests,
     get openConnections() {
       return openConnections;

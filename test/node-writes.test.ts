@@ -4,13 +4,14 @@
 
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryStore, createTwinList, type Service, type Store, type TwinEngine } from "../core/mod.ts";
 import { joinMs } from "../core/sse.ts";
 import { createGate } from "./gate.ts";
 import { inProcess, newTwin, openFixture, parseEvents, textOf } from "./harness.ts";
+import { listen } from "./ports.ts";
 import { runtime } from "./runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
@@ -60,7 +61,6 @@ async function streamBytes(
     middleware(response);
     handler(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const body = JSON.stringify({ content: "?" });
   const fields = [
     "Host: x",
@@ -69,7 +69,7 @@ async function streamBytes(
     "Connection: close",
   ];
   const head = [`POST ${path} HTTP/${version}`, ...fields, `Content-Length: ${body.length}`].join("\r\n");
-  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const socket = connect(await listen(server), "127.0.0.1");
   socket.setEncoding("utf8").write(`${head}\r\n\r\n${body}`);
   await readable;
   let text = "";
@@ -350,8 +350,7 @@ test("a long answer is not written for a client that has left", onNode, async ()
     handler(request, response);
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const socket = connect(await listen(server), "127.0.0.1");
   socket.write(`GET /api/v1/twins HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`);
   await written.opened;
   assert.equal(

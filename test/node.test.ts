@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { mock, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { serve, toNodeHandler } from "../adapters/node.ts";
@@ -18,6 +18,7 @@ import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
 import { createGate } from "./gate.ts";
 import { openFixture, overSocket, type Transport } from "./harness.ts";
+import { listen } from "./ports.ts";
 import { talk } from "./raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
@@ -416,9 +417,7 @@ function hosted() {
     name: "in a host's own server",
     async open(service: Service) {
       server.on("request", toNodeHandler(service));
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const url = `http://127.0.0.1:${await listen(server)}`;
       return {
         url,
         send: (path, init) => fetch(url + path, init),

@@ -1,10 +1,16 @@
 /**
- * Ports for programs that tests start.
+ * Ports of the servers and programs that tests start.
  */
 
 import { randomInt } from "node:crypto";
-import { createConnection, createServer } from "node:net";
+import { type AddressInfo, createConnection, createServer, type Server } from "node:net";
 import { until } from "./until.ts";
+
+/** Has a server of the test's own listen on a free port of 127.0.0.1, and returns the port. */
+export async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
 
 /**
  * A port that nobody listens on, and that no outgoing connection is given before it is used: systems assign those

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
+import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
@@ -11,6 +11,7 @@ import type { Log } from "../core/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { withoutSignals } from "./child-process.ts";
 import { limiterContract } from "./limit.contract.ts";
+import { listen } from "./ports.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { launchServer, runServer, startServer } from "./server-process.ts";
 import { storeContract } from "./store.contract.ts";
@@ -563,9 +564,8 @@ async function openNetwork(server: string, lastWords?: string) {
       sockets.push(from);
     }
   });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const url = new URL(server);
-  url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${await listen(proxy)}`;
   return {
     url: url.href,
     get connections() {
@@ -639,8 +639,7 @@ test("a PostgreSQL that asks for a password is refused with a line that says so 
   const challenge = "r=nonce,s=c2FsdA==,i=4096";
   const answers = [authentication(10, "SCRAM-SHA-256\0\0"), authentication(11, challenge)];
   const server = createServer((socket) => socket.on("data", () => socket.write(answers.shift() ?? "")));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   await assert.rejects(openPostgres(`postgres://twins@127.0.0.1:${port}/twins`), {
     message: "The PostgreSQL database cannot be used: it requires a password, but the address has none.",
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { type AddressInfo, connect as connectTo, createServer, type Socket } from "node:net";
+import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { createClient } from "redis";
@@ -9,7 +9,7 @@ import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis-li
 import type { Log } from "../core/log.ts";
 import { createGate } from "./gate.ts";
 import { limiterContract } from "./limit.contract.ts";
-import { freePort } from "./ports.ts";
+import { freePort, listen } from "./ports.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
 import { until } from "./until.ts";
 
@@ -287,9 +287,8 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
       for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
       near.pipe(far).pipe(near);
     });
-    await new Promise<void>((resolve) => address.listen(0, "127.0.0.1", resolve));
     const { log, entries } = createNotes();
-    const opened = await openRedis(`redis://127.0.0.1:${(address.address() as AddressInfo).port}`, { log });
+    const opened = await openRedis(`redis://127.0.0.1:${await listen(address)}`, { log });
     await opened.limiter.take("key", policy);
     const admin = createClient({ url: first.url });
     await admin.connect();

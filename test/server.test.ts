@@ -16,7 +16,6 @@ import {
 } from "node:fs/promises";
 import { createServer } from "node:http";
 import { isBuiltin } from "node:module";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -28,6 +27,7 @@ import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
 import { dataOf } from "./harness.ts";
 import { reread } from "./key-pair.ts";
 import { delta, hang, hangAfter, type Script, startModelServer } from "./model-server.ts";
+import { listen } from "./ports.ts";
 import { runtime } from "./runtime.ts";
 import {
   fullAt,
@@ -187,8 +187,7 @@ describe("the server", () => {
   test("a port in use is reported in one line", async () => {
     const { flags } = await scratch();
     const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const { port } = taken.address() as AddressInfo;
+    const port = await listen(taken);
     assertRefusal(
       await runServer(["--port", String(port), ...flags]),
       new RegExp(`port ${port} on 127.* in use; choose another, or 0 `),
@@ -338,9 +337,8 @@ describe("the server", () => {
       const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
       const keys = [publicKey.export({ format: "jwk" })];
       const provider = createServer((_, response) => response.end(JSON.stringify({ keys })));
-      await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${await listen(provider)}`;
       t.after(() => provider.close());
-      const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
       const variables = { [setting]: setting === "JWT_PUBLIC_KEY" ? pem : url };
       const server = await startServer(flags, variables);
       const token = new SignJWT({ sub: "alice" })

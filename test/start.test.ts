@@ -5,13 +5,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
 import { withoutSignals } from "./child-process.ts";
+import { listen } from "./ports.ts";
 import { launchServer, runServer } from "./server-process.ts";
 import { begin, newConversation } from "./store-records.ts";
 
@@ -82,8 +83,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   }, async () => {
     // A Redis that accepts connections but never answers: the start waits for it with the database already open.
     const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-    const { port } = silent.address() as AddressInfo;
+    const port = await listen(silent);
     const folder = join(root, signal);
     const database = ["--database", `sqlite:${join(folder, "twins.db")}`];
     const starting = launchServer([...database, ...twins], { REDIS_URL: `redis://127.0.0.1:${port}` });

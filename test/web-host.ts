@@ -5,10 +5,10 @@
  */
 
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
+import { listen } from "./ports.ts";
 
 type Handle = (request: Request) => Promise<Response>;
 
@@ -28,6 +28,4 @@ const server = createServer(async (message, response) => {
   if (!answer.body) return response.end();
   await pipeline(answer.body, response).catch((error) => console.error(`The reader left: ${error.code}`));
 });
-server.listen(0, "127.0.0.1", () => {
-  console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-});
+console.log(`listening on http://127.0.0.1:${await listen(server)}`);
