@@ -46,6 +46,18 @@ test("U+2028, U+2029 and U+0085 are escaped, whichever of them a text has", asyn
   }
 });
 
+test("U+2028, U+2029 and U+0085 are escaped in an engine's progress, too", async () => {
+  await using chat = await openChat(inProcess);
+  const sending = chat.post("/messages/stream", { content: "Hi" });
+  const run = await chat.engine.next();
+  const progress = { stage: "a\u2028b", sources: ["\u2029", "\u0085"] };
+  run.progress(progress);
+  run.finish();
+  const text = await (await sending).text();
+  assert.ok(!/[\u2028\u2029\u0085]/.test(text));
+  assert.deepEqual((await eventsOf(new Response(text)))[1]?.data, { type: "progress", progress });
+});
+
 /** A stream that has sent the acceptance, to be read as raw text; its engine writes nothing by itself. */
 async function openSilentStream(chat: Chat) {
   const response = await chat.post("/messages/stream", { content: "Hi" });
