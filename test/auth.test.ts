@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import type { RequestHeaders } from "../core/answer.ts";
 import { createApiKey, isWellFormedApiKey } from "../core/api-keys.ts";
-import { insufficientScope, readApiKey, readToken, scopePermits } from "../core/auth.ts";
+import { readApiKey, readToken } from "../core/auth.ts";
 import { ApiError } from "../core/errors.ts";
 import { systemRandom } from "../core/ids.ts";
 import { settle } from "./clock.ts";
@@ -167,21 +167,5 @@ describe("credentials in header fields", () => {
       () => readToken(fields({ "X-API-Key": "abc" })),
       refusal("invalid_token", refusedChallenge),
     );
-  });
-
-  test("the refusal of an insufficient scope names the required one", () => {
-    const error = insufficientScope("full_access");
-    assert.equal(error.status, 403);
-    assert.equal(
-      error.headers["WWW-Authenticate"],
-      'Bearer realm="twins", error="insufficient_scope", scope="full_access"',
-    );
-  });
-
-  test("full_access includes read_only, but not the other way round", () => {
-    assert.ok(scopePermits("full_access", "read_only"));
-    assert.ok(scopePermits("full_access", "full_access"));
-    assert.ok(scopePermits("read_only", "read_only"));
-    assert.ok(!scopePermits("read_only", "full_access"));
   });
 });

@@ -4,7 +4,6 @@ import { setImmediate } from "node:timers";
 import type { MessageResource, Pagination, TwinEngine } from "../core/mod.ts";
 import { ModelError } from "../core/mod.ts";
 import type { ConversationResource } from "../core/schema.ts";
-import { createGate } from "./gate.ts";
 import {
   dataOf,
   errorOf,
@@ -73,26 +72,6 @@ for (const transport of transports) {
       assert.equal(conversation.lastMessageAt, "2026-01-02T03:04:06.678Z");
     });
 
-    test("a streamed send goes from accepted through deltas to the complete message, and ends", async () => {
-      await using fixture = await openFixture(transport);
-      const { key, path } = await openConversation(fixture);
-      const response = await fixture.call("POST", `${path}/stream`, key, { content: "One two three" });
-      assert.equal(response.status, 200);
-      const events = await eventsOf(response);
-      const [question, reply] = await history(fixture, key, path);
-      const first = events[0];
-      assert.deepEqual(first, {
-        id: 0,
-        data: {
-          type: "progress",
-          progress: { stage: "accepted", messageId: reply?.id, userMessageId: question?.id },
-        },
-      });
-      assert.equal(textOf(events), "One two three");
-      assert.deepEqual(events.at(-1), { id: 13, data: { type: "complete", message: reply } });
-      assert.equal(events.filter(({ data }) => data.type === "complete").length, 1);
-    });
-
     test("an event's id counts the UTF-16 code units of the reply so far, and its text is on one line", async () => {
       await using fixture = await openFixture(transport);
       const { key, path } = await openConversation(fixture);
@@ -136,28 +115,6 @@ for (const transport of transports) {
       });
       assert.equal(missing.status, 404);
       assert.equal((await errorOf(missing)).code, "conversation_not_found");
-    });
-
-    test("a second send during a reply is refused with that reply's id, and leaves no trace", async () => {
-      const { engine, finish } = heldEngine();
-      await using fixture = await openFixture(transport, { engines: { echo: engine } });
-      const { key, path } = await openConversation(fixture);
-      const first = await fixture.call("POST", `${path}/stream`, key, { content: "First" });
-      for (const send of [path, `${path}/stream`]) {
-        const refused = await fixture.call("POST", send, key, { content: "Second" });
-        assert.equal(refused.status, 409);
-        assert.equal(refused.headers.get("retry-after"), "1");
-        const { code, details } = await errorOf(refused);
-        assert.equal(code, "conversation_busy");
-        const running = await dataOf<MessageResource>(
-          await fixture.call("GET", `${path}/${details?.messageId}`, key),
-        );
-        assert.equal(running.status, "in_progress");
-        assert.equal(running.completedAt, null);
-      }
-      assert.equal((await history(fixture, key, path)).length, 2);
-      finish();
-      assert.equal((await eventsOf(first)).at(-1)?.data.type, "complete");
     });
 
     test("by default, tokens in quick succession share deltas, and none is lost", async () => {
@@ -324,17 +281,4 @@ async function openConversation(fixture: Fixture): Promise<{ key: string; path: 
 
 async function history(fixture: Fixture, key: string, path: string): Promise<MessageResource[]> {
   return dataOf(await fixture.call("GET", path, key));
-}
-
-/** An engine that writes nothing until `finish`. */
-function heldEngine(): { readonly engine: TwinEngine; finish(): void } {
-  const held = createGate();
-  const engine: TwinEngine = {
-    async reply(turn, output) {
-      await held.opened;
-      output.write(turn.content);
-      return { finishReason: "stop", usage: null };
-    },
-  };
-  return { engine, finish: held.open };
 }
