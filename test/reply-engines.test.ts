@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  createEchoEngine,
   createMemoryStore,
   type EngineProgress,
   type EngineResult,
@@ -16,8 +17,18 @@ import {
   type TwinEngine,
 } from "../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
-import { settle } from "./clock.ts";
-import { dataOf, errorOf, eventsOf, inProcess, terminal, textOf } from "./harness.ts";
+import { createManualClock, settle } from "./clock.ts";
+import { readEvents } from "./event-reader.ts";
+import {
+  dataOf,
+  errorOf,
+  eventsOf,
+  inProcess,
+  openFixture,
+  startOfTests,
+  terminal,
+  textOf,
+} from "./harness.ts";
 
 const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
   "throws at once": {
@@ -139,6 +150,23 @@ test("of an engine's usage, clients see the three counts, or null if one of them
     assert.ok(last?.data.type === "complete");
     assert.deepEqual(last.data.message.usage, seen);
   }
+});
+
+test("the echo engine pauses before each word, if it is told to", async () => {
+  const clock = createManualClock(startOfTests);
+  const engines = { echo: createEchoEngine({ pauseMs: 100, clock }) };
+  await using fixture = await openFixture(inProcess, { engines }, clock);
+  const key = await fixture.key();
+  const path = `/conversations/${await fixture.conversation(key)}/messages/stream`;
+  const stream = readEvents(await fixture.call("POST", path, key, { content: "one two three" }));
+  await acceptedId(stream);
+  for (const content of ["one", " two", " three"]) {
+    const next = stream.next();
+    await clock.advance(100);
+    const late = settle().then(() => undefined);
+    assert.deepEqual((await Promise.race([next, late]))?.data, { type: "delta", content });
+  }
+  assert.equal((await stream.rest()).length, 1);
 });
 
 test("an engine that the service does not have is a model_error", async () => {
