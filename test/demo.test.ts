@@ -44,7 +44,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const { code, stdout, stderr } = await demo.ended;
     assert.deepEqual([code, stderr], [1, "Stopped.\n"]);
     assert.deepEqual(
-      (await readdir(TMPDIR)).filter((name) => name.startsWith("twin-service-demo-")),
+      (await readdir(TMPDIR)).filter((name) => !name.startsWith("tsx-")),
       [],
     );
     const [, api = ""] = /^A server at (\S+)$/m.exec(stdout) ?? [];
