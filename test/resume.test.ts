@@ -229,7 +229,5 @@ test("a reader that resumes inside a surrogate pair before its text is known get
   run.write("😀a");
   run.finish();
   await chat.clock.advance(1_000);
-  for (const { data } of await resumed.rest()) {
-    assert.ok(data.type !== "delta" || data.content.isWellFormed(), JSON.stringify(data));
-  }
+  assert.equal(textOf(await resumed.rest()), "\ufffda");
 });
