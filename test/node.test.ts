@@ -17,9 +17,9 @@ import {
 import { type Chat, openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
 import { createGate } from "./gate.ts";
-import { openFixture, overSocket, type Transport } from "./harness.ts";
+import { inProcess, openFixture, overSocket, type Transport } from "./harness.ts";
 import { listen } from "./ports.ts";
-import { talk } from "./raw-socket.ts";
+import { parseAnswers, talk } from "./raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
   return createService({
@@ -73,6 +73,33 @@ test("an answer sent during a shutdown has Connection: close", async () => {
   const { status, headers } = await answer;
   assert.deepEqual([status, headers.get("connection")], [200, "close"]);
   await closed;
+});
+
+test("during a shutdown, an open connection learns from /readyz that the server is stopping", async () => {
+  await using chat = await openChat(inProcess);
+  const server = await serve(chat.service, { port: 0 });
+  const stream = await chat.stream(); // what the shutdown waits for
+  const run = await chat.engine.next();
+  let closing: Promise<void> | undefined;
+  const text = await talk(
+    server.url,
+    (socket) => socket.write("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"),
+    (heard, socket) => {
+      if (closing || !heard.endsWith("}}")) return;
+      closing = server.close({ graceMs: 10_000 });
+      socket.write("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n");
+    },
+  );
+  assert.deepEqual(
+    parseAnswers(text).map(({ status, headers }) => [status, headers.get("connection")]),
+    [
+      [200, "keep-alive"],
+      [503, "close"],
+    ],
+  );
+  run.finish();
+  await stream.rest();
+  await closing;
 });
 
 test("a host that simulates requests may give their header fields only as an object", async () => {
