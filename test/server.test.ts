@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
-import { SignJWT } from "jose";
+import { decodeJwt, SignJWT } from "jose";
 import { readOrCreateSecret } from "../adapters/secret-file.ts";
 import { settings } from "../core/settings.ts";
 import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
@@ -159,6 +159,12 @@ describe("the server", () => {
       (await readdir(join(folder, "data"))).filter((name) => name.startsWith("jwt-secret")),
       ["jwt-secret"],
     );
+  });
+
+  test("a token is valid for as long as --expires-in says", async () => {
+    const { flags } = await scratch();
+    const { iat = 0, exp } = decodeJwt(await mint([...flags, "--expires-in", "2h"]));
+    assert.equal(exp, iat + 7200);
   });
 
   test("a key's budget survives a restart", async () => {
