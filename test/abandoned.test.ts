@@ -5,7 +5,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../core/clock.ts";
-import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../core/mod.ts";
+import {
+  createMemoryStore,
+  type Log,
+  type MessageResource,
+  type Store,
+  StoreUnavailable,
+} from "../core/mod.ts";
 import { acceptedId, openChat, withOutages } from "./chat.ts";
 import { createManualClock } from "./clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
@@ -132,6 +138,19 @@ test("in an exclusive store, a process ends the orphans of an earlier one when i
     ["failed", "interrupted", "saved"],
   );
   assert.equal(await next.status(), "idle");
+});
+
+test("an abandoned reply is logged when it is ended", async () => {
+  const store = createMemoryStore();
+  let dead = false;
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  dead = true;
+  const logged: unknown[] = [];
+  const log: Log = (level, message, fields) => logged.push([level, message, fields]);
+  await using next = await chat.another({ store, log });
+  await next.service.ready();
+  assert.deepEqual(logged, [["warn", "an abandoned reply was ended", { messageId }]]);
 });
 
 for (const [what, sweepClaims] of [
