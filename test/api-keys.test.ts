@@ -4,8 +4,14 @@ import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { createApiKey, isWellFormedApiKey } from "../core/api-keys.ts";
 import { systemRandom } from "../core/ids.ts";
-import type { ApiKeyResource, CreatedApiKeyResource } from "../core/mod.ts";
-import { dataOf, errorOf, type Fixture, openFixture, transports } from "./harness.ts";
+import {
+  type ApiKeyRecord,
+  type ApiKeyResource,
+  type CreatedApiKeyResource,
+  createMemoryStore,
+  type Store,
+} from "../core/mod.ts";
+import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } from "./harness.ts";
 
 const keys = "/auth/api-keys";
 
@@ -196,6 +202,19 @@ for (const transport of transports) {
     });
   });
 }
+
+test("of a key's secret, only its digest and its first characters are stored", async () => {
+  const store = createMemoryStore();
+  const stored: ApiKeyRecord[] = [];
+  const createKey: Store["createKey"] = (record, maxLive) => {
+    stored.push(record);
+    return store.createKey(record, maxLive);
+  };
+  await using fixture = await openFixture(inProcess, { store: { ...store, createKey } });
+  const key = await fixture.key();
+  assert.equal(stored[0]?.hash, createHash("sha256").update(key).digest("hex"));
+  assert.ok(!JSON.stringify(stored).includes(key.slice(12)));
+});
 
 async function listKeys(fixture: Fixture, owner = "alice"): Promise<ApiKeyResource[]> {
   return dataOf(await fixture.call("GET", `${keys}?limit=100`, await fixture.token(owner)));
