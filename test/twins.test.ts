@@ -187,6 +187,7 @@ describe("a list of twins", () => {
       [{ tags: "coffee" }, /tags must be a list of strings/],
       [{ name: "" }, /name must be a string that is not empty, not ""/],
       [{ engine: undefined }, /engine must be .+, not undefined/],
+      [{ temperature: 2.1 }, /temperature must be a number from 0 to 2, or null, not 2.1/],
       [{ temperature: "1" }, /temperature must be a number from 0 to 2, or null, not "1"/],
       [{ updatedAt: Number.NaN }, /updatedAt must be milliseconds since the epoch, not NaN/],
     ];
