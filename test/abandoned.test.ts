@@ -104,6 +104,23 @@ test("a reply whose lease ran out while no process was running is ended within 5
   dead = false;
 });
 
+test("a reply whose lease ran out during a store outage is ended within 15 s of the store's return", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  let dead = false;
+  let down = false;
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  dead = true;
+  await using other = await chat.another({ store: withOutages(store, () => down) });
+  await other.service.ready();
+  down = true;
+  await chat.clock.advance(60_000);
+  down = false;
+  await chat.clock.advance(15_000);
+  assert.equal((await other.message(messageId)).error?.code, "interrupted");
+  dead = false;
+});
+
 test("a producer whose reply was ended by another process stops, and its stream reports the stored end", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
