@@ -227,6 +227,21 @@ test("a reply that begins alone does not wait for its end", onNode, (t) =>
   }),
 );
 
+test("the first text is sent at once, however soon it comes after the head", onNode, (t) =>
+  inOneMoment(t, async () => {
+    const engine = (received: () => Promise<void>): TwinEngine => ({
+      async reply(_, output) {
+        await received();
+        output.write("One");
+        await received();
+        return { finishReason: "stop", usage: null };
+      },
+    });
+    const text = await streamBytes("1.1", { engine });
+    assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), "One");
+  }),
+);
+
 test("an HTTP/1.0 client gets the stream without chunks", async () => {
   assert.equal(textOf(parseEvents(bodyOf(await streamBytes("1.0")))), words.join(""));
 });
