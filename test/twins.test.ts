@@ -88,16 +88,17 @@ for (const transport of transports) {
       test(`${name} is refused unless it is a whole number in its range, given once`, async () => {
         await using fixture = await openFixture(transport);
         const key = await fixture.key("read_only");
-        const queries = refused.map((value) => `${name}=${value}`);
-        if (name === "limit") queries.push("limit=101");
-        for (const query of [...queries, `${name}=1&${name}=1`]) {
+        const range = name === "limit" ? "from 1 to 100" : "from 1 to 999999999";
+        const queries = refused.map((value) => [`${name}=${value}`, `must be a whole number ${range}`]);
+        if (name === "limit") queries.push(["limit=101", `must be a whole number ${range}`]);
+        for (const [query, message] of [...queries, [`${name}=1&${name}=1`, "must be given once"]]) {
           const response = await fixture.call("GET", `/twins?${query}`, key);
           assert.equal(response.status, 400, query);
           const { code, details = {} } = await errorOf(response);
           assert.equal(code, "validation_error");
           const [field, ...others] = details.fields as { path: string; message: string }[];
           assert.deepEqual(others, []);
-          assert.equal(field?.path, name);
+          assert.deepEqual(field, { path: name, message });
         }
       });
     }
