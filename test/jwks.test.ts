@@ -246,7 +246,7 @@ test("an answer that is not a JWKS document counts as an outage", async () => {
     () => Response.json(keys),
     () => new Response("<html>"),
     () => new Response(null),
-    () => new Response(new Uint8Array([0x7b, 0xff])),
+    () => new Response(Buffer.from(`{"keys":${JSON.stringify(keys)},"pad":"\xff"}`, "latin1")),
   ];
   for (const answer of answers) {
     const { state, verify, token } = await open();
