@@ -115,3 +115,19 @@ export function withOutages(store: Store, isAway: () => boolean, wait = async ()
     },
   });
 }
+
+/** A store that counts the calls of each method. */
+export function countCalls(store: Store): { readonly store: Store; readonly calls: Map<string, number> } {
+  const calls = new Map<string, number>();
+  const proxy = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver);
+      if (typeof value !== "function") return value;
+      return (...parameters: unknown[]) => {
+        calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
+        return value.apply(target, parameters);
+      };
+    },
+  });
+  return { store: proxy, calls };
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, type HistoryMessage, type Store, type TwinSource } from "../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { acceptedId, type Chat, countCalls, openChat } from "./chat.ts";
 import { heapInUse, skipOffV8 } from "./garbage.ts";
 import { errorOf, inProcess, newTwin, openFixture } from "./harness.ts";
 
@@ -22,25 +22,9 @@ function said(...contents: string[]): HistoryMessage[] {
   ]);
 }
 
-/** A store that counts the calls of each method. */
-function counted(store: Store): { readonly store: Store; readonly calls: Map<string, number> } {
-  const calls = new Map<string, number>();
-  const proxy = new Proxy(store, {
-    get(target, name, receiver) {
-      const value = Reflect.get(target, name, receiver);
-      if (typeof value !== "function") return value;
-      return (...parameters: unknown[]) => {
-        calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
-        return value.apply(target, parameters);
-      };
-    },
-  });
-  return { store: proxy, calls };
-}
-
 describe("conversations in memory", () => {
   test("a conversation that continues is not read again", async () => {
-    const { store, calls } = counted(createMemoryStore());
+    const { store, calls } = countCalls(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
     await exchange(chat, "one");
     await exchange(chat, "two");
@@ -146,7 +130,7 @@ describe("conversations in memory", () => {
   });
 
   test("a message counts for more than its text, which may be short", async () => {
-    const { store, calls } = counted(createMemoryStore());
+    const { store, calls } = countCalls(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
     const { fixture, engine } = chat;
     const long = "x".repeat(1_278_800); // 25 of these leave room for less than 30,000 of 32,000,000 code units

@@ -11,6 +11,7 @@ import {
   type TwinEngine,
 } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
+import { countCalls } from "./chat.ts";
 import { requestIdPattern } from "./conformance.ts";
 import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
 
@@ -482,21 +483,11 @@ describe("single endpoints", () => {
   });
 
   test("nothing runs before the first request", async () => {
-    let calls = 0;
-    const counting = new Proxy(createMemoryStore(), {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name);
-        if (typeof member !== "function") return member;
-        return (...args: unknown[]) => {
-          calls++;
-          return Reflect.apply(member, target, args);
-        };
-      },
-    });
-    await using fixture = await openFixture(inProcess, { store: counting });
-    assert.equal(calls, 0);
+    const { store, calls } = countCalls(createMemoryStore());
+    await using fixture = await openFixture(inProcess, { store });
+    assert.equal(calls.size, 0);
     assert.equal(fixture.clock.pending, 0);
     await fixture.key();
-    assert.ok(calls > 0);
+    assert.ok(calls.size > 0);
   });
 });
