@@ -213,6 +213,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
   ["a missing name", "description: Ada", /name is missing/u],
+  ["front matter without any key", "# nothing yet", /name is missing/u],
   ["a name that is a number", "name: 42", /name must be a string/u],
   ["a blank name", 'name: "  "', /name must be a string/u],
   ["a name on two lines", 'name: "A\\nB"', /name must be a string/u],
