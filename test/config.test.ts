@@ -288,7 +288,7 @@ describe("the command line", () => {
       const given = readConfig(["token", "--sub=alice", `--expires-in=${text}`], {});
       assert.equal(given.command === "token" && given.expiresInSeconds, seconds);
     }
-    assert.match(complaint(["token"]), /--sub/);
+    assert.match(complaint(["token"]), /^token needs --sub, the owner that the token is for/);
     assert.match(complaint(["token", "--sub", "a\nb"]), /--sub/);
     for (const text of ["1", "0h", "-1h", "1.5h", "1w", "h", "1 h", "99999999999h", "36501d"]) {
       assert.match(complaint(["token", "--sub", "alice", "--expires-in", text]), /--expires-in/, text);
