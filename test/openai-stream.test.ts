@@ -197,6 +197,9 @@ describe("the OpenAI engine", () => {
     "localhost:11434/v1",
     "ftp://models/v1",
     "http://me:key@models/v1",
+    "http://key@models/v1",
+    "http://:key@models/v1",
+    "http://m/v1#key",
     "http://m/v1?k=key",
   ]) {
     test(`the address ${JSON.stringify(address)} is refused`, () => {
