@@ -62,6 +62,10 @@ describe("settings", () => {
     assert.equal(serve(["--port=1"], { PORT: "x" }).port, 1);
   });
 
+  test("a number may be the least or the greatest that is accepted", () => {
+    assert.deepEqual([serve(["--port", "0"]).port, serve(["--port", "65535"]).port], [0, 65_535]);
+  });
+
   test("an empty variable counts as absent", () => {
     assert.equal(serve([], { PORT: "", JWT_SECRET: "", CORS_ORIGINS: "" }).port, 8787);
   });
