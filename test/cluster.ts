@@ -233,7 +233,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     await following.done;
     const toldMs = Math.round(performance.now() - startedAt);
     t.diagnostic(`the follower was told after ${toldMs} ms, the lease is ${leaseMs} ms`);
-    assert.ok(toldMs <= leaseMs + 5_000, `${toldMs} ms`);
+    assert.ok(toldMs < 20_000, "the lease is LEASE_MS, and not the default of 30 seconds");
     await cut;
     const events = parseEvents(following.raw());
     const last = events.at(-1)?.data;
