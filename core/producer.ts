@@ -244,8 +244,8 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   #failureCode(error: unknown): ReplyFailure["code"] {
-    if (!this.#asked || error instanceof StoreUnavailable) return "interrupted";
-    return error instanceof ModelError ? error.code : "model_error";
+    if (!this.#asked) return "interrupted";
+    return error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error";
   }
 }
 

@@ -112,6 +112,24 @@ const engines: Readonly<Record<string, { engine: TwinEngine; code: string; conte
     code: "model_timeout",
     content: "",
   },
+  "reports its error with the message in place of the code": {
+    engine: {
+      async reply() {
+        throw new ModelError("secret" as "model_error", "secret"); // in plain JavaScript
+      },
+    },
+    code: "model_error",
+    content: "",
+  },
+  "cannot reach a store of its own": {
+    engine: {
+      async reply() {
+        throw new StoreUnavailable("secret");
+      },
+    },
+    code: "model_error",
+    content: "",
+  },
 };
 
 for (const [what, { engine, code, content }] of Object.entries(engines)) {
