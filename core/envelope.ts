@@ -5,7 +5,7 @@
  */
 
 import type { Answer } from "./answer.ts";
-import { ApiError, errorObject } from "./errors.ts";
+import { ApiError } from "./errors.ts";
 import type { Result, Route, Success } from "./route.ts";
 import { StoreUnavailable } from "./store.ts";
 
@@ -39,12 +39,13 @@ export function envelope({ data, json = JSON.stringify(data), pagination }: Resu
   return pagination ? `{"data":${json},"pagination":${JSON.stringify(pagination)}}` : `{"data":${json}}`;
 }
 
-/** An error as an answer. */
+/** An error as an answer, whose body has an `ErrorObject`. */
 export function refusal(error: ApiError, requestId: string): Answer {
+  const { status, headers, code, message, details } = error;
   return {
-    status: error.status,
-    headers: { "Content-Type": jsonType, ...error.headers },
-    body: JSON.stringify({ error: errorObject(error, requestId) }),
+    status,
+    headers: { "Content-Type": jsonType, ...headers },
+    body: JSON.stringify({ error: { code, message, details, requestId } }),
   };
 }
 

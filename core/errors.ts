@@ -80,9 +80,11 @@ export class ApiError extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @throws {TypeError} for a header field that cannot be sent. */
+  /** @throws {TypeError} for what cannot be sent: an unknown code, details that are no JSON, an invalid header field. */
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (!statusByCode[code]) throw new TypeError(`There is no error code ${code}.`);
+    JSON.stringify(options.details); // throws for what it cannot represent
     this.code = code;
     this.details = options.details;
     this.headers = withChallenge(code, requireSendable(options.headers ?? {}));
@@ -97,9 +99,7 @@ export class ApiError extends Error {
 function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
-    throw new TypeError(
-      `The header field ${JSON.stringify(name)} cannot be sent: its name or value is not valid HTTP.`,
-    );
+    throw new TypeError(`The header field ${JSON.stringify(name)} is not valid HTTP.`);
   }
   return headers;
 }
@@ -137,14 +137,4 @@ export interface ErrorObject {
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId: string;
-}
-
-/** What the client is told about an error. */
-export function errorObject(error: ApiError, requestId: string): ErrorObject {
-  return {
-    code: error.code,
-    message: error.message,
-    ...(error.details && { details: error.details }),
-    requestId,
-  };
 }

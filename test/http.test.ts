@@ -405,6 +405,26 @@ describe("single endpoints", () => {
     }
   });
 
+  test("a host's error whose details JSON cannot represent is a 500", async () => {
+    for (const value of [1n, Object.assign([], { toJSON: () => assert.fail("no JSON") })]) {
+      await using fixture = await openFixture(inProcess, {
+        verifyToken: async () => {
+          throw new ApiError("invalid_token", "No.", { details: { value } });
+        },
+      });
+      assert.equal((await fixture.call("GET", "/auth/api-keys", "token")).status, 500);
+    }
+  });
+
+  test("a host's error with an unknown code is a 500, not a 200", async () => {
+    await using fixture = await openFixture(inProcess, {
+      verifyToken: async () => {
+        throw new ApiError("unauthorized" as "invalid_token", "No.");
+      },
+    });
+    assert.equal((await fixture.call("GET", "/auth/api-keys", "token")).status, 500);
+  });
+
   test("a body that the host has already read is a 500, and the log says what to do", async () => {
     const said: unknown[] = [];
     await using fixture = await openFixture(inProcess, {
