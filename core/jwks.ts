@@ -20,9 +20,9 @@ export interface KeyHint {
 /** Keys to try on a token. */
 export interface PublicKeySource {
   /** The keys at hand that may have signed the token. */
-  find(hint: KeyHint): Promise<readonly PublicKey[]>;
+  find(hint: KeyHint): Promise<readonly JWK[]>;
   /** The keys that may have signed the token, after asking the source again. To be tried if those at hand did not fit. */
-  findNewer(hint: KeyHint): Promise<readonly PublicKey[]>;
+  findNewer(hint: KeyHint): Promise<readonly JWK[]>;
 }
 
 /** Options of {@link createJwksSource}. */
@@ -118,11 +118,11 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
 }
 
 /** Keys with the token's `kid`, or else keys without one; all keys if the token has none. */
-function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): PublicKey[] {
-  const fitting = keys.filter((key) => key.algorithms.includes(alg));
+function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): JWK[] {
+  const fitting = keys.flatMap(({ jwk, algorithms }) => (algorithms.includes(alg) ? jwk : []));
   if (kid === undefined) return fitting;
-  const named = fitting.filter((key) => key.jwk.kid === kid);
-  return named.length > 0 ? named : fitting.filter((key) => key.jwk.kid === undefined);
+  const named = fitting.filter((jwk) => jwk.kid === kid);
+  return named.length > 0 ? named : fitting.filter((jwk) => jwk.kid === undefined);
 }
 
 async function fetchKeys(options: JwksOptions): Promise<PublicKey[]> {

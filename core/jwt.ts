@@ -17,9 +17,9 @@ import {
   functionThat,
   logRule,
   optional,
-  type Rule,
   type RulesFor,
   requireOptions,
+  textRule,
 } from "./option-rules.ts";
 import { isOwnerName } from "./owner.ts";
 
@@ -49,17 +49,15 @@ export interface JwtVerifierOptions {
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
-const text: Rule = { expected: "a string", accepts: isString };
-
 const rules: RulesFor<JwtVerifierOptions> = {
-  secret: optional(text),
+  secret: optional(textRule),
   publicKey: optional({
     expected: "a key that readPublicKey() returned",
     accepts: (key) => isJsonObject(key) && "algorithms" in key, // a promise of one, for example, is an object, too
   }),
-  jwksUrl: optional(text),
-  issuer: optional(text),
-  audience: optional(text),
+  jwksUrl: optional(textRule),
+  issuer: optional(textRule),
+  audience: optional(textRule),
   clock: optional(clockRule),
   log: optional(logRule),
   fetch: optional(functionThat("fetches an address")),
@@ -163,12 +161,7 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
 
   // Looked up at each call, so that a `fetch` that is replaced later is used, too.
   const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-  const jwks = createJwksSource({ url, clock, log, fetch });
-  return {
-    algorithms: asymmetricAlgorithms,
-    find: async (hint) => (await jwks.find(hint)).map((key) => key.jwk),
-    findNewer: async (hint) => (await jwks.findNewer(hint)).map((key) => key.jwk),
-  };
+  return { algorithms: asymmetricAlgorithms, ...createJwksSource({ url, clock, log, fetch }) };
 }
 
 function fixedKey(key: Key, algorithms: readonly string[]): KeySource {

@@ -35,6 +35,9 @@ export function functionThat(does: string): Rule {
   return { expected: `a function that ${does}`, accepts: (value) => typeof value === "function" };
 }
 
+/** A text, which may be empty. */
+export const textRule: Rule = { expected: "a string", accepts: isString };
+
 /** A {@link Clock}. */
 export const clockRule: Rule = objectWith("a clock", "now", "after");
 

@@ -106,7 +106,7 @@ export function isOrigin(text: string): boolean {
 const basePathForm =
   "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments";
 
-const sha256Form = "a function from text to lower-case hexadecimal";
+const sha256Rule = functionThat("digests a text to lower-case hexadecimal");
 
 const rules: RulesFor<ServiceOptions> = {
   store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
@@ -119,7 +119,7 @@ const rules: RulesFor<ServiceOptions> = {
   verifyToken: functionThat("resolves with a token's owner"),
   clock: optional(clockRule),
   random: optional(functionThat("fills bytes")),
-  sha256: optional({ ...functionThat("digests a text"), expected: sha256Form }),
+  sha256: optional(sha256Rule),
   log: optional(logRule),
   basePath: optional({ expected: basePathForm, accepts: (value) => isString(value) && isBasePath(value) }),
   corsOrigins: optional({
@@ -142,7 +142,7 @@ export function requireServiceOptions(options: ServiceOptions): void {
   requireOptions("createService", options, rules);
   const { sha256 = portableSha256 } = options;
   const digest: unknown = sha256(sample);
-  if (digest !== portableSha256(sample)) throw unusable("createService: sha256", sha256Form, digest);
+  if (digest !== portableSha256(sample)) throw unusable("createService: sha256", sha256Rule.expected, digest);
 }
 
 /** What a SHA-256 function is tested with. Not ASCII, because it must digest UTF-8. */

@@ -6,7 +6,7 @@
 
 import { type Clock, systemClock } from "./clock.ts";
 import { isString } from "./json.ts";
-import { orNull, type Rule, type RulesFor, requireOptions } from "./option-rules.ts";
+import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "./option-rules.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
@@ -67,7 +67,6 @@ const blank = {
   instructions: "",
 };
 
-const text: Rule = { expected: "a string", accepts: isString };
 const name: Rule = {
   expected: "a string that is not empty",
   accepts: (value) => isString(value) && value !== "",
@@ -81,9 +80,9 @@ const temperature: Rule = {
 const rules: RulesFor<Twin> = {
   id: name,
   name,
-  description: orNull(text),
-  avatarUrl: orNull(text),
-  greeting: orNull(text),
+  description: orNull(textRule),
+  avatarUrl: orNull(textRule),
+  greeting: orNull(textRule),
   tags: { expected: "a list of strings", accepts: areStrings },
   createdAt: time,
   updatedAt: time,
@@ -91,7 +90,7 @@ const rules: RulesFor<Twin> = {
   model: orNull(name),
   temperature: orNull(temperature),
   access: orNull({ expected: "a list of owners", accepts: areStrings }),
-  instructions: text,
+  instructions: textRule,
 };
 
 /**
@@ -126,18 +125,10 @@ function requireOwnIds(twins: readonly Twin[]): void {
 }
 
 function toTwin(init: TwinInit, now: number): Twin {
-  const { id, name, engine } = init;
-  const given = Object.entries(init).filter(([, value]) => value !== undefined);
-  const twin: Twin = {
-    id,
-    name,
-    engine,
-    ...blank,
-    createdAt: now,
-    updatedAt: now,
-    ...Object.fromEntries(given),
-  };
-  requireOptions(`createTwinList: the twin ${JSON.stringify(id)}`, twin, rules);
+  const names = Object.keys({ ...rules, ...init }) as (keyof Twin)[]; // an instance of a class inherits some
+  const given = names.map((name) => [name, init[name]]).filter(([, value]) => value !== undefined);
+  const twin: Twin = { ...blank, createdAt: now, updatedAt: now, ...Object.fromEntries(given) };
+  requireOptions(`createTwinList: the twin ${JSON.stringify(init.id)}`, twin, rules);
   return twin;
 }
 

@@ -198,6 +198,20 @@ describe("a list of twins", () => {
     }
   });
 
+  test("has what an instance of a class inherits, such as an access that a getter computes", async () => {
+    class Private {
+      readonly id = "ada";
+      readonly name = "Ada";
+      readonly engine = "echo";
+      get access() {
+        return ["alice"];
+      }
+    }
+    const twins = createTwinList([new Private()]);
+    assert.equal((await twins.get("alice", "ada"))?.name, "Ada");
+    assert.equal(await twins.get("bob", "ada"), undefined);
+  });
+
   test("refuses two twins with the same id, and names it", () => {
     const twins = [newTwin({ id: "a" }), newTwin({ id: "b" }), newTwin({ id: "b" })];
     assert.throws(() => createTwinList(twins), { message: 'createTwinList: two twins have the id "b".' });
