@@ -6,7 +6,7 @@
 
 import type { Clock } from "./clock.ts";
 
-/** Fills `bytes` with cryptographically strong random values and returns it. */
+/** Fills `bytes` with cryptographically strong random values and returns it, or as many others. */
 export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
 
 /** The runtime's own source of randomness (Web Crypto). */
@@ -38,8 +38,8 @@ export function createIds(clock: Clock, random: RandomBytes): NewId {
     if (now > time) {
       time = now;
       head = encodeTime(now);
-      random(tail);
-      for (let index = 0; index < randomDigits; index++) tail[index] = (tail[index] ?? 0) & 31;
+      const bytes = random(tail) ?? tail;
+      for (let index = 0; index < randomDigits; index++) tail[index] = (bytes[index] ?? 0) & 31;
       tail[0] = (tail[0] ?? 0) & 15; // room to count up without overflow
     } else {
       increment(tail);

@@ -425,6 +425,16 @@ describe("single endpoints", () => {
     assert.equal((await fixture.call("GET", "/auth/api-keys", "token")).status, 500);
   });
 
+  test("a source of randomness may return other bytes instead of filling those it is given", async () => {
+    const random = ({ length }: Uint8Array) => crypto.getRandomValues(new Uint8Array(length));
+    const ids = new Set<string | null>();
+    for (let count = 0; count < 2; count++) {
+      await using fixture = await openFixture(inProcess, { random });
+      ids.add((await fixture.send("/healthz")).headers.get("x-request-id"));
+    }
+    assert.equal(ids.size, 2);
+  });
+
   test("a body that the host has already read is a 500, and the log says what to do", async () => {
     const said: unknown[] = [];
     await using fixture = await openFixture(inProcess, {
