@@ -4,7 +4,7 @@
  * @module
  */
 
-import { exportJWK, importSPKI, type JWK } from "jose";
+import { exportJWK, importJWK, importSPKI, type JWK } from "jose";
 import { isString } from "./json.ts";
 
 /** A public key, and the values of `alg` that it can verify. */
@@ -64,7 +64,8 @@ function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
 
 /**
  * Reads a public key from PEM text (`-----BEGIN PUBLIC KEY-----`, line ends may be written as `\n`) or from a JSON Web
- * Key. If it is neither, rejects with a message that says what is accepted.
+ * Key. If it is neither, or of another kind, rejects with a message that says what is accepted. So it does for a damaged
+ * key, as far as the runtime notices: Deno does not with EC.
  *
  * @example
  * ```ts
@@ -79,7 +80,10 @@ export async function readPublicKey(text: string): Promise<PublicKey> {
   const jwk = trimmed.startsWith("{") ? parseJwk(trimmed) : await readPem(trimmed.replaceAll("\\n", "\n"));
   if (jwk.d !== undefined) throw new Error("a private key was given; the public one is needed");
   const key = toPublicKey(jwk);
-  if (!key) throw new Error(`the key must be ${acceptedKeys}, for signatures`);
+  // Imported only to find out whether it is damaged: each token would fail because of that.
+  if (!key || !(await importJWK(key.jwk, key.algorithms[0]).catch(() => null))) {
+    throw new Error(`the key must be ${acceptedKeys}, for signatures`);
+  }
   return key;
 }
 

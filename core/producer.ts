@@ -20,7 +20,7 @@ import {
 } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
 import { encodeJson } from "./sse.ts";
-import { type MessageRecord, type ReplyFailure, StoreUnavailable } from "./store.ts";
+import { type MessageRecord, StoreUnavailable } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
 /** What the producers of one service share. */
@@ -228,7 +228,8 @@ export class Producer implements ReplyFeed, KeptProducer {
   /** Logs an error, and returns the ending that it means. */
   #fail(error: unknown): Ending {
     this.#log("error", "a reply failed", { error });
-    return failed(this.#failureCode(error));
+    if (!this.#asked) return failed("interrupted");
+    return failed(error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error");
   }
 
   #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
@@ -241,11 +242,6 @@ export class Producer implements ReplyFeed, KeptProducer {
       engine: twin.engine,
       ...fields,
     });
-  }
-
-  #failureCode(error: unknown): ReplyFailure["code"] {
-    if (!this.#asked) return "interrupted";
-    return error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error";
   }
 }
 

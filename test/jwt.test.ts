@@ -315,6 +315,7 @@ describe("tokens signed with a private key", () => {
       [JSON.stringify({ ...(await exportJWK(ec.publicKey)), use: "enc" }), /must be RSA/],
       [JSON.stringify({ ...(await exportJWK(ec.publicKey)), key_ops: ["deriveKey"] }), /must be RSA/],
       [JSON.stringify({ ...(await exportJWK(ec.publicKey)), alg: "HS256" }), /must be RSA/],
+      [JSON.stringify({ kty: "OKP", crv: "Ed25519", x: "AA" }), /must be RSA/],
       [pem(weak.publicKey), /must be RSA/],
       [pem(x25519.publicKey), /must be RSA/],
       ["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", /must be RSA/],
