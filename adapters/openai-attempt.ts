@@ -6,6 +6,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { type EngineResult, ModelError } from "../core/engine.ts";
+import { unusable } from "../core/option-rules.ts";
 import { type Deadlines, timeout, type Waiter } from "./openai-deadlines.ts";
 import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
 import type { CompletionReader } from "./openai-stream.ts";
@@ -30,6 +31,7 @@ const bodyEndMs = 100;
 /** How long to wait for the body of a response without a reply, in milliseconds: it may say why. */
 const reasonMs = 1_000;
 const nothing = () => {};
+const closing = "a function that closes the connection";
 
 /** An attempt. However it ends, it releases its connection. */
 export class Attempt implements ModelListener, Waiter {
@@ -60,7 +62,9 @@ export class Attempt implements ModelListener, Waiter {
     this.#deadlines.wait(this.#options.headersMs, this);
     if (this.#over) return;
     try {
-      this.#close = send(this);
+      const close: unknown = send(this);
+      if (typeof close !== "function") throw unusable("What a transport returns", closing, close);
+      this.#close = close as () => void;
     } catch (error) {
       this.fail(error);
     }
@@ -151,6 +155,10 @@ export class Attempt implements ModelListener, Waiter {
     if (this.#over) return;
     this.#over = true;
     this.#resolve(outcome);
-    this.#close(); // last, because a transport may be the host's own, and may throw
+    try {
+      this.#close();
+    } catch {
+      // The transport may be the host's own. Thrown in a timer, its exception would end the process.
+    }
   }
 }

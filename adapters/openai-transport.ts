@@ -33,7 +33,8 @@ export interface ModelListener {
  * like any other and never followed: they would send the conversation and the key elsewhere.
  *
  * Returns a function that closes the connection immediately, whatever its state. The engine always calls it at the end
- * of an exchange; after the end of the body it must do nothing. Whatever the listener receives afterwards is ignored.
+ * of an exchange; after the end of the body it must do nothing. What it throws is ignored, and so is whatever the
+ * listener receives afterwards.
  */
 export type ModelTransport = (url: string, request: ModelRequest, listener: ModelListener) => () => void;
 

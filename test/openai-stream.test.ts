@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../adapters/openai.ts";
+import { createManualClock } from "./clock.ts";
 import * as model from "./model-server.ts";
-import { createHastyClock, createOutput, inPieces, turn } from "./openai-fixture.ts";
+import { createHastyClock, createOutput, failure, inPieces, turn } from "./openai-fixture.ts";
 
 describe("the OpenAI engine", () => {
   const baseUrl = "http://127.0.0.1:1/v1";
@@ -176,6 +177,26 @@ describe("the OpenAI engine", () => {
     const output = { ...createOutput().output, write };
     await assert.rejects(createOpenAIEngine({ baseUrl, transport }).reply(turn(), output), /output failed/);
     assert.equal(asked, 1);
+  });
+
+  test("a transport that returns nothing to close a connection with fails the reply, and the error says so", async () => {
+    const transport = (async () => {}) as unknown as ModelTransport; // in plain JavaScript
+    const options = { baseUrl, transport, clock: createHastyClock() };
+    const error = await failure(createOpenAIEngine(options).reply(turn(), createOutput().output));
+    assert.match(
+      String(error.cause),
+      /transport .+ must be a function that closes the connection, not \[object Pro/,
+    );
+  });
+
+  test("a reply ends as it did even if its connection cannot be closed", async () => {
+    const clock = createManualClock();
+    const transport: ModelTransport = () => () => assert.fail("It is closed already.");
+    const replied = failure(
+      createOpenAIEngine({ baseUrl, transport, clock }).reply(turn(), createOutput().output),
+    );
+    await clock.advance(30_000);
+    assert.equal((await replied).code, "model_timeout");
   });
 
   test("trailing slashes of the address do not matter", async () => {
