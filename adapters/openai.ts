@@ -6,6 +6,15 @@
 
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ReplyOutput, Turn, TwinEngine } from "../core/engine.ts";
+import {
+  clockRule,
+  functionThat,
+  optional,
+  type Rule,
+  type RulesFor,
+  requireOptions,
+  textRule,
+} from "../core/option-rules.ts";
 import { Attempt, type Outcome } from "./openai-attempt.ts";
 import { Deadlines } from "./openai-deadlines.ts";
 import { CompletionReader } from "./openai-stream.ts";
@@ -44,6 +53,28 @@ export interface OpenAIOptions {
   readonly random?: (() => number) | undefined;
 }
 
+const amount: Rule = {
+  expected: "a number that is not negative",
+  accepts: (value) => typeof value === "number" && value >= 0,
+};
+/** Checked where it is used, without ever showing it. */
+const anything: Rule = { expected: "anything", accepts: () => true };
+
+const rules: RulesFor<OpenAIOptions> = {
+  baseUrl: anything,
+  apiKey: anything,
+  model: optional(textRule),
+  transport: optional(functionThat("sends requests")),
+  headersMs: optional(amount),
+  idleMs: optional(amount),
+  totalMs: optional(amount),
+  retries: optional(amount),
+  maxEventLength: optional(amount),
+  maxReplyLength: optional(amount),
+  clock: optional(clockRule),
+  random: optional(functionThat("returns a number")),
+};
+
 /** The first pause is half to all of this, and doubles each time: three attempts take less than a second. */
 const retryPauseMs = 250;
 /** The longest `Retry-After` that is waited for. With a longer one, the reply fails immediately. */
@@ -64,9 +95,10 @@ const maxRetryAfterMs = 5_000;
  * const engines = { openai };
  * ```
  *
- * @throws {TypeError} if the address or the key can't be used
+ * @throws {TypeError} if the address, the key or another option can't be used or is unknown.
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
+  requireOptions("createOpenAIEngine", options, rules);
   const { retries = 2, clock = systemClock, random = Math.random, totalMs } = options;
   const attempt = createAttempts(options);
 

@@ -228,6 +228,18 @@ describe("the OpenAI engine", () => {
     });
   }
 
+  test("options that would be misunderstood are refused, such as retries that would never end", () => {
+    const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
+      [{ retries: Number.NaN }, /createOpenAIEngine: retries must be a number that is not negative, not NaN/],
+      [{ idleMs: "60s" }, /idleMs must be a number that is not negative, not "60s"/],
+      [{ apikey: "sk-1" }, /apikey is not known; the names are baseUrl, apiKey, .+/],
+      [{ transport: null }, /transport must be a function that sends requests, not null/],
+    ];
+    for (const [options, message] of refused) {
+      assert.throws(() => createOpenAIEngine({ baseUrl, ...options }), { name: "TypeError", message });
+    }
+  });
+
   test("a key that no header can carry is refused, without revealing it", () => {
     assert.throws(() => createOpenAIEngine({ baseUrl, apiKey: "sk secret\n" }), {
       message: "The model's API key must be printable ASCII without spaces.",
