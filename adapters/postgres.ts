@@ -6,6 +6,7 @@
 
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
+import { logRule, objectWith, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
 import type { Store } from "../core/store.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";
@@ -27,8 +28,8 @@ export interface Postgres {
 /** Options of {@link openPostgres}. */
 export interface PostgresOptions {
   /**
-   * The maximum number of connections for the store. Default 10. In addition, there is one for listening to signals,
-   * and two for limits.
+   * The maximum number of connections for the store, at least 1. Default 10. In addition, there is one for listening to
+   * signals, and two for limits.
    */
   readonly maxConnections?: number | undefined;
   /** Default: silence. */
@@ -37,9 +38,19 @@ export interface PostgresOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const rules: RulesFor<PostgresOptions> = {
+  maxConnections: optional({
+    expected: "a whole number from 1",
+    accepts: (value) => Number.isInteger(value) && Number(value) >= 1,
+  }),
+  log: optional(logRule),
+  signal: optional(objectWith("an AbortSignal", "addEventListener", "removeEventListener")),
+};
+
 /**
  * Connects to a database and brings its tables up to date. Several processes may do so at the same time. Rejects with a
- * one-line error if the database cannot be reached or was created by a newer version.
+ * one-line error if the database cannot be reached or was created by a newer version, and with a `TypeError` for an
+ * option that is unknown or cannot be used.
  *
  * @example
  * ```ts
@@ -52,6 +63,7 @@ export interface PostgresOptions {
  * ```
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
+  requireOptions("openPostgres", options, rules);
   const { maxConnections = 10, log = noLog, signal } = options;
   const connections = await openConnections(url, { log, signal });
   const pool = connections.createPool(maxConnections, 60_000);

@@ -629,6 +629,14 @@ test("a batch that deadlocked is retried three times, and one that was refused i
   }
 });
 
+test("no connections, or a number of them that is none, are refused: reads would wait for ever", async () => {
+  for (const maxConnections of [0, Number.NaN]) {
+    const message = `openPostgres: maxConnections must be a whole number from 1, not ${maxConnections}.`;
+    const opening = openPostgres("postgres://nobody@127.0.0.1:1/none", { maxConnections });
+    await assert.rejects(opening, { name: "TypeError", message });
+  }
+});
+
 test("a PostgreSQL whose disk fails is unavailable", async () => {
   const error = Object.assign(new Error("could not read block 0"), { severity: "ERROR", code: "58030" });
   const { pool } = failingPool(error);
