@@ -6,6 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
+import { longestTimerMs } from "../core/clock.ts";
 import { type Grouping, groupItems } from "../core/grouping.ts";
 import {
   decisionAt,
@@ -15,6 +16,14 @@ import {
   refillInterval,
   windowMicroseconds,
 } from "../core/limit.ts";
+import {
+  hasMethods,
+  optional,
+  type RulesFor,
+  requireOptions,
+  textRule,
+  unusable,
+} from "../core/option-rules.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {
@@ -37,6 +46,15 @@ export interface RedisLimiterOptions {
    */
   readonly timeoutMs?: number | undefined;
 }
+
+/** What the options must be. */
+export const limiterRules: RulesFor<RedisLimiterOptions> = {
+  prefix: optional(textRule),
+  timeoutMs: optional({
+    expected: `milliseconds, more than 0 and up to ${longestTimerMs}`,
+    accepts: (value) => typeof value === "number" && value > 0 && value <= longestTimerMs,
+  }),
+};
 
 /**
  * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
@@ -74,11 +92,17 @@ const scriptSha = createHash("sha1").update(script).digest("hex");
  * const shared = createRedisLimiter(redisClient, { prefix: "my-app:limit:" });
  * const limiter = createFallbackLimiter({ shared });
  * ```
+ *
+ * @throws {TypeError} for anything but a client, and for an option that is unknown or cannot be used.
  */
 export function createRedisLimiter(
   client: RedisScriptClient,
   options: RedisLimiterOptions = {},
 ): RateLimiter {
+  if (!hasMethods(client, ["eval", "evalSha"])) {
+    throw unusable("createRedisLimiter: client", "a client of the package redis", client);
+  }
+  requireOptions("createRedisLimiter", options, limiterRules);
   const { prefix = "twins:limit:", timeoutMs = 500 } = options;
   const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
   let answers = 0;

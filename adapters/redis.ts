@@ -8,7 +8,8 @@ import { systemClock, within } from "../core/clock.ts";
 import { createFallbackLimiter } from "../core/fallback-limiter.ts";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { createRedisLimiter, type RedisLimiterOptions } from "./redis-limiter.ts";
+import { logRule, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
+import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./redis-limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";
 
@@ -25,9 +26,11 @@ export interface RedisOptions extends RedisLimiterOptions {
   readonly log?: Log | undefined;
 }
 
+const rules: RulesFor<RedisOptions> = { ...limiterRules, log: optional(logRule) };
+
 /**
  * Connects to Redis. If it is down at the start, this process limits alone until it comes up. Rejects if the package
- * `redis` is not installed or the address is invalid.
+ * `redis` is not installed, the address is invalid, or an option is unknown or cannot be used.
  *
  * @example
  * ```ts
@@ -37,9 +40,10 @@ export interface RedisOptions extends RedisLimiterOptions {
  * ```
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
-  const { log = noLog } = options;
+  requireOptions("openRedis", options, rules);
+  const { log = noLog, ...limiterOptions } = options;
   const { client, leave } = await connect(url, log);
-  const shared = leavingReplicas(createRedisLimiter(client, options), leave);
+  const shared = leavingReplicas(createRedisLimiter(client, limiterOptions), leave);
   const limiter = createFallbackLimiter({ shared, log });
   return {
     limiter,

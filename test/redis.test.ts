@@ -335,6 +335,21 @@ test("an invalid address is refused", async () => {
   await assert.rejects(openRedis("redis//127.0.0.1"), /Invalid URL/);
 });
 
+test("a time-out that no timer can run is refused: every request would be limited alone", async () => {
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, Number.NaN, 0]) {
+    const message = /timeoutMs must be milliseconds, more than 0 and up to 2147483647, not /;
+    await assert.rejects(openRedis("redis://127.0.0.1:1", { timeoutMs }), { name: "TypeError", message });
+  }
+});
+
+test("anything but a client is refused where the limiter is created", () => {
+  const connecting = Promise.resolve() as unknown as Parameters<typeof createRedisLimiter>[0];
+  assert.throws(() => createRedisLimiter(connecting), {
+    name: "TypeError",
+    message: "createRedisLimiter: client must be a client of the package redis, not [object Promise].",
+  });
+});
+
 test("closing ends the attempts to connect, so that nothing keeps the process alive", async () => {
   const url = `redis://127.0.0.1:${await freePort()}`;
   const code = `import { openRedis } from "./adapters/redis.ts"; (await openRedis("${url}")).close();`;
