@@ -7,8 +7,10 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { type Clock, longestTimerMs } from "../core/clock.ts";
 import type { TwinEngine } from "../core/engine.ts";
+import { isJsonObject, isString } from "../core/json.ts";
 import { occasions, readKnowledge } from "../core/knowledge-text.ts";
 import { type Log, noLog } from "../core/log.ts";
+import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
 import { listTwins, type Twin, type TwinSource } from "../core/twins.ts";
 import { followFolder } from "./folder-changes.ts";
 import { type Folder, hasChanged, readFolder } from "./twin-folder.ts";
@@ -26,7 +28,9 @@ export interface TwinFilesOptions {
   readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
   /** Receives changes, and files that cannot be used. Default: silence. */
   readonly log?: Log | undefined;
-  /** How often to check for changes that the system does not report, in milliseconds. Default 2,000. */
+  /**
+   * How often to check for changes that the system does not report, in milliseconds. `Infinity`: never. Default 2,000.
+   */
   readonly pollMs?: number | undefined;
   /** The clock for these checks. Default: the system's, with timers that do not keep the process alive. */
   readonly clock?: Clock | undefined;
@@ -39,6 +43,17 @@ export interface TwinFiles extends TwinSource {
   /** Stops watching for changes. */
   close(): Promise<void>;
 }
+
+const rules: RulesFor<TwinFilesOptions> = {
+  defaultEngine: { expected: "an engine's name", accepts: (value) => isString(value) && value !== "" },
+  engines: optional({ expected: "an object of engines by name", accepts: isJsonObject }),
+  log: optional(logRule),
+  pollMs: optional({
+    expected: "milliseconds, more than 0",
+    accepts: (value) => typeof value === "number" && value > 0,
+  }),
+  clock: optional(clockRule),
+};
 
 const usualEngines = ["knowledge", "openai", "echo"];
 
@@ -68,9 +83,11 @@ const backgroundClock: Clock = {
  * ```
  *
  * @throws {TwinFileError} if a file cannot be used, or two have the same id.
+ * @throws {TypeError} for an option that is unknown or cannot be used.
  * @throws if the folder cannot be read.
  */
 export async function openTwinFiles(folder: string, options: TwinFilesOptions): Promise<TwinFiles> {
+  requireOptions("openTwinFiles", options, rules);
   const { log = noLog, pollMs = 2000, clock = backgroundClock } = options;
   const { defaultEngine, engines } = options;
   const engineNames = [...new Set([...usualEngines, ...Object.keys(engines ?? {})])];

@@ -561,6 +561,22 @@ test("polling finds a change that the system did not report", { timeout: 20_000 
   assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
 });
 
+test("options that would be misunderstood are refused, such as a pause that would poll all the time", async (t) => {
+  const folder = await createFolder(t, {});
+  const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
+    [{ pollMs: 0 }, /openTwinFiles: pollMs must be milliseconds, more than 0, not 0/],
+    [{ pollMs: Number.NaN }, /pollMs must be .+, not NaN/],
+    [{ defaultEngine: undefined }, /defaultEngine must be an engine's name, not undefined/],
+    [{ engine: "echo" }, /engine is not known; the names are defaultEngine, /],
+  ];
+  for (const [options, message] of refused) {
+    const opening = openTwinFiles(folder, { defaultEngine: "echo", ...options }).then((files) =>
+      files.close(),
+    );
+    await assert.rejects(opening, { name: "TypeError", message });
+  }
+});
+
 test("with an infinite pause between polls there are none, instead of one after the other", async (t) => {
   const warnings: string[] = [];
   const warned = ({ name }: Error) => warnings.push(name);
