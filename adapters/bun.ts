@@ -9,9 +9,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
 import {
+  addressIn,
   keepAliveMs,
   lastAnswersMs,
   type RunningServer,
+  requireService,
   type ServeOptions,
   urlOf,
 } from "./running-server.ts";
@@ -51,7 +53,7 @@ const idleSeconds = keepAliveMs / 1000;
 const mostInATurn = 200;
 
 /**
- * Starts a server. Rejects if it cannot listen.
+ * Starts a server. Rejects if it cannot listen, and with a `TypeError` for an empty host or anything but a service.
  *
  * @example
  * ```ts
@@ -61,7 +63,8 @@ const mostInATurn = 200;
  * ```
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
-  const { host = "127.0.0.1", port = 8787 } = options;
+  requireService(service);
+  const { host, port } = addressIn(options);
   await lookup(host); // for an unknown host name, Bun would report that the port is in use
   let closing = false;
   let begun = 0;

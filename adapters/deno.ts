@@ -6,7 +6,14 @@
 
 import { systemClock, within } from "../core/clock.ts";
 import type { Service } from "../core/service.ts";
-import { lastAnswersMs, type RunningServer, type ServeOptions, urlOf } from "./running-server.ts";
+import {
+  addressIn,
+  lastAnswersMs,
+  type RunningServer,
+  requireService,
+  type ServeOptions,
+  urlOf,
+} from "./running-server.ts";
 import { respond } from "./web-server.ts";
 
 export type { RunningServer, ServeOptions } from "./running-server.ts";
@@ -30,7 +37,7 @@ interface DenoServer {
 const pauseMs = 100;
 
 /**
- * Starts a server. Rejects if it cannot listen.
+ * Starts a server. Rejects if it cannot listen, and with a `TypeError` for an empty host or anything but a service.
  *
  * @example
  * ```ts
@@ -40,7 +47,8 @@ const pauseMs = 100;
  * ```
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
-  const { host = "127.0.0.1", port = 8787 } = options;
+  requireService(service);
+  const { host, port } = addressIn(options);
   let closing = false;
   const how = { isClosing: () => closing, keepsBodies: true };
   const respondTo = (request: Request) => respond(service, request, how);

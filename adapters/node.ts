@@ -15,9 +15,11 @@ import { type Exchange, inTurn } from "./node-pipeline.ts";
 import { framingError, refuseUnhandled } from "./node-refusal.ts";
 import { NodeRequest } from "./node-request.ts";
 import {
+  addressIn,
   keepAliveMs,
   lastAnswersMs,
   type RunningServer,
+  requireService,
   type ServeOptions,
   urlOf,
 } from "./running-server.ts";
@@ -41,8 +43,11 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  *
  * createServer(toNodeHandler(service)).listen(8787);
  * ```
+ *
+ * @throws {TypeError} for anything but a service.
  */
 export function toNodeHandler(service: Service): NodeHandler {
+  requireService(service);
   return (message, response) => {
     const request = new NodeRequest(message, response);
     respond(service, { request, message, response });
@@ -70,7 +75,7 @@ function respond(service: Service, exchange: Exchange, isClosing = () => false):
 }
 
 /**
- * Starts a server. Rejects if it cannot listen.
+ * Starts a server. Rejects if it cannot listen, and with a `TypeError` for an empty host or anything but a service.
  *
  * @example
  * ```ts
@@ -81,7 +86,8 @@ function respond(service: Service, exchange: Exchange, isClosing = () => false):
  * ```
  */
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
-  const { host = "127.0.0.1", port = 8787 } = options;
+  requireService(service);
+  const { host, port } = addressIn(options);
   const server = createServer({
     maxHeaderSize: maxHeaderBytes, // the path counts, too
     keepAliveTimeout: keepAliveMs,

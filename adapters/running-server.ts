@@ -4,9 +4,12 @@
  * @module
  */
 
+import { hasMethods, unusable } from "../core/option-rules.ts";
+import type { Service } from "../core/service.ts";
+
 /** Options of a runtime's `serve`. */
 export interface ServeOptions {
-  /** Default `127.0.0.1`. */
+  /** A name or an address. Default `127.0.0.1`. */
   readonly host?: string | undefined;
   /** Default 8787; 0 picks a free port. */
   readonly port?: number | undefined;
@@ -21,6 +24,26 @@ export interface RunningServer {
    * closes the connections.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+/**
+ * Checks what a server is created for, because it would only be missed at the first request.
+ *
+ * @throws {TypeError} for anything but a service, such as a promise of one.
+ */
+export function requireService(service: Service): void {
+  if (hasMethods(service, ["answer", "refuse"])) return;
+  throw unusable("The service", "what createService() returns", service);
+}
+
+/**
+ * Where a server listens.
+ *
+ * @throws {TypeError} for an empty host, as of an empty variable: on Node, that is all addresses of the machine.
+ */
+export function addressIn({ host = "127.0.0.1", port = 8787 }: ServeOptions) {
+  if (host === "") throw unusable("serve: host", "a name or an address", host);
+  return { host, port };
 }
 
 /** How long idle connections stay open, in milliseconds: longer than load balancers keep theirs. */

@@ -163,6 +163,14 @@ test("the refusal of an unread body keeps the header fields that the host has se
   assert.equal(responses.at(-1)?.statusCode, 413); // for the host's own log
 });
 
+test("anything but a service is refused as its handler is created, not by an exception in each request", () => {
+  const promise = Promise.resolve() as unknown as Service;
+  assert.throws(() => toNodeHandler(promise), {
+    name: "TypeError",
+    message: "The service must be what createService() returns, not [object Promise].",
+  });
+});
+
 test("a handler's promise resolves when its response has closed", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);

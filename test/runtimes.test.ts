@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { maxBodyBytes } from "../core/body.ts";
+import type { Service } from "../core/mod.ts";
 import { openChat } from "./chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
@@ -161,6 +162,19 @@ describe(`HEAD, on ${runtime}`, () => {
       }
     });
   }
+});
+
+test(`a server is not started for a promise of a service, nor on an empty host, on ${runtime}`, async (t) => {
+  const started = (service: unknown, host?: string) =>
+    serve(service as Service, { host, port: 0 }).then((server) => t.after(() => server.close()));
+  await assert.rejects(started(Promise.resolve()), {
+    name: "TypeError",
+    message: "The service must be what createService() returns, not [object Promise].",
+  });
+  await assert.rejects(started(fixture.service, ""), {
+    name: "TypeError",
+    message: 'serve: host must be a name or an address, not "".',
+  });
 });
 
 test(`a connection serves one request after another, on ${runtime}`, async () => {
