@@ -5,8 +5,10 @@
  */
 
 import { stat } from "node:fs/promises";
+import { isString } from "../core/json.ts";
 import type { BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
+import { logRule, optional, type RulesFor, requireOptions, unusable } from "../core/option-rules.ts";
 import { type Store, StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
@@ -31,12 +33,15 @@ export interface SqliteOptions {
   readonly log?: Log | undefined;
 }
 
+const rules: RulesFor<SqliteOptions> = { log: optional(logRule) };
+
 /**
  * Opens or creates a SQLite file that no other process can open from then on. The buckets are in a second file next to
  * it, whose name ends in `-limits`.
  *
  * Rejects with a one-line error if the file is in use, is not a database of this program, is damaged, was created by a
- * newer version, or cannot be written.
+ * newer version, or cannot be written, and with a `TypeError` for an unknown option and for a path that SQLite would not
+ * take for one, such as `:memory:`.
  *
  * @example
  * ```ts
@@ -47,7 +52,12 @@ export interface SqliteOptions {
  * const limiter = createMemoryLimiter({ buckets });
  * ```
  */
-export async function openSqlite(path: string, { log }: SqliteOptions = {}): Promise<Sqlite> {
+export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<Sqlite> {
+  if (!isString(path) || /^(?:$|:memory:|file:)/i.test(path)) {
+    throw unusable("openSqlite: path", "the path of a file", path);
+  }
+  requireOptions("openSqlite", options, rules);
+  const { log } = options;
   const driver = await openSqliteDatabase(path, log);
   const opened = await closeOnError(driver, identityOf(path));
   const store = createSqlStore(driver, { exclusive: true });

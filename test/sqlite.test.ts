@@ -198,6 +198,17 @@ describe("a SQLite file", () => {
     );
   });
 
+  test("what SQLite would not take for a file's path is refused, and leaves no file behind", async () => {
+    for (const path of [":memory:", "file:twins.db", "file:twins.db?mode=memory", ""]) {
+      const message = `openSqlite: path must be the path of a file, not ${JSON.stringify(path)}.`;
+      await assert.rejects(openSqlite(path), { name: "TypeError", message });
+    }
+    assert.deepEqual(
+      (await readdir(".")).filter((name) => /^(?::memory:|file:|twins\.db)/.test(name)),
+      [],
+    );
+  });
+
   test("an unusable limits file is refused, and the store's file is released", async () => {
     const path = folder.newPath();
     await writeFile(`${path}-limits`, "not a database ".repeat(100));
