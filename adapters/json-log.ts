@@ -6,16 +6,26 @@
 
 import { isoTime } from "../core/iso-time.ts";
 import { type Log, type LogLevel, logLevels } from "../core/log.ts";
+import { functionThat, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
 
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {
   /** The lowest level that is written. Default `info`. */
   readonly level?: LogLevel | undefined;
-  /** Called with one line, including its line end. */
+  /** Called with one line, including its line end. Must not throw. */
   readonly write: (line: string) => void;
   /** Milliseconds since the epoch. Default: the system's. */
   readonly now?: (() => number) | undefined;
 }
+
+const rules: RulesFor<JsonLogOptions> = {
+  level: optional({
+    expected: `one of ${logLevels.join(", ")}`,
+    accepts: (value) => logLevels.some((level) => level === value),
+  }),
+  write: functionThat("takes a line"),
+  now: optional(functionThat("tells the time")),
+};
 
 /**
  * Creates a log that writes each entry as one line of JSON.
@@ -26,8 +36,12 @@ export interface JsonLogOptions {
  *
  * const log = createJsonLog({ level: "warn", write: (line) => process.stderr.write(line) });
  * ```
+ *
+ * @throws {TypeError} for an option that is unknown or cannot be used.
  */
-export function createJsonLog({ level = "info", write, now = Date.now }: JsonLogOptions): Log {
+export function createJsonLog(options: JsonLogOptions): Log {
+  requireOptions("createJsonLog", options, rules);
+  const { level = "info", write, now = Date.now } = options;
   const least = logLevels.indexOf(level);
   return (entryLevel, message, fields) => {
     if (logLevels.indexOf(entryLevel) < least) return;

@@ -14,6 +14,14 @@ function written(error: unknown) {
   return JSON.parse(line).error;
 }
 
+test("a level that does not exist is refused, instead of writing all of them", () => {
+  const level = "warning" as "warn"; // as of a variable
+  assert.throws(() => createJsonLog({ level, write: () => {} }), {
+    name: "TypeError",
+    message: 'createJsonLog: level must be one of debug, info, warn, error, not "warning".',
+  });
+});
+
 test("an error is logged with its causes and the errors that it aggregates, but without other properties", () => {
   const full = Object.assign(new Error("no space"), { code: "ENOSPC", request: "secret" });
   const gathered = new AggregateError([full, new Error("i/o error")]);
