@@ -37,7 +37,10 @@ export interface Service {
   readonly answer: (request: IncomingRequest) => Promise<Answer>;
   /** The answer for an error, for adapters that refuse something before it is a request. */
   readonly refuse: (error: ApiError) => Answer;
-  /** Resolves once the store has been found usable. The first request waits for this, too. */
+  /**
+   * Resolves once the store has been found usable; the first request with a credential waits for this, too. Rejects with
+   * `unavailable` if it is not, and the next call tries again.
+   */
   ready(): Promise<void>;
   /**
    * Refuses new sends, gives running replies `graceMs` milliseconds to finish (default 25,000), ends the rest as
