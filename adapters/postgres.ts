@@ -6,7 +6,14 @@
 
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { logRule, objectWith, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
+import {
+  logRule,
+  objectWith,
+  optional,
+  type RulesFor,
+  requireAddress,
+  requireOptions,
+} from "../core/option-rules.ts";
 import type { Store } from "../core/store.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";
@@ -50,7 +57,7 @@ const rules: RulesFor<PostgresOptions> = {
 /**
  * Connects to a database and brings its tables up to date. Several processes may do so at the same time. Rejects with a
  * one-line error if the database cannot be reached or was created by a newer version, and with a `TypeError` for an
- * option that is unknown or cannot be used.
+ * empty address, or an option that is unknown or cannot be used.
  *
  * @example
  * ```ts
@@ -63,6 +70,7 @@ const rules: RulesFor<PostgresOptions> = {
  * ```
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Postgres> {
+  requireAddress("openPostgres", "postgres://twins@127.0.0.1/twins", url);
   requireOptions("openPostgres", options, rules);
   const { maxConnections = 10, log = noLog, signal } = options;
   const connections = await openConnections(url, { log, signal });

@@ -8,7 +8,7 @@ import { systemClock, within } from "../core/clock.ts";
 import { createFallbackLimiter } from "../core/fallback-limiter.ts";
 import type { RateLimiter } from "../core/limit.ts";
 import { type Log, noLog } from "../core/log.ts";
-import { logRule, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
+import { logRule, optional, type RulesFor, requireAddress, requireOptions } from "../core/option-rules.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./redis-limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";
@@ -30,7 +30,7 @@ const rules: RulesFor<RedisOptions> = { ...limiterRules, log: optional(logRule) 
 
 /**
  * Connects to Redis. If it is down at the start, this process limits alone until it comes up. Rejects if the package
- * `redis` is not installed, the address is invalid, or an option is unknown or cannot be used.
+ * `redis` is not installed, the address is empty or invalid, or an option is unknown or cannot be used.
  *
  * @example
  * ```ts
@@ -40,6 +40,7 @@ const rules: RulesFor<RedisOptions> = { ...limiterRules, log: optional(logRule) 
  * ```
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<Redis> {
+  requireAddress("openRedis", "redis://127.0.0.1:6379", url);
   requireOptions("openRedis", options, rules);
   const { log = noLog, ...limiterOptions } = options;
   const { client, leave } = await connect(url, log);

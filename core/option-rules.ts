@@ -71,6 +71,16 @@ export function requireOptions<Options extends object>(
   }
 }
 
+/**
+ * Checks an address that a driver is given: most take an empty one, as of a variable that is not set, for one on the same
+ * machine.
+ *
+ * @throws {TypeError} for anything but a text that is not empty.
+ */
+export function requireAddress(whose: string, example: string, url: unknown): void {
+  if (!isString(url) || url === "") throw unusable(`${whose}: url`, `an address such as ${example}`, url);
+}
+
 /** The error for a value that cannot be used. */
 export function unusable(name: string, expected: string, value: unknown): TypeError {
   return new TypeError(`${name} must be ${expected}, not ${shown(value)}.`);

@@ -629,6 +629,12 @@ test("a batch that deadlocked is retried three times, and one that was refused i
   }
 });
 
+test("an empty address, as of a variable that is not set, is refused: it would mean the machine's own database", async () => {
+  const message = 'openPostgres: url must be an address such as postgres://twins@127.0.0.1/twins, not "".';
+  const opening = openPostgres("").then((database) => database.close());
+  await assert.rejects(opening, { name: "TypeError", message });
+});
+
 test("no connections, or a number of them that is none, are refused: reads would wait for ever", async () => {
   for (const maxConnections of [0, Number.NaN]) {
     const message = `openPostgres: maxConnections must be a whole number from 1, not ${maxConnections}.`;

@@ -335,6 +335,12 @@ test("an invalid address is refused", async () => {
   await assert.rejects(openRedis("redis//127.0.0.1"), /Invalid URL/);
 });
 
+test("an empty address, as of a variable that is not set, is refused: it would mean the machine's own Redis", async () => {
+  const message = 'openRedis: url must be an address such as redis://127.0.0.1:6379, not "".';
+  const opening = openRedis("").then((redis) => redis.close());
+  await assert.rejects(opening, { name: "TypeError", message });
+});
+
 test("a time-out that no timer can run is refused: every request would be limited alone", async () => {
   for (const timeoutMs of [Number.POSITIVE_INFINITY, Number.NaN, 0]) {
     const message = /timeoutMs must be milliseconds, more than 0 and up to 2147483647, not /;
