@@ -6,7 +6,10 @@
 
 import type { Clock } from "./clock.ts";
 
-/** Fills `bytes` with cryptographically strong random values and returns it, or as many others. */
+/**
+ * Fills `bytes` with cryptographically strong random values and returns it, or as many others. Must not throw. Called
+ * without `this`, which `crypto.getRandomValues` needs.
+ */
 export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
 
 /** The runtime's own source of randomness (Web Crypto). */

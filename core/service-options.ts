@@ -71,7 +71,8 @@ export interface ServiceOptions {
   readonly onDisconnect?: "continue" | "cancel" | undefined;
   /**
    * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
-   * otherwise stop the work of a request when its client has left, such as workers. Default: not called.
+   * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws
+   * is logged. Default: not called.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
