@@ -36,7 +36,8 @@ export interface ReplyOutput {
    */
   write(text: string): void;
   /**
-   * Tells followers something besides the text, as a `progress` event: `{ stage, … }`.
+   * Tells followers something besides the text, as a `progress` event: `{ stage, … }`. It is not stored: who follows on
+   * another process, or after the reply's end, does not get it.
    *
    * @throws {TypeError} without a stage, and for values that JSON cannot represent, such as a `bigint`.
    */
