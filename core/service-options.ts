@@ -35,7 +35,8 @@ export interface ServiceOptions {
   readonly limiter: RateLimiter;
   /**
    * Resolves with the owner that a token is for, 1 to 255 printable characters. Rejects with an {@link ApiError},
-   * usually `invalid_token`. If it resolves with anything else, the answer is 500, and the log says so.
+   * usually `invalid_token`. If it resolves or rejects with anything else, the answer is 500 (for a `StoreUnavailable`,
+   * 503), and the log says so. A request waits for it without limit.
    */
   readonly verifyToken: (token: string) => Promise<string>;
   /** Default: the system's. */
