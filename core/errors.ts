@@ -83,7 +83,9 @@ export class ApiError extends Error {
   /** @throws {TypeError} for what cannot be sent: an unknown code, details that are no JSON, an invalid header field. */
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    if (!statusByCode[code]) throw new TypeError(`There is no error code ${code}.`);
+    if (!errorCodes.includes(code)) {
+      throw new TypeError(`The error code ${code} is not one of ${errorCodes.join(", ")}.`);
+    }
     JSON.stringify(options.details); // throws for what it cannot represent
     this.code = code;
     this.details = options.details;
@@ -99,7 +101,9 @@ export class ApiError extends Error {
 function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
-    throw new TypeError(`The header field ${JSON.stringify(name)} is not valid HTTP.`);
+    throw new TypeError(
+      `The header field ${JSON.stringify(name)} cannot be sent: its name or value is not valid HTTP.`,
+    );
   }
   return headers;
 }

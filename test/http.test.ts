@@ -416,6 +416,17 @@ describe("single endpoints", () => {
     }
   });
 
+  test("an error with an unknown code or header field is refused with a message that says what is accepted", () => {
+    assert.throws(() => new ApiError("unauthorized" as "invalid_token", "No."), {
+      name: "TypeError",
+      message: /^The error code unauthorized is not one of invalid_request, .+, model_timeout\.$/,
+    });
+    assert.throws(() => new ApiError("invalid_token", "No.", { headers: { "a b": "c" } }), {
+      name: "TypeError",
+      message: 'The header field "a b" cannot be sent: its name or value is not valid HTTP.',
+    });
+  });
+
   test("a host's error with an unknown code is a 500, not a 200", async () => {
     await using fixture = await openFixture(inProcess, {
       verifyToken: async () => {
