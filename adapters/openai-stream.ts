@@ -202,9 +202,13 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   return choice;
 }
 
-/** The text of a delta's content. Mistral's reasoning models send it in parts, some of which are not text. */
+/**
+ * The text of a delta's content. Mistral's reasoning models send it in parts, some of which are not text. Cloudflare
+ * sends a token that is only digits as a number.
+ */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
+  if (typeof content === "number") return String(content);
   if (!Array.isArray(content)) return "";
   return content.map((part: unknown) => (isTextPart(part) ? part.text : "")).join("");
 }

@@ -97,6 +97,12 @@ describe("the OpenAI engine", () => {
     assert.equal((await read(body + model.completion("!"))).text, "Hi, you!");
   });
 
+  test("text that is only a number, as Cloudflare's servers send it, is part of the reply", async () => {
+    const pieces = ["It costs $", 0, ".", "00", 5, "."];
+    const body = pieces.map((content) => model.event({ choices: [{ delta: { content } }] })).join("");
+    assert.equal((await read(body + model.finish("stop"))).text, "It costs $0.005.");
+  });
+
   test("a model's refusal is the reply's text", async () => {
     const body = [
       model.event({ choices: [{ delta: { role: "assistant", content: null, refusal: "" } }] }),
