@@ -17,8 +17,8 @@ export interface Failure {
   readonly invalid?: boolean;
 }
 
-/** Statuses for which another attempt may succeed: overload, and gateways without their server. */
-const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Statuses for which another attempt may succeed: overload (529 is Anthropic's), and gateways without their server. */
+const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504, 529]);
 /** Statuses for a request that the server does not understand or accept. */
 const invalidStatuses: ReadonlySet<number> = new Set([400, 422]);
 /** For failures that no other attempt can avoid. */

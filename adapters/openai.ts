@@ -41,7 +41,7 @@ export interface OpenAIOptions {
   readonly idleMs?: number | undefined;
   /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
   readonly totalMs?: number | undefined;
-  /** How often a request is repeated whose connection failed, or whose status was 429, 502, 503 or 504. Default: 2. */
+  /** How often a request is repeated after a failed connection or a status 429, 502, 503, 504 or 529. Default: 2. */
   readonly retries?: number | undefined;
   /** The longest line or event of a response, in UTF-16 code units. Default: 1,048,576. */
   readonly maxEventLength?: number | undefined;

@@ -58,7 +58,7 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    for (const status of [429, 502, 503, 504]) {
+    for (const status of [429, 502, 503, 504, 529]) {
       test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
         const clock = createHastyClock();
         const { server, reply } = await start(t, transport, [model.refuse(status)], {
