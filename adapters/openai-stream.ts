@@ -218,7 +218,14 @@ function isTextPart(part: unknown): part is { readonly text: string } {
 }
 
 /** Finish reasons of servers that end a broken-off reply with one, instead of reporting an error. */
-const brokenOff = new Set(["error", "abort", "cancelled", "insufficient_system_resource", "network_error"]);
+const brokenOff = new Set([
+  "error",
+  "abort",
+  "cancelled",
+  "timeout",
+  "insufficient_system_resource",
+  "network_error",
+]);
 /** Finish reasons for a reply that has reached its maximum length. */
 const fullLength = new Set(["length", "max_tokens", "model_length"]);
 /**

@@ -105,6 +105,11 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.delta("Hi") + model.finish("network_error")),
         /broke off its reply/,
       ],
+      [
+        "a time limit of the model server",
+        model.send(model.delta("Hi") + model.finish("timeout")),
+        /broke off its reply/,
+      ],
       ["a tool call without text", model.send(model.finish("tool_calls")), /called a tool/],
       ["status 401", model.refuse(401), /status 401/],
       ["status 500", model.refuse(500), /status 500/],
