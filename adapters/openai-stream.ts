@@ -6,9 +6,9 @@
 
 import {
   createParser,
-  type ErrorType,
   type EventSourceMessage,
   type EventSourceParser,
+  type ParseError,
 } from "eventsource-parser";
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
 import { isCount, isJsonObject, type JsonObject } from "../core/json.ts";
@@ -46,7 +46,7 @@ export class CompletionReader {
     this.#parser = createParser({
       maxBufferSize: limits.maxEventLength,
       onEvent: (event) => this.#readEvent(event),
-      onError: ({ type }) => this.#readError(type),
+      onError: (error) => this.#readError(error),
     });
   }
 
@@ -106,9 +106,11 @@ export class CompletionReader {
     return rest.includes("\r") ? rest.replaceAll(/\r\n?/g, "\n") : rest;
   }
 
-  #readError(type: ErrorType): void {
+  #readError({ type, field, value = "" }: ParseError): void {
     if (this.#done || type === "invalid-retry") return;
     if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
+    // llama.cpp reported errors so until September 2025.
+    if (field === "error") throw reportedError(parseJson(value));
     // A line that is not a field may be a damaged one. Skipping it would leave a gap in the reply.
     throw new ModelError(
       "model_error",
@@ -189,8 +191,8 @@ function malformed(): ModelError {
 }
 
 /** An error that the model reports instead of a chunk. */
-function reportedError(chunk: JsonObject): ModelError {
-  return new ModelError("model_error", `The model reported an error${codesOf(chunk)}.`);
+function reportedError(report: unknown): ModelError {
+  return new ModelError("model_error", `The model reported an error${codesOf(report)}.`);
 }
 
 /** The first choice, if there is one: a chunk with only token counts has none. */

@@ -99,6 +99,11 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.event({ object: "error", message: "x" })),
         /reported an error/,
       ],
+      [
+        "an older llama.cpp's error",
+        model.send('error: {"code":500,"message":"secret","type":"server_error"}\n\ndata: [DONE]\n\n'),
+        /reported an error: 500, server_error\.$/,
+      ],
       ["the finish reason abort", model.send(model.finish("abort")), /broke off its reply/],
       [
         "the finish reason network_error",
