@@ -148,7 +148,7 @@ export class Attempt implements ModelListener, Waiter {
   }
 
   #giveUp(failure: unknown): void {
-    this.#settle({ failure, retryAfterMs: never });
+    this.#settle({ failure, retryAfterMs: never, tooLong: this.#reader.tooLong });
   }
 
   #settle(outcome: Outcome): void {

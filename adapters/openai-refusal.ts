@@ -6,7 +6,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { ModelError } from "../core/engine.ts";
-import { codesOf } from "./openai-codes.ts";
+import { codesOf, saysTooLong } from "./openai-codes.ts";
 import type { ModelHeaders } from "./openai-transport.ts";
 
 /** A failure, and whether another attempt may succeed. */
@@ -15,6 +15,8 @@ export interface Failure {
   readonly retryAfterMs: number;
   /** Whether the server did not accept the request, and may accept a simpler one. */
   readonly invalid?: boolean;
+  /** Whether the conversation is too long for the model, and nothing was written yet: a shorter one may not be. */
+  readonly tooLong?: boolean;
 }
 
 /** Statuses for which another attempt may succeed: overload (529 is Anthropic's), and gateways without their server. */
@@ -54,7 +56,11 @@ export class Refusal {
 
   /** The failure, according to what was read of the body. */
   tell(): Failure {
-    const failure = new ModelError("model_error", `${this.#what}${codesOf(parseJson(this.#body))}.`);
+    const said = parseJson(this.#body);
+    const failure = new ModelError("model_error", `${this.#what}${codesOf(said)}.`);
+    if (this.#retry.retryAfterMs === never && saysTooLong(said)) {
+      return { failure, retryAfterMs: never, tooLong: true };
+    }
     return { failure, ...this.#retry };
   }
 }
@@ -67,7 +73,7 @@ export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): 
   if (status !== 200) {
     const retried = retriedStatuses.has(status);
     const retryAfterMs = retried ? readRetryAfter(headers.get("retry-after"), clock) : never;
-    const retry = { retryAfterMs, invalid: invalidStatuses.has(status) };
+    const retry = { retryAfterMs, invalid: invalidStatuses.has(status), tooLong: status === 413 };
     return new Refusal(`The model answered with status ${status}`, retry, isJson);
   }
   if (contentType === null || mediaType === "text/event-stream") return undefined;

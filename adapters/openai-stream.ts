@@ -13,7 +13,7 @@ import {
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
 import { isCount, isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
-import { codesOf } from "./openai-codes.ts";
+import { codesOf, saysTooLong } from "./openai-codes.ts";
 
 /** The limits of a completion. */
 export interface CompletionLimits {
@@ -38,6 +38,7 @@ export class CompletionReader {
   #written = 0;
   #finishReason: FinishReason | undefined;
   #usage: Usage | null = null;
+  #tooLong = false;
 
   /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
   constructor(output: Pick<ReplyOutput, "write">, limits: CompletionLimits) {
@@ -64,6 +65,11 @@ export class CompletionReader {
   get result(): EngineResult | undefined {
     if (this.#finishReason === undefined && !this.#done) return undefined;
     return { finishReason: this.#finishReason ?? "stop", usage: this.#usage };
+  }
+
+  /** Whether the model reported, instead of a reply, that the conversation is too long for it. */
+  get tooLong(): boolean {
+    return this.#tooLong;
   }
 
   /**
@@ -110,7 +116,7 @@ export class CompletionReader {
     if (this.#done || type === "invalid-retry") return;
     if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
     // llama.cpp reported errors so until September 2025.
-    if (field === "error") throw reportedError(parseJson(value));
+    if (field === "error") throw this.#reportedError(parseJson(value));
     // A line that is not a field may be a damaged one. Skipping it would leave a gap in the reply.
     throw new ModelError(
       "model_error",
@@ -126,7 +132,7 @@ export class CompletionReader {
       return;
     }
     const chunk = parseChunk(data);
-    if (event === "error") throw reportedError(chunk);
+    if (event === "error" || isError(chunk)) throw this.#reportedError(chunk);
     const choice = firstChoice(chunk);
     if (choice) this.#readChoice(choice);
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
@@ -147,6 +153,12 @@ export class CompletionReader {
     }
     this.#written += content.length;
     this.#text += content;
+  }
+
+  /** An error that the model reports instead of a chunk. */
+  #reportedError(report: unknown): ModelError {
+    this.#tooLong = this.#written === 0 && saysTooLong(report);
+    return new ModelError("model_error", `The model reported an error${codesOf(report)}.`);
   }
 
   #tooLongEvent(): ModelError {
@@ -170,11 +182,12 @@ function decode(decoder: TextDecoder, bytes: Uint8Array): string {
 function parseChunk(data: string): JsonObject {
   const value = parseJson(data);
   if (!isJsonObject(value)) throw malformed();
-  // Some servers always send the field, as null. Older vLLM reports an error as `object: "error"`.
-  if ((value.error !== undefined && value.error !== null) || value.object === "error") {
-    throw reportedError(value);
-  }
   return value;
+}
+
+/** Some servers always send the field `error`, as null. Older vLLM reports an error as `object: "error"`. */
+function isError({ error, object }: JsonObject): boolean {
+  return (error !== undefined && error !== null) || object === "error";
 }
 
 function parseJson(data: string): unknown {
@@ -188,11 +201,6 @@ function parseJson(data: string): unknown {
 
 function malformed(): ModelError {
   return new ModelError("model_error", "The model sent an event that is not a chunk of a chat completion.");
-}
-
-/** An error that the model reports instead of a chunk. */
-function reportedError(report: unknown): ModelError {
-  return new ModelError("model_error", `The model reported an error${codesOf(report)}.`);
 }
 
 /** The first choice, if there is one: a chunk with only token counts has none. */

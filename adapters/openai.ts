@@ -83,9 +83,9 @@ const maxRetryAfterMs = 5_000;
 /**
  * Creates an engine that streams chat completions (`POST {baseUrl}/chat/completions`).
  *
- * The model gets the twin's instructions as the system message, the history, and the question. Replies reject with a
- * `ModelError`, or with the reason of the output's signal once that has aborted. No error message contains the key, the
- * address, or more of a response body than error codes.
+ * The model gets the twin's instructions as the system message, the history (its later part, if all of it is too long
+ * for the model), and the question. Replies reject with a `ModelError`, or with the reason of the output's signal once
+ * that has aborted. No error message contains the key, the address, or more of a response body than error codes.
  *
  * @example
  * ```ts
@@ -121,7 +121,10 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 }
 
-/** Sends a turn's request once each time it is called, or twice if the server refuses to count tokens. */
+/**
+ * Sends a turn's request each time it is called: again without token counts if the server refuses to count, and with
+ * fewer earlier messages if all of them are too long for the model.
+ */
 function createAttempts(options: OpenAIOptions) {
   const { transport = fetchTransport, clock = systemClock, headersMs = 30_000, idleMs = 60_000 } = options;
   const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
@@ -142,15 +145,32 @@ function createAttempts(options: OpenAIOptions) {
       });
     });
 
+  const attemptUntilItFits = async (
+    asking: Asking,
+    output: ReplyOutput,
+    deadlines: Deadlines,
+  ): Promise<Outcome> => {
+    const outcome = await attempt(asking, output, deadlines);
+    const { turn } = asking;
+    if (!("tooLong" in outcome && outcome.tooLong) || turn.history.length === 0) return outcome;
+    const shorter = { ...turn, history: laterHalf(turn.history) };
+    return attemptUntilItFits({ ...asking, turn: shorter }, output, deadlines);
+  };
+
   return async (turn: Turn, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> => {
     const model = turn.twin.model ?? options.model;
     const counted = !uncounted.has(model);
-    const outcome = await attempt({ turn, model, counted }, output, deadlines);
+    const outcome = await attemptUntilItFits({ turn, model, counted }, output, deadlines);
     if (!counted || !("invalid" in outcome && outcome.invalid)) return outcome;
-    const plain = await attempt({ turn, model, counted: false }, output, deadlines);
+    const plain = await attemptUntilItFits({ turn, model, counted: false }, output, deadlines);
     if ("result" in plain) uncounted.add(model);
     return plain;
   };
+}
+
+/** At most half of the messages, in whole exchanges: many models accept only a question first. */
+function laterHalf(history: Turn["history"]): Turn["history"] {
+  return history.slice(2 * Math.ceil(history.length / 4));
 }
 
 /** What a model is asked, and whether its tokens are to be counted. */

@@ -163,6 +163,104 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.ok(Object.hasOwn((await server.received(2)).body as object, "stream_options"));
     });
 
+    const json = { "content-type": "application/json; charset=utf-8" };
+    const refuseWith = (status: number, body: unknown) =>
+      model.send(JSON.stringify(body), { status, headers: json });
+    const exchanges = [1, 2, 3].flatMap((number) => [
+      { role: "user", content: `Question ${number}` } as const,
+      { role: "assistant", content: `Answer ${number}` } as const,
+    ]);
+    const tooLong: readonly [server: string, script: model.Script][] = [
+      ["OpenAI", refuseWith(400, { error: { message: "Too much.", code: "context_length_exceeded" } })],
+      [
+        "llama.cpp",
+        refuseWith(400, { error: { code: 400, message: "…", type: "exceed_context_size_error" } }),
+      ],
+      [
+        "llama.cpp before September 2025",
+        model.send('error: {"code":400,"message":"the request exceeds the available context size"}\n\n'),
+      ],
+      [
+        "vLLM",
+        refuseWith(400, {
+          error: { message: "This model's maximum context length is 8192 tokens. However, …", code: 400 },
+        }),
+      ],
+      [
+        "LiteLLM",
+        refuseWith(400, { error: { message: "litellm.ContextWindowExceededError: …", code: "400" } }),
+      ],
+      [
+        "xAI",
+        refuseWith(400, {
+          code: "Client specified an invalid argument",
+          error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        }),
+      ],
+      [
+        "Gemini",
+        refuseWith(400, [
+          {
+            error: {
+              code: 400,
+              message: "The input token count (9) exceeds the maximum number of tokens (8).",
+            },
+          },
+        ]),
+      ],
+      [
+        "Mistral",
+        refuseWith(400, {
+          message:
+            "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 maximum context length",
+          code: "3051",
+        }),
+      ],
+      ["a proxy", model.refuse(413)],
+      [
+        "LM Studio",
+        model.send('event: error\ndata: {"error":{"message":"Input does not fit in context length."}}\n\n'),
+      ],
+      [
+        "Text Generation Inference",
+        model.send(
+          'data:{"error":{"message":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.' +
+            ' Given: 4097 `inputs` tokens and 1 `max_new_tokens`","http_status_code":422}}\n\ndata:[DONE]\n\n',
+        ),
+      ],
+    ];
+    for (const [kind, script] of tooLong) {
+      test(`a conversation that is too long for the model's context is shortened: ${kind}`, async (t) => {
+        const { server, out, reply } = await start(t, transport, [script, script, model.reply("Hi")]);
+        await reply(turn({ history: [...exchanges, ...exchanges] }));
+        assert.equal(out.text(), "Hi");
+        const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages);
+        const instructions = { role: "system", content: "You are Ada." };
+        const question = { role: "user", content: "Hi?" };
+        assert.deepEqual(asked.slice(1), [
+          [instructions, ...exchanges, question],
+          [instructions, ...exchanges.slice(4), question],
+        ]);
+      });
+    }
+
+    test("a question that is too long for the model's context by itself is a model_error", async (t) => {
+      const script = refuseWith(400, { error: { message: "secret", code: "context_length_exceeded" } });
+      const { server, reply } = await start(t, transport, [script]);
+      await assertModelError(reply(turn({ history: exchanges })), /status 400: context_length_exceeded\.$/);
+      const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages.length);
+      assert.deepEqual(asked, [8, 4, 2]);
+    });
+
+    test("an error about the context's length after some text is a model_error, and not retried", async (t) => {
+      const error = { error: { code: "context_length_exceeded" } };
+      const { server, reply } = await start(t, transport, [
+        model.send(model.delta("Hi") + model.event(error)),
+      ]);
+      await assertModelError(reply(turn({ history: exchanges })), /context_length_exceeded/);
+      assert.equal(server.requests.length, 1);
+    });
+
     test("text before an error in the stream is written, and the error's code is reported", async (t) => {
       const error = { error: { code: "context_length_exceeded", message: "secret" } };
       const { out, reply } = await start(t, transport, [model.send(model.delta("Hi") + model.event(error))]);
@@ -171,7 +269,6 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(out.text(), "Hi");
     });
 
-    const json = { "content-type": "application/json; charset=utf-8" };
     for (const [server, body, told] of [
       ["OpenAI", { error: { message: "secret", type: "quota", code: "quota" } }, ": quota."],
       ["Gemini", [{ error: { code: 403, message: "secret", status: "DENIED" } }], ": 403, DENIED."],
