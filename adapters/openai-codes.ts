@@ -41,8 +41,8 @@ export function saysTooLong(value: unknown): boolean {
 
 function errorIn(value: unknown): unknown {
   const said: unknown = Array.isArray(value) ? value[0] : value; // Gemini sends a list
-  const { error = said } = isJsonObject(said) ? said : {};
-  return error;
+  const { errors, error = said } = isJsonObject(said) ? said : {};
+  return Array.isArray(errors) ? errors[0] : error; // Cloudflare has a list within its answer
 }
 
 /** An identifier, or a number like an HTTP status, which some servers write as text. */

@@ -273,6 +273,7 @@ for (const [name, transport] of Object.entries(transports)) {
       ["OpenAI", { error: { message: "secret", type: "quota", code: "quota" } }, ": quota."],
       ["Gemini", [{ error: { code: 403, message: "secret", status: "DENIED" } }], ": 403, DENIED."],
       ["Mistral", { message: "secret", type: "x_error", param: null, code: "3001" }, ": 3001, x_error."],
+      ["Cloudflare", { success: false, errors: [{ code: 5007, message: "secret" }], result: {} }, ": 5007."],
       ["a server that says nothing else", { detail: "secret" }, "."],
       ["a server whose JSON is malformed", "{secret", "."],
       ["a server whose JSON is too long", { error: { code: "quota", message: "x".repeat(20_000) } }, "."],
