@@ -20,6 +20,7 @@ import {
   type Property,
   paginationSchema,
   propertiesOf,
+  record,
   type Schema,
   sendMessageSchema,
   twinSchema,
@@ -49,11 +50,7 @@ const errorDetails = {
   properties: {
     fields: {
       type: "array",
-      items: {
-        type: "object",
-        properties: { path: { type: "string" }, message: { type: "string" } },
-        required: ["path", "message"],
-      },
+      items: record({ path: { type: "string" }, message: { type: "string" } }),
     },
     messageId: { type: "string" },
     retryAfterSeconds: { type: "integer", minimum: 1 },
@@ -61,22 +58,16 @@ const errorDetails = {
   },
 };
 
-const errorSchema = {
-  type: "object",
-  properties: {
-    error: {
-      type: "object",
-      properties: {
-        code: { type: "string", enum: errorCodes },
-        message: { type: "string" },
-        details: errorDetails,
-        requestId: { type: "string" },
-      },
-      required: ["code", "message", "requestId"],
-    },
-  },
-  required: ["error"],
-};
+const errorSchema = record({ error: errorObject({ type: "string", enum: errorCodes }) });
+
+function errorObject(code: Schema): unknown {
+  const text = { type: "string" };
+  return {
+    type: "object",
+    properties: { code, message: text, details: errorDetails, requestId: text },
+    required: ["code", "message", "requestId"],
+  };
+}
 
 /** The data of a stream's events, by type. */
 const streamEventSchema = {
@@ -97,24 +88,12 @@ const streamEventSchema = {
     }),
     event("delta", { content: { type: "string", description: "Text to append." } }),
     event("complete", { message: { $ref: "#/components/schemas/Message" } }),
-    event("error", {
-      error: {
-        ...errorSchema.properties.error,
-        properties: {
-          ...errorSchema.properties.error.properties,
-          code: failureSchema.properties.code,
-        },
-      },
-    }),
+    event("error", { error: errorObject(failureSchema.properties.code) }),
   ],
 };
 
 function event(type: string, properties: Readonly<Record<string, unknown>>): unknown {
-  return {
-    type: "object",
-    properties: { type: { const: type }, ...properties },
-    required: ["type", ...Object.keys(properties)],
-  };
+  return record({ type: { const: type }, ...properties });
 }
 
 const securitySchemes = {
@@ -172,12 +151,16 @@ function forClients(schema: Schema): Schema {
       name,
       {
         ...rest,
-        ...(format === "text" ? { pattern: "\\S" } : format && { format }), // a character that is not blank
+        ...formatForClients(format),
         ...(value !== undefined && { description: `Default: ${value}.` }),
       },
     ],
   );
   return { ...schema, properties: Object.fromEntries(members) };
+}
+
+function formatForClients(format: Schema["format"]): object | undefined {
+  return format === "text" ? { pattern: "\\S" } : format && { format }; // a character that is not blank
 }
 
 function operation(route: Route): Record<string, unknown> {
@@ -209,8 +192,8 @@ function queryParameters(route: Route): unknown[] {
   return Object.entries(route.query?.properties ?? {}).map(([name, { description, format, ...schema }]) => ({
     name,
     in: "query",
-    ...(description && { description }),
-    schema,
+    description,
+    schema: { ...schema, ...formatForClients(format) },
   }));
 }
 
@@ -251,13 +234,9 @@ function success(route: Route): unknown {
 }
 
 function envelope(schema: Schema, list: true | undefined): unknown {
-  const item = reference(schema);
-  if (!list) return { type: "object", properties: { data: item }, required: ["data"] };
-  return {
-    type: "object",
-    properties: { data: { type: "array", items: item }, pagination: reference(paginationSchema) },
-    required: ["data", "pagination"],
-  };
+  const data = reference(schema);
+  if (!list) return record({ data });
+  return record({ data: { type: "array", items: data }, pagination: reference(paginationSchema) });
 }
 
 /** All the errors that an endpoint can answer with, by status. */

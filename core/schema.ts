@@ -110,7 +110,7 @@ function orNull<const Value extends Schema>(value: Value) {
 }
 
 /** An object whose properties are all required. */
-function record<const Properties extends Record<string, Schema>>(properties: Properties) {
+export function record<const Properties extends Record<string, unknown>>(properties: Properties) {
   return {
     type: "object",
     properties,

@@ -94,6 +94,19 @@ for (const transport of transports) {
       assert.equal(ajv.validate(CreateConversation ?? false, { twinId: "echo", title: null }), true);
     });
 
+    test("its query parameters refuse blank text, as the service does", async () => {
+      const { paths } = await read();
+      const ajv = new Ajv2020();
+      for (const [path, name] of [
+        ["/api/v1/conversations", "twinId"],
+        ["/api/v1/conversations/{id}/messages", "after"],
+      ] as const) {
+        const { schema } = paths[path]?.get?.parameters.find((each) => each.name === name) ?? {};
+        assert.equal(ajv.validate(schema ?? false, " "), false, name);
+        assert.equal(ajv.validate(schema ?? false, "a"), true, name);
+      }
+    });
+
     test("no schema has the name of a JavaScript global", async () => {
       const { components } = await read();
       for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
