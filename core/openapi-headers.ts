@@ -66,9 +66,6 @@ const statusesBeforeKey: readonly number[] = [401, 414, 431];
 /** Errors that go away by themselves. */
 const passing: readonly ErrorCode[] = ["conversation_busy", "rate_limited", "unavailable"];
 
-/** Errors that a reply ended with, and that an equal request gets again. */
-const replayed: readonly ErrorCode[] = ["model_error", "model_timeout", "shutting_down"];
-
 /** The header fields of a status' errors, as references. */
 export function errorHeaders(
   route: Route,
@@ -76,11 +73,11 @@ export function errorHeaders(
   codes: readonly ErrorCode[],
 ): Record<string, unknown> {
   const names: HeaderName[] = [];
-  if (route.credential === "api_key" && !statusesBeforeKey.includes(status)) names.push(...budgetHeaders);
+  const isBeforeKey = statusesBeforeKey.includes(status) || codes.join() === "invalid_request";
+  if (route.credential === "api_key" && !isBeforeKey) names.push(...budgetHeaders);
   if (status === 401 || status === 403) names.push("WWW-Authenticate");
   if (codes.some((code) => passing.includes(code))) names.push("Retry-After");
-  if (route.idempotency === "supported" && codes.some((code) => replayed.includes(code))) {
-    names.push("Idempotency-Replayed");
-  }
+  // An equal request gets a failed reply again; only a normal send answers with its failure.
+  if (status > 500 && route.errors?.includes("model_error")) names.push("Idempotency-Replayed");
   return headersOf(names);
 }

@@ -163,6 +163,31 @@ for (const transport of transports) {
       for (const id of ["", "-1", "1.5", "007", 1042]) assert.ok(!fits(id), String(id));
     });
 
+    test("an error has the header fields that it can have, and no others", async () => {
+      const { paths } = await read();
+      const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+      const withHeader = (status: string, name: string) =>
+        operations
+          .filter(({ responses }) => name in (responses[status]?.headers ?? {}))
+          .map(({ operationId }) => operationId)
+          .sort();
+      // Only a normal send answers with the failure of its reply, which an equal request gets again.
+      for (const status of ["502", "503", "504"]) {
+        assert.deepEqual(withHeader(status, "Idempotency-Replayed"), ["sendMessage"], status);
+      }
+      // What is wrong with a request that has neither a query nor a body is found before its key is looked up.
+      assert.deepEqual(withHeader("400", "RateLimit"), [
+        "createConversation",
+        "listConversations",
+        "listMessages",
+        "listTwins",
+        "resumeMessageStream",
+        "sendMessage",
+        "streamMessage",
+        "updateConversation",
+      ]);
+    });
+
     test("an operation that costs nothing has no 429", async () => {
       const { paths } = await read();
       assert.ok(!("429" in (paths["/api/v1/usage"]?.get?.responses ?? {})));
