@@ -11,7 +11,8 @@ import {
   createMemoryStore,
   type Store,
 } from "../core/mod.ts";
-import { dataOf, errorOf, type Fixture, inProcess, openFixture, transports } from "./harness.ts";
+import { openChat } from "./chat.ts";
+import { dataOf, errorOf, type Fixture, inProcess, openFixture, textOf, transports } from "./harness.ts";
 
 const keys = "/auth/api-keys";
 
@@ -138,6 +139,21 @@ for (const transport of transports) {
         assert.equal(after?.revokedAt, "2026-01-02T03:04:05.678Z");
         await fixture.clock.advance(1000);
       }
+    });
+
+    test("a stream that has begun is completed when its key is revoked", async () => {
+      await using chat = await openChat(transport);
+      const stream = await chat.stream();
+      const run = await chat.engine.next();
+      const [key] = await listKeys(chat.fixture);
+      const token = await chat.fixture.token();
+      assert.equal((await chat.fixture.call("DELETE", `${keys}/${key?.id}`, token)).status, 204);
+      assert.equal((await chat.get("")).status, 401);
+      run.write("Hello");
+      run.finish();
+      const events = await stream.rest();
+      assert.equal(textOf(events), "Hello");
+      assert.equal(events.at(-1)?.data.type, "complete");
     });
 
     test("another owner's key gets the same answer as one that does not exist, and stays valid", async () => {
