@@ -25,7 +25,7 @@ export function readField(rawHeaders: readonly string[], name: string): string |
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const field = rawHeaders[index] ?? "";
     if (field.length !== name.length || field.toLowerCase() !== name.toLowerCase()) continue;
-    const text = rawHeaders[index + 1] ?? "";
+    const text = String(rawHeaders[index + 1] ?? ""); // a simulated request may have a number as its length
     value = value === null ? text : `${value}, ${text}`;
   }
   return value;

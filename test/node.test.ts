@@ -115,6 +115,19 @@ test("a host that simulates requests may give their header fields only as an obj
   assert.equal((await sent).status, 200);
 });
 
+test("a host that simulates requests may give a length as a number", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  server.prependListener("request", (message) => {
+    const fields = Object.entries(message.headers).map(([name, value]) => [
+      name,
+      name === "content-length" ? Number(value) : value,
+    ]);
+    Object.assign(message, { headers: Object.fromEntries(fields), rawHeaders: fields.flat() });
+  });
+  assert.match(await chat.fixture.conversation(chat.key, "scripted"), /^conv_/);
+});
+
 test("a credential that the host adds or removes takes effect", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
