@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http";
+import { Duplex } from "node:stream";
 import type { Answer } from "../core/answer.ts";
 import { writeEvents } from "./node-events.ts";
 import type { NodeRequest } from "./node-request.ts";
@@ -18,11 +18,20 @@ const lingerMs = 2_000;
 export function writeAnswer(answer: Answer, request: NodeRequest, response: ServerResponse): void {
   const { body } = answer;
   if (response.headersSent) return;
-  const { socket } = response;
+  const connection = ownConnection(response);
   if (body !== null && typeof body !== "string") writeEvents(answer, body, request, response);
-  else if (request.leavesBodyUnread && socket)
-    hangUp(socket, withHostFields(answer, response), request.method);
+  else if (request.leavesBodyUnread && connection)
+    hangUp(connection, withHostFields(answer, response), request.method);
   else writeText(answer, body, response);
+}
+
+/**
+ * The connection, if it can be closed after this response: over HTTP/2 it carries others, and a host that simulates a
+ * request may have nothing but a stream to write to.
+ */
+function ownConnection(response: ServerResponse): Duplex | undefined {
+  const { socket } = response;
+  return response instanceof ServerResponse && socket instanceof Duplex ? socket : undefined;
 }
 
 /**

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { createServer, IncomingMessage, type Server, ServerResponse } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import { connect, Socket } from "node:net";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { mock, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { serve, toNodeHandler } from "../adapters/node.ts";
@@ -126,6 +129,48 @@ test("a host that simulates requests may give a length as a number", async () =>
     Object.assign(message, { headers: Object.fromEntries(fields), rawHeaders: fields.flat() });
   });
   assert.match(await chat.fixture.conversation(chat.key, "scripted"), /^conv_/);
+});
+
+test("a host that simulates requests may give its response nothing but a stream to write to", async () => {
+  const handle = toNodeHandler(newService(async () => "alice"));
+  const message = Object.assign(new IncomingMessage(new Socket()), {
+    httpVersion: "1.1",
+    method: "POST",
+    url: "/api/v1/conversations",
+    headers: { host: "twins", "content-length": String(maxBodyBytes + 1) },
+  });
+  const response = new ServerResponse(message);
+  const written: Buffer[] = [];
+  const socket = new Writable({
+    write(piece, _encoding, done) {
+      written.push(piece);
+      done();
+    },
+  });
+  response.assignSocket(socket as Socket);
+  const ended = once(response, "finish");
+  void handle(message, response);
+  await ended;
+  assert.match(String(Buffer.concat(written)), /^HTTP\/1\.1 401 .*"missing_credentials"/s);
+});
+
+test("a long body over HTTP/2 gets the answer that the protocol is another", async () => {
+  const handle = toNodeHandler(newService(async () => "alice"));
+  const server = createHttp2Server((message, response) =>
+    handle(message as unknown as IncomingMessage, response as unknown as ServerResponse),
+  );
+  const client = connectHttp2(`http://127.0.0.1:${await listen(server)}`);
+  const request = client.request({
+    ":method": "POST",
+    ":path": "/api/v1/conversations",
+    "content-length": maxBodyBytes + 1,
+  });
+  request.write("{");
+  const [{ ":status": status }] = await once(request, "response");
+  assert.equal(status, 400);
+  assert.match(await text(request), /The protocol must be HTTP\/1\.1/);
+  client.destroy();
+  server.close();
 });
 
 test("a credential that the host adds or removes takes effect", async () => {
