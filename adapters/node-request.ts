@@ -13,7 +13,8 @@ import { maxBodyBytes } from "../core/body.ts";
  * may only provide the fields as an object.
  */
 export function rawHeadersOf(message: IncomingMessage): readonly string[] {
-  if (message.rawHeaders.length > 0) return message.rawHeaders;
+  const { rawHeaders = [] }: Partial<IncomingMessage> = message;
+  if (rawHeaders.length > 0) return rawHeaders;
   return Object.entries(message.headers).flatMap(([name, values = []]) =>
     [values].flat().flatMap((value) => [name, String(value)]),
   );

@@ -118,6 +118,15 @@ test("a host that simulates requests may give their header fields only as an obj
   assert.equal((await sent).status, 200);
 });
 
+test("a host that simulates requests may give no header section at all, besides that object", async () => {
+  const { server, transport } = hosted();
+  await using chat = await openChat(transport);
+  server.prependListener("request", (message) => {
+    Object.assign(message, { headers: { ...message.headers }, rawHeaders: undefined });
+  });
+  assert.equal((await chat.get("")).status, 200);
+});
+
 test("a host that simulates requests may give a length as a number", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
