@@ -44,7 +44,8 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
   requireOptions("openRedis", options, rules);
   const { log = noLog, ...limiterOptions } = options;
   const { client, leave } = await connect(url, log);
-  const shared = leavingReplicas(createRedisLimiter(client, limiterOptions), leave);
+  const writable = leavingReplicas(createRedisLimiter(client, limiterOptions), leave);
+  const shared = quietAfterFailure(writable, () => client.ping());
   const limiter = createFallbackLimiter({ shared, log });
   return {
     limiter,
@@ -74,6 +75,35 @@ function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
 }
 
 /**
+ * Sends nothing after a failure but one ping, until that is answered or its connection has ended. Node counts what is
+ * written as a sign of life: the looks whether Redis is back would keep a connection that is dead from being replaced.
+ */
+function quietAfterFailure(limiter: RateLimiter, ping: () => Promise<unknown>): RateLimiter {
+  let quiet = false;
+
+  function listen(): void {
+    quiet = true;
+    const speak = () => {
+      quiet = false;
+    };
+    ping().then(speak, speak);
+  }
+
+  return {
+    ...limiter,
+    async take(id, policy) {
+      if (quiet) throw new Error("Redis has not answered since a request failed.");
+      try {
+        return await limiter.take(id, policy);
+      } catch (error) {
+        if (!quiet) listen();
+        throw error;
+      }
+    },
+  };
+}
+
+/**
  * Pause between two attempts to connect, in milliseconds. It does not grow, so that a Redis that returns is used soon.
  */
 const reconnectMs = 500;
@@ -84,7 +114,7 @@ const connectMs = 2000;
 /** Pause between a ping's answer and the next ping, in milliseconds: well below {@link deadMs}. */
 const pingMs = 2000;
 
-/** A connection that is silent for so long despite the pings is dead, in milliseconds. */
+/** A connection is dead if nothing was sent or received for so long despite the pings, in milliseconds. */
 const deadMs = 5000;
 
 /** All errors of a connection but those that Redis answers. */

@@ -31,6 +31,27 @@ function createNotes(): { readonly log: Log; readonly entries: string[] } {
   };
 }
 
+/** An address whose new connections lead to a port that can change, as in a failover. */
+async function openAddress(port: number) {
+  let leadsTo = port;
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connectTo(leadsTo, "127.0.0.1");
+    for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  return {
+    url: `redis://127.0.0.1:${await listen(server)}`,
+    moveTo(other: number) {
+      leadsTo = other;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
 describe("Redis", { skip: skipWithoutRedis }, () => {
   let redis: PrivateRedis;
   before(async () => {
@@ -285,27 +306,38 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
   test("a Redis that became a replica is abandoned for the one that its address now leads to", async () => {
     const [first, second] = [await createRedis(), await createRedis()];
     await Promise.all([first.start(), second.start()]);
-    let { port } = first;
-    const sockets: Socket[] = [];
-    const address = createServer((near) => {
-      const far = connectTo(port, "127.0.0.1");
-      for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
-      near.pipe(far).pipe(near);
-    });
+    const address = await openAddress(first.port);
     const { log, entries } = createNotes();
-    const opened = await openRedis(`redis://127.0.0.1:${await listen(address)}`, { log });
+    const opened = await openRedis(address.url, { log });
     await opened.limiter.take("key", policy);
     const admin = createClient({ url: first.url });
     await admin.connect();
     await admin.replicaOf("127.0.0.1", 1);
     await opened.limiter.take("key", policy);
-    port = second.port;
+    address.moveTo(second.port);
     await until("the limiter uses the other Redis", 5000, () =>
       entries.includes("info: the shared rate limiter is back"),
     );
     opened.close();
     admin.destroy();
-    for (const socket of sockets) socket.destroy();
+    address.close();
+    await Promise.all([first.dispose(), second.dispose()]);
+  });
+
+  test("a Redis that fell silent for good is abandoned for the one that its address now leads to", async () => {
+    const [first, second] = [await createRedis(), await createRedis()];
+    await Promise.all([first.start(), second.start()]);
+    const address = await openAddress(first.port);
+    const { log, entries } = createNotes();
+    const opened = await openRedis(address.url, { log });
+    await opened.limiter.take("key", policy);
+    first.pause();
+    await opened.limiter.take("key", policy);
+    address.moveTo(second.port);
+    await until("the limiter uses the other Redis", 15_000, () =>
+      entries.includes("info: the shared rate limiter is back"),
+    );
+    opened.close();
     address.close();
     await Promise.all([first.dispose(), second.dispose()]);
   });
