@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Client, Pool, PoolClient, PoolConfig } from "pg";
+import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
 import { longestTimerMs } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import { wasGivenUp } from "./postgres-driver.ts";
@@ -62,7 +62,11 @@ export async function openConnections(url: string, options: ConnectionsOptions):
       setUp(pool, log);
       return pool;
     },
-    createClient: () => new pg.Client(config),
+    createClient() {
+      const client = new pg.Client(config);
+      client.once("connect", () => setKeepAlives(client, log));
+      return client;
+    },
     close: sockets.close,
   };
 }
@@ -81,6 +85,19 @@ async function importPg() {
  */
 const readCommitted = "SET default_transaction_isolation = 'read committed'";
 
+/**
+ * Makes PostgreSQL notice within two minutes that a process is gone whose machine or network has failed. By default, its
+ * connections would count among `max_connections` for two hours, and its successors might get none.
+ */
+const keepAlives = `SELECT set_config('tcp_keepalives_idle', '60', false),
+  set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
+
+function setKeepAlives(client: ClientBase, log: Log): void {
+  client
+    .query(keepAlives)
+    .catch((error: unknown) => log("debug", "PostgreSQL's keep-alives were not set", { error }));
+}
+
 /** A broken connection also emits an error event, which would end the process if nobody listened. */
 function setUp(pool: Pool, log: Log): void {
   const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
@@ -88,6 +105,7 @@ function setUp(pool: Pool, log: Log): void {
   pool.on("connect", (client: PoolClient) => {
     client.on("error", note);
     client.query(readCommitted).catch(note); // goes first
+    setKeepAlives(client, log);
   });
 }
 

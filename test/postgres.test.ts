@@ -4,10 +4,11 @@ import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { Pool } from "pg";
 import { openPostgres } from "../adapters/postgres.ts";
+import { openConnections } from "../adapters/postgres-connections.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import { createApiKey } from "../core/api-keys.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, noLog } from "../core/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { withoutSignals } from "./child-process.ts";
 import { limiterContract } from "./limit.contract.ts";
@@ -54,6 +55,19 @@ describe("PostgreSQL", { skip }, () => {
     } finally {
       await fresh.drop();
     }
+  });
+
+  test("PostgreSQL looks after idle connections, so that those of a machine that vanished do not fill it up", async () => {
+    const connections = await openConnections(url, { log: noLog });
+    const pool = connections.createPool(1, 0);
+    const client = connections.createClient();
+    await client.connect();
+    for (const each of [pool, client]) {
+      const { rows } = await each.query(`SELECT current_setting('tcp_keepalives_idle') AS idle,
+        current_setting('tcp_keepalives_interval') AS interval, current_setting('tcp_keepalives_count') AS count`);
+      assert.deepEqual({ ...rows[0] }, { idle: "60", interval: "10", count: "3" });
+    }
+    await Promise.all([pool.end(), client.end(), connections.close()]);
   });
 
   for (const level of ["repeatable read", "serializable"]) {
