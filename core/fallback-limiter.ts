@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { createMemoryLimiter, type RateDecision, type RateLimiter, type RatePolicy } from "./limit.ts";
 import { type Log, noLog } from "./log.ts";
+import { clockRule, limiterRule, logRule, optional, type RulesFor, requireOptions } from "./option-rules.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {
@@ -17,6 +18,12 @@ export interface FallbackLimiterOptions {
   /** Default: silence. */
   readonly log?: Log | undefined;
 }
+
+const rules: RulesFor<FallbackLimiterOptions> = {
+  shared: limiterRule,
+  clock: optional(clockRule),
+  log: optional(logRule),
+};
 
 /** A limiter that also answers while the shared one is down. */
 export interface FallbackLimiter extends RateLimiter {
@@ -41,8 +48,11 @@ const probe = { id: "fallback-probe", policy: { capacity: 3600 } } as const;
  *
  * const limiter = createFallbackLimiter({ shared: createRedisLimiter(redisClient) });
  * ```
+ *
+ * @throws {TypeError} for an option that is unknown or invalid; the message says what is accepted.
  */
 export function createFallbackLimiter(options: FallbackLimiterOptions): FallbackLimiter {
+  requireOptions("createFallbackLimiter", options, rules);
   const { shared, clock = systemClock, log = noLog } = options;
   const own = createMemoryLimiter({ clock });
   let down = false;

@@ -113,22 +113,19 @@ const weakTerms: ReadonlySet<string> = new Set(
   [
     ...wordSet(`
   able add advice affect allow always amount annoying apart appear available avoid away back bad become begin
-  believe best better big bring call called case cause certain change check choose come common compare
-  compared consider contain correct correctly create day days decide deal depend detail details determine
-  difference different differ difficult direct discover early easy enough end exactly example examples exist
-  expect experience fact famous far fast fastest favorite favourite feel few find fine first five fix follow
-  four full general go going good great guess hand handle happen happened hard have help high hold home idea
-  ideal ideally important impossible improve include increase inside instead interested interesting keep
-  kindly know large last late later learn least leave left less level life little long longer look low made
-  main make making matter mean meaning means method minute minutes moment move name named near necessary never new next
-  nice normal normally nothing now number often old one opinion order part particular people perfect
-  perfectly perhaps person place point popular prefer preferred problem proper properly purpose put quick
-  quickly quite rather read real reason recommend recommended remember right roughly run same see seem send
-  set short show simple simply since six small somewhere soon special start started step steps still
-  strong suggest suitable supposed sure take taking teach ten think thought three time times tip tips today
-  together told tomorrow top true try trying turn two type types typical typically understand use used useful
-  user using usual usually view wait watch week well went work working worked works worse worst worth
-  wrong year years
+  believe best better big bring call case cause certain change check choose come common compare consider
+  contain correct create day decide deal depend detail determine difference different differ difficult direct
+  discover early easy enough end exactly example exist expect experience fact famous far fast fastest favorite
+  favourite feel few find fine first five fix follow four full general go going good great guess hand handle
+  happen hard have help high hold home idea ideal important impossible improve include increase inside instead
+  interested keep kindly know large last late later learn least leave left less level life little long longer
+  look low made main make matter mean method minute moment move name near necessary never new next nice normal
+  nothing now number often old one opinion order part particular people perfect perhaps person place point
+  popular prefer problem proper purpose put quick quite rather read real reason recommend remember right
+  roughly run same see seem send set short show simple simply since six small somewhere soon special start
+  step still strong suggest suitable supposed sure take teach ten think thought three time tip today together
+  told tomorrow top true try turn two type typical understand use used useful user using usual view wait watch
+  week well went work worse worst worth wrong year
 `),
   ].map(stem),
 );

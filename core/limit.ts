@@ -10,6 +10,14 @@
 
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "./clock.ts";
+import {
+  clockRule,
+  objectWith,
+  optional,
+  type RulesFor,
+  requireOptions,
+  wholeNumber,
+} from "./option-rules.ts";
 
 /** A bucket's size: `capacity` tokens, refilled evenly over an hour. */
 export interface RatePolicy {
@@ -127,9 +135,15 @@ export interface MemoryLimiterOptions {
   readonly clock?: Clock | undefined;
   /** Keeps the buckets across restarts. Default: they end with the process. */
   readonly buckets?: BucketStore | undefined;
-  /** With `buckets`: how many are also cached in memory. Default: 10,000. */
+  /** With `buckets`: how many are also cached in memory, up to 10,000,000. Default: 10,000. */
   readonly cached?: number | undefined;
 }
+
+const rules: RulesFor<MemoryLimiterOptions> = {
+  clock: optional(clockRule),
+  buckets: optional(objectWith("a bucket store", "load", "save")),
+  cached: optional(wholeNumber([1, 10_000_000])),
+};
 
 /**
  * Creates a limiter for one process, which decides in memory. With a bucket store, a taken token is saved before `take`
@@ -142,8 +156,11 @@ export interface MemoryLimiterOptions {
  * const limiter = createMemoryLimiter();
  * const { allowed } = await limiter.take("key_1", { capacity: 200 });
  * ```
+ *
+ * @throws {TypeError} for an option that is unknown or invalid; the message says what is accepted.
  */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLimiter {
+  requireOptions("createMemoryLimiter", options, rules);
   const { clock = systemClock, buckets, cached = 10_000 } = options;
   return buckets ? createSavingLimiter(clock, buckets, cached) : createForgetfulLimiter(clock);
 }

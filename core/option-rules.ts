@@ -38,8 +38,23 @@ export function functionThat(does: string): Rule {
 /** A text, which may be empty. */
 export const textRule: Rule = { expected: "a string", accepts: isString };
 
+/** A whole number, from the least to the most, both inclusive. */
+export function wholeNumber([least, most]: readonly [least: number, most: number]): Rule {
+  return {
+    expected: `a whole number from ${least} to ${most}`,
+    accepts: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+  };
+}
+
 /** A {@link Clock}. */
 export const clockRule: Rule = objectWith("a clock", "now", "after");
+
+/** A {@link RateLimiter}. */
+export const limiterRule: Rule = objectWith(
+  "a rate limiter, such as createMemoryLimiter() returns",
+  "take",
+  "peek",
+);
 
 /** A {@link Log}. */
 export const logRule: Rule = functionThat("takes a level, a message and fields");

@@ -14,13 +14,14 @@ import {
   clockRule,
   functionThat,
   hasMethods,
+  limiterRule,
   logRule,
   objectWith,
   optional,
-  type Rule,
   type RulesFor,
   requireOptions,
   unusable,
+  wholeNumber,
 } from "./option-rules.ts";
 import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
 import type { Store } from "./store.ts";
@@ -117,7 +118,7 @@ const rules: RulesFor<ServiceOptions> = {
     expected: "an object of engines by name, each with a function reply",
     accepts: areEngines,
   },
-  limiter: objectWith("a rate limiter, such as createMemoryLimiter() returns", "take", "peek"),
+  limiter: limiterRule,
   verifyToken: functionThat("resolves with a token's owner"),
   clock: optional(clockRule),
   random: optional(functionThat("fills bytes")),
@@ -156,11 +157,4 @@ function areEngines(value: unknown): boolean {
 
 function areOrigins(value: unknown): boolean {
   return Array.isArray(value) && value.every((origin) => isString(origin) && isOrigin(origin));
-}
-
-function wholeNumber([least, most]: readonly [least: number, most: number]): Rule {
-  return {
-    expected: `a whole number from ${least} to ${most}`,
-    accepts: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
-  };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createFallbackLimiter } from "../core/fallback-limiter.ts";
+import { createFallbackLimiter, type FallbackLimiterOptions } from "../core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "../core/limit.ts";
 import { createManualClock } from "./clock.ts";
 import { limiterContract } from "./limit.contract.ts";
@@ -99,5 +99,18 @@ describe("a fallback limiter", () => {
     limiter.close();
     await taking;
     assert.equal(clock.pending, 0);
+  });
+
+  test("anything but a shared limiter is refused: each process would limit alone", () => {
+    const own = createMemoryLimiter();
+    const refused: readonly [options: object, message: RegExp][] = [
+      [own, /^createFallbackLimiter: take is not known; the names are shared, clock, log\.$/],
+      [{ shared: Promise.resolve(own) }, /shared must be a rate limiter, .+, not \[object Promise\]\.$/],
+      [{}, /shared must be a rate limiter, .+, not undefined\.$/],
+    ];
+    for (const [options, message] of refused) {
+      const create = () => createFallbackLimiter(options as FallbackLimiterOptions);
+      assert.throws(create, { name: "TypeError", message });
+    }
   });
 });

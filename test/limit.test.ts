@@ -259,3 +259,16 @@ describe("a memory limiter over a bucket store", () => {
     assert.equal(buckets.kept.get("a")?.debt, 2 * interval);
   });
 });
+
+test("a memory limiter refuses options that it would misunderstand: a restart would refill every bucket", () => {
+  const buckets = createManualBuckets().store;
+  const refused: readonly [options: object, message: RegExp][] = [
+    [buckets, /^createMemoryLimiter: load is not known; the names are clock, buckets, cached\.$/],
+    [{ bucket: buckets }, /^createMemoryLimiter: bucket is not known; /],
+    [{ buckets: Promise.resolve(buckets) }, /buckets must be a bucket store, not \[object Promise\]\.$/],
+    [{ buckets, cached: 0 }, /cached must be a whole number from 1 to 10000000, not 0\.$/],
+  ];
+  for (const [options, message] of refused) {
+    assert.throws(() => createMemoryLimiter(options), { name: "TypeError", message });
+  }
+});
