@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import { type Clock, isWithin } from "./clock.ts";
 import { failed } from "./ending.ts";
 import type { Log } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
@@ -31,9 +31,9 @@ export interface Sweeper {
 const sweepMs = 2000;
 
 /**
- * How many looks must succeed before one ends anything, after the store was down. Leases have run out whose holders are
- * alive: a holder's call may hang for 7 seconds (PostgreSQL's driver), and its next one, a second later, renews the
- * lease.
+ * How many looks must succeed before one ends anything, after the store was down, or no look was taken for as long as
+ * they take: the machines slept, say, or their clocks were set. Leases have run out whose holders are alive: a holder's
+ * call may hang for 7 seconds (PostgreSQL's driver), and its next one, a second later, renews the lease.
  */
 const looksAfterOutage = 5;
 
@@ -45,8 +45,8 @@ const looksAtStart = 1;
 
 export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sweeper {
   let looksToWait = store.exclusive ? 0 : looksAtStart;
-  let failing = false;
-  let claimsFailing = false;
+  /** When the last look began; 0 if it failed. */
+  let lookedAt = 0;
   let stopped = false;
   let sweeping: readonly Repetition[] = [];
 
@@ -65,27 +65,31 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
   }
 
   async function sweepReplies(): Promise<void> {
-    try {
-      if (looksToWait === 0) await endAbandoned(clock.now());
-      else await store.ping();
-      looksToWait = Math.max(0, looksToWait - 1);
-      failing = false;
-    } catch (error) {
-      looksToWait = looksAfterOutage;
-      log(failing ? "debug" : "warn", "the store could not be swept; it will be tried again", { error });
-      failing = true;
-    }
+    const now = clock.now();
+    if (!isWithin(looksAfterOutage * sweepMs, lookedAt, now)) looksToWait = looksAfterOutage;
+    lookedAt = 0;
+    if (looksToWait === 0) await endAbandoned(now);
+    else await store.ping();
+    looksToWait = Math.max(0, looksToWait - 1);
+    lookedAt = now;
   }
 
-  async function sweepClaims(): Promise<void> {
-    try {
-      await store.sweepClaims(clock.now());
-      claimsFailing = false;
-    } catch (error) {
-      const message = "expired idempotency keys could not be swept; it will be tried again";
-      log(claimsFailing ? "debug" : "warn", message, { error });
-      claimsFailing = true;
-    }
+  /** Repeats a sweep. An outage is logged once. */
+  function repeatSweep(what: string, sweep: () => Promise<void>): Repetition {
+    let failing = false;
+    return repeat(
+      clock,
+      () => sweepMs,
+      async () => {
+        try {
+          await sweep();
+          failing = false;
+        } catch (error) {
+          log(failing ? "debug" : "warn", `${what} could not be swept; it will be tried again`, { error });
+          failing = true;
+        }
+      },
+    );
   }
 
   return {
@@ -99,8 +103,12 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
         throw error;
       }
       if (stopped) return;
-      // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
-      sweeping = [sweepReplies, sweepClaims].map((sweep) => repeat(clock, () => sweepMs, sweep));
+      lookedAt = clock.now();
+      sweeping = [
+        repeatSweep("the store", sweepReplies),
+        // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
+        repeatSweep("expired idempotency keys", () => store.sweepClaims(clock.now())),
+      ];
     },
     stop() {
       stopped = true;

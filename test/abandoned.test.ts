@@ -88,6 +88,40 @@ test("a reply whose lease ran out is ended as interrupted within 5 s, with the t
   dead = false;
 });
 
+test("a reply goes on whose lease ran out for all processes at once, as when their machine slept", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  await using chat = await openChat(inProcess, { store });
+  await using other = await chat.another({ store });
+  await other.service.ready();
+  await chat.clock.advance(500); // the other process looks first, half a second before the lease is renewed
+  const messageId = await acceptedId(await chat.stream());
+  const run = await chat.engine.next();
+  run.write("before");
+  await chat.clock.advance(3_400);
+  chat.clock.step(3_600_000);
+  await chat.clock.advance(30_000);
+  run.write(" and after");
+  run.finish();
+  await chat.clock.advance(0);
+  const { status, content } = await other.message(messageId);
+  assert.deepEqual([status, content], ["completed", "before and after"]);
+});
+
+test("after all processes slept, a reply whose process died is ended within 15 s", async () => {
+  const store = { ...createMemoryStore(), exclusive: false };
+  let dead = false;
+  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+  const messageId = await acceptedId(await chat.stream());
+  await using other = await chat.another({ store });
+  await other.service.ready();
+  dead = true;
+  await chat.clock.advance(10_000);
+  chat.clock.step(3_600_000);
+  await chat.clock.advance(15_000);
+  assert.equal((await other.message(messageId)).error?.code, "interrupted");
+  dead = false;
+});
+
 test("a reply whose lease ran out while no process was running is ended within 5 s of the next start", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
