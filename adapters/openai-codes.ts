@@ -25,7 +25,7 @@ const tooLong = new RegExp(
     "(?:is|are) too (?:long|large)", // Anthropic, Bedrock; not what "took too long"
     "(?:input|prompt) length", // xAI, Z.ai
     "(?:input|model) token (?:count|limit)", // Gemini, Moonshot
-    "too many tokens",
+    "too many tokens(?!(?: per day)?, please wait)", // Cohere; not Bedrock's limits per minute and per day
     "reduce the length", // Groq
     "`inputs`", // Text Generation Inference
   ].join("|"),

@@ -5,6 +5,7 @@ import * as model from "./model-server.ts";
 import {
   apiKey,
   assertModelError,
+  createHastyClock,
   createOutput,
   failure,
   start,
@@ -216,6 +217,12 @@ for (const [name, transport] of Object.entries(transports)) {
           code: "3051",
         }),
       ],
+      [
+        "Anthropic",
+        refuseWith(400, { error: { message: "prompt is too long: 9 tokens > 8 maximum", code: "x_error" } }),
+      ],
+      ["Cohere", refuseWith(400, { message: "too many tokens: size limit exceeded by 1 tokens." })],
+      ["Groq", refuseWith(400, { error: { message: "Please reduce the length of the messages." } })],
       ["a proxy", model.refuse(413)],
       [
         "LM Studio",
@@ -243,6 +250,28 @@ for (const [name, transport] of Object.entries(transports)) {
         ]);
       });
     }
+
+    for (const [kind, message] of [
+      ["minute", "Too many tokens, please wait before trying again."],
+      ["day", "Too many tokens per day, please wait before trying again."],
+    ]) {
+      test(`a limit of tokens per ${kind}, as Bedrock has it, is a model_error: no fewer messages`, async (t) => {
+        const script = model.send(model.event({ error: { code: "400", message } }));
+        const { server, reply } = await start(t, transport, [script, model.reply("Hi")]);
+        await assertModelError(reply(turn({ history: exchanges })), /reported an error: 400\.$/);
+        assert.equal(server.requests.length, 1);
+      });
+    }
+
+    test("status 429 is retried with all earlier messages, whatever it says of their length", async (t) => {
+      const limit = { error: { message: "Limit reached: reduce the length of the messages." } };
+      const { server, reply } = await start(t, transport, [refuseWith(429, limit), model.reply("Hi")], {
+        clock: createHastyClock(),
+      });
+      await reply(turn({ history: exchanges }));
+      const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages.length);
+      assert.deepEqual(asked, [8, 8]);
+    });
 
     test("a question that is too long for the model's context by itself is a model_error", async (t) => {
       const script = refuseWith(400, { error: { message: "secret", code: "context_length_exceeded" } });
