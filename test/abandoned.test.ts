@@ -339,6 +339,28 @@ test("a store outage in which every call hangs ends no running reply, whenever i
   }
 });
 
+test("a store outage of a few seconds ends no running reply whose lease is even shorter", async () => {
+  for (let phaseMs = 0; phaseMs < 2_000; phaseMs += 250) {
+    let down = false;
+    const store = withOutages({ ...createMemoryStore(), exclusive: false }, () => down);
+    await using chat = await openChat(inProcess, { store, leaseMs: 5_000 });
+    await using other = await chat.another({ store, leaseMs: 5_000 });
+    await other.service.ready();
+    await chat.clock.advance(4_000 + phaseMs);
+    const messageId = await acceptedId(await chat.stream());
+    const run = await chat.engine.next();
+    await chat.clock.advance(500);
+    down = true;
+    await chat.clock.advance(7_500);
+    down = false;
+    await chat.clock.advance(20_000);
+    run.write("after");
+    run.finish();
+    await chat.clock.advance(0);
+    assert.equal((await other.message(messageId)).status, "completed", `${phaseMs}`);
+  }
+});
+
 test("a process that starts just as the store comes back gives the others time to renew their leases", async () => {
   for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
     const cutOff = await openCutOff(60_000 + phaseMs, 2_500);
