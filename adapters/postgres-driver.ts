@@ -187,7 +187,7 @@ function isServerError(error: unknown): error is ServerError {
  * lead to one that accepts writes, but a busy connection would stay with the first.
  */
 function isOver({ code }: ServerError): boolean {
-  return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25006"].includes(code);
+  return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25P04", "25006"].includes(code);
 }
 
 /** Whether `query_timeout` was over. */
@@ -210,9 +210,10 @@ function lostAgainstAnother(error: unknown): boolean {
 
 /**
  * Connection lost, login refused, a database that is away or accepts no connections (55000), out of resources, a disk
- * that fails, server stopping or starting, a statement or pause that took too long, a server that became a standby.
+ * that fails, server stopping or starting, a statement, transaction or pause that took too long, a server that became
+ * a standby.
  */
-const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|40001|40P01)/;
+const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|25P04|40001|40P01)/;
 
 /** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {

@@ -663,6 +663,14 @@ test("a PostgreSQL whose disk fails is unavailable", async () => {
   await assert.rejects(createPostgresDriver(pool).all("SELECT 1", []), StoreUnavailable);
 });
 
+test("a read that transaction_timeout ended with its connection is unavailable, and a take is retried", async () => {
+  const error = Object.assign(new Error("terminating connection"), { severity: "FATAL", code: "25P04" });
+  const { pool, asked } = failingPool(error);
+  await assert.rejects(createPostgresDriver(pool).all("SELECT 1", []), StoreUnavailable);
+  await assert.rejects(createPostgresLimiter(pool).take("key", { capacity: 200 }), StoreUnavailable);
+  assert.equal(asked(), 3);
+});
+
 test("a PostgreSQL that asks for a password is refused with a line that says so if the address has none", async () => {
   const challenge = "r=nonce,s=c2FsdA==,i=4096";
   const answers = [authentication(10, "SCRAM-SHA-256\0\0"), authentication(11, challenge)];
