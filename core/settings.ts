@@ -106,7 +106,9 @@ export const settings = {
     variable: "REDIS_URL",
     flag: "redis",
     about: "Redis for rate limits that several processes share",
-    accepts: "redis://<host>:<port> or rediss://…",
+    accepts:
+      "redis://<host>:<port>, redis://<user>:<password>@<host>:<port> (special characters percent-encoded) or " +
+      "rediss://…",
     read: readUrl("redis:", "rediss:"),
     secret: true,
   }),

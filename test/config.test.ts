@@ -221,6 +221,18 @@ describe("settings", () => {
     assert.equal(serve(["--host", "localhost"]).host, "localhost");
   });
 
+  test("a database or Redis whose password has special characters is refused with a line that says how to write them", () => {
+    const addresses = {
+      DATABASE_URL: "postgres://twins:a/b=@db/twins",
+      REDIS_URL: "redis://:a/b=@cache:6380",
+    };
+    for (const [variable, address] of Object.entries(addresses)) {
+      const line = complaint([], { [variable]: address });
+      assert.match(line, /:<password>@<host>.*\(special characters percent-encoded\)/);
+      assert.doesNotMatch(line, /a\/b/);
+    }
+  });
+
   test("a base path gets a leading slash, loses a trailing one, and must be plain segments", () => {
     for (const text of ["/x/y", "x/y", "/x/y/"]) assert.equal(serve(["--base-path", text]).basePath, "/x/y");
     assert.equal(serve(["--base-path", "/"]).basePath, "");
