@@ -22,7 +22,7 @@ export interface Sockets {
 
 export function createSockets(): Sockets {
   const open = new Set<Socket>();
-  let allClosed = () => {};
+  const awaiting: (() => void)[] = [];
 
   function destroy(): void {
     for (const socket of open) socket.destroy();
@@ -34,7 +34,7 @@ export function createSockets(): Sockets {
       open.add(socket);
       socket.once("close", () => {
         open.delete(socket);
-        if (open.size === 0) allClosed();
+        if (open.size === 0) for (const allClosed of awaiting.splice(0)) allClosed();
       });
       return socket;
     },
@@ -42,8 +42,8 @@ export function createSockets(): Sockets {
     async close() {
       if (open.size === 0) return;
       const timer = setTimeout(destroy, closingMs);
-      await new Promise<void>((resolve) => {
-        allClosed = resolve;
+      await new Promise<void>((allClosed) => {
+        awaiting.push(allClosed);
       });
       clearTimeout(timer);
     },

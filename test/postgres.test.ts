@@ -70,6 +70,12 @@ describe("PostgreSQL", { skip }, () => {
     await Promise.all([pool.end(), client.end(), connections.close()]);
   });
 
+  test("closing it and its store at the same time closes both", { timeout: 20_000 }, async () => {
+    const database = await openPostgres(url);
+    await database.store.ping();
+    await Promise.all([database.store.close(), database.close()]);
+  });
+
   for (const level of ["repeatable read", "serializable"]) {
     test(`processes that start and take tokens at once do not fail if the database's default is ${level}`, async () => {
       const fresh = await createDatabase();
