@@ -103,14 +103,19 @@ async function makeFile(path: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== "EEXIST")
       throw new RefusedFile(`cannot be created (${reasonOf(error)})${elsewhere}`);
-    await refuseFolder(path);
+    const found = await stat(path).catch(() => undefined);
+    if (!found) await makeLinkedFile(path);
+    // The libraries would only say that they cannot open it.
+    if (found?.isDirectory()) throw new RefusedFile(`is a folder${elsewhere}`);
   }
 }
 
-/** For a folder, the libraries would only say that they cannot open it. */
-async function refuseFolder(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined); // undefined: a link to a file that does not exist yet
-  if (found?.isDirectory()) throw new RefusedFile(`is a folder${elsewhere}`);
+/** Creates the file that a link leads to: SQLite would let everybody read it. If that fails, SQLite says why. */
+async function makeLinkedFile(link: string): Promise<void> {
+  await open(link, "a", 0o600).then(
+    (file) => file.close(),
+    () => {},
+  );
 }
 
 /** What to do if a file cannot be created or written. */

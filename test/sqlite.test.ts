@@ -100,6 +100,19 @@ describe("a SQLite file", () => {
     await close();
   });
 
+  test("only the owner can read a file that is created through a symbolic link", {
+    skip: isWindows && "Windows requires a privilege to create links",
+  }, async () => {
+    const [path, link] = [folder.newPath(), folder.newPath()];
+    await symlink(path, link);
+    const { store, close } = await openSqlite(link);
+    await store.createConversation(firstConversation);
+    for (const created of [path, `${path}-wal`]) {
+      assert.equal(((await stat(created)).mode & 0o777).toString(8), "600", created);
+    }
+    await close();
+  });
+
   test("a second process is refused in one line that names PostgreSQL, before and after a write", async () => {
     const path = folder.newPath();
     const sqlite = await openSqlite(path);
