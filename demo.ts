@@ -14,6 +14,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { settings } from "./core/settings.ts";
 
 const server = [...process.execArgv, fileURLToPath(new URL("./server.ts", import.meta.url))];
 
@@ -107,7 +108,8 @@ function stop(child: ChildProcess): Promise<void> {
 }
 
 async function converse(child: ChildProcess, environment: NodeJS.ProcessEnv): Promise<void> {
-  const api = `${await addressOf(child)}/api/v1`;
+  const basePath = settings.basePath.read(environment.BASE_PATH ?? "");
+  const api = `${await addressOf(child)}${basePath}/api/v1`;
   heading(`A server at ${api}`);
 
   const command = [...server, "token", "--sub", "alice"];

@@ -32,6 +32,14 @@ describe("the demo's command line", { skip: skipOffNode }, () => {
   });
 });
 
+test("with a BASE_PATH, as the server reads it, the demo finds the API there", {
+  skip: skipOffNode,
+}, async () => {
+  const { code, stdout, stderr } = await runScript(script, [], { BASE_PATH: "tools/assistant/" });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^A server at \S+\d\/tools\/assistant\/api\/v1$/m);
+});
+
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   test(`${signal} ends the demo's server and removes its data`, {
     skip: skipWithoutSignals,
