@@ -3,11 +3,13 @@
  */
 
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { describe, type TestContext, test } from "node:test";
 import { createCheck } from "../bench/answers.ts";
 import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../bench/goals.ts";
 import { loadNotes } from "../bench/measure.ts";
+import { databases } from "../bench/processes.ts";
 import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
 import { createGate } from "./gate.ts";
@@ -15,6 +17,7 @@ import { countConversations, dataOf, openFixture, overSocket } from "./harness.t
 import { listen } from "./ports.ts";
 import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 import { createScriptedEngine } from "./scripted-engine.ts";
+import { until } from "./until.ts";
 
 const script = "bench/run.ts";
 
@@ -62,6 +65,26 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
     assert.match(stdout, /TWIN_KEY/);
   });
 });
+
+describe("a benchmark that is told to stop", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
+  test("ends a server that is still creating its keys and conversations", async () => {
+    const running = startScript(script, ["send", "--seconds", "60"]); // long rounds need many keys
+    await running.said(/: starting$/m);
+    const isCreating = async () => (await filesOf(running)).some((name) => name.endsWith("-limits-wal"));
+    await until("the server has opened its database", 10_000, isCreating);
+    running.signal("SIGTERM");
+    const signalledAt = performance.now();
+    assert.equal((await running.ended).code, 1); // ended: nobody holds its output open any more, its server included
+    assert.ok(performance.now() - signalledAt < 5000);
+    assert.deepEqual(await filesOf(running), []);
+  });
+});
+
+/** The databases of a benchmark. */
+async function filesOf({ pid }: Script): Promise<readonly string[]> {
+  const names = await readdir(databases).catch(() => []); // created when it is first needed
+  return names.filter((name) => name.startsWith(`${pid}-`));
+}
 
 describe("the benchmark's checks", () => {
   const right = tokens.map(deltaEvent).join("");

@@ -107,6 +107,7 @@ async function openStore(): Promise<{ store: Store; limiter: RateLimiter }> {
   return { store, limiter: createMemoryLimiter({ buckets }) };
 }
 
+process.on("disconnect", () => process.exit(0)); // the benchmark may end while this takes long
 const { store, limiter } = await openStore();
 const clients = await createClients(store);
 const service = createService({
