@@ -2,14 +2,12 @@
  * How lists and histories hold up as one owner's data grows, in a process of its own.
  *
  * Fills a SQLite store and an in-memory one through the store's own methods, with few records and with many, and
- * reports the time of each read for both. `CONVERSATIONS`: how many conversations are "many".
+ * reports the time of each read for both. `CONVERSATIONS`: how many conversations are "many". `DATABASE`: how the paths
+ * of new SQLite files begin.
  *
  * @module
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { createMemoryStore } from "../core/memory-store.ts";
@@ -20,8 +18,10 @@ import { inTurn } from "./measure.ts";
 import type { Row } from "./report.ts";
 import { median, spread } from "./spread.ts";
 
+const { CONVERSATIONS, DATABASE } = process.env;
+
 const few = { conversations: 1000, messages: 100 };
-const many = { conversations: Number(process.env.CONVERSATIONS), messages: 10_000 };
+const many = { conversations: Number(CONVERSATIONS), messages: 10_000 };
 
 const owner = "alice";
 const longConversation = "conv_long";
@@ -130,16 +130,11 @@ async function compareAll(name: string, stores: Stores): Promise<Row[]> {
 }
 
 async function compareInSqlite(): Promise<Row[]> {
-  const folder = await mkdtemp(join(tmpdir(), "twins-bench-"));
-  const [small, large] = [
-    await openSqlite(join(folder, "few.db")),
-    await openSqlite(join(folder, "many.db")),
-  ];
+  const [small, large] = [await openSqlite(`${DATABASE}-few`), await openSqlite(`${DATABASE}-many`)];
   try {
     return await compareAll("SQLite", [small.store, large.store]);
   } finally {
     await Promise.all([small.close(), large.close()]);
-    await rm(folder, { recursive: true });
   }
 }
 

@@ -88,10 +88,22 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-let servers = 0;
+let used = 0;
 
 /** A folder for databases on the project's own disk: a temporary folder may be in memory, where a sync is free. */
 export const databases: string = fileURLToPath(new URL("data/", import.meta.url));
+
+/** The path of a new database. Whatever begins with it is removed by {@link removeDatabase}. */
+function newDatabase(): string {
+  mkdirSync(databases, { recursive: true });
+  return `${databases}${process.pid}-${++used}.db`;
+}
+
+function removeDatabase(database: string): void {
+  for (const name of readdirSync(databases)) {
+    if (`${databases}${name}`.startsWith(database)) rmSync(`${databases}${name}`);
+  }
+}
 
 /** What a server is started with. */
 export interface ServerOptions {
@@ -101,8 +113,7 @@ export interface ServerOptions {
 
 /** Starts a server of `bench/servers` and waits until it listens. */
 export async function startServer(file: string, { env, ...how }: ServerOptions = {}): Promise<ServerProcess> {
-  const database = `${databases}${process.pid}-${++servers}.db`;
-  mkdirSync(databases, { recursive: true });
+  const database = newDatabase();
   const child = start({ core: 0, file: `servers/${file}`, env: { DATABASE: database, ...env }, ...how });
   const { port, clients } = await nextMessage<{ port: number; clients: Client[] }>(child, file);
   return {
@@ -111,18 +122,18 @@ export async function startServer(file: string, { env, ...how }: ServerOptions =
     usage: (question = "usage") => ask(child, file, question),
     async stop() {
       await stop(child);
-      for (const name of readdirSync(databases)) {
-        if (`${databases}${name}`.startsWith(database)) rmSync(`${databases}${name}`);
-      }
+      removeDatabase(database);
     },
   };
 }
 
 /** Runs a scenario that needs no server in a process of its own, and returns what it sends. */
 export async function runAlone<Answer>(file: string, env: Readonly<Record<string, string>>): Promise<Answer> {
-  const child = start({ core: 0, file, env });
+  const database = newDatabase();
+  const child = start({ core: 0, file, env: { DATABASE: database, ...env } });
   const answer = await nextMessage<Answer>(child, file);
   await stop(child);
+  removeDatabase(database);
   return answer;
 }
 

@@ -3,8 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { createCheck } from "../bench/answers.ts";
 import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../bench/goals.ts";
@@ -77,6 +79,21 @@ describe("a benchmark that is told to stop", { skip: skipWithoutSignals, timeout
     assert.equal((await running.ended).code, 1); // ended: nobody holds its output open any more, its server included
     assert.ok(performance.now() - signalledAt < 5000);
     assert.deepEqual(await filesOf(running), []);
+  });
+
+  test("leaves none of the databases that it filled without a server", async (context) => {
+    const TMPDIR = await mkdtemp(join(tmpdir(), "twins-bench-test-"));
+    context.after(() => rm(TMPDIR, { recursive: true }));
+    const running = startScript(script, ["listing", "--conversations", "1000000"], { TMPDIR });
+    await running.said(/messages created in/);
+    running.signal("SIGTERM");
+    assert.equal((await running.ended).code, 1);
+    assert.deepEqual(await filesOf(running), []);
+    const left = await readdir(TMPDIR);
+    assert.deepEqual(
+      left.filter((name) => !name.startsWith("tsx-")),
+      [],
+    );
   });
 });
 
