@@ -93,19 +93,19 @@ export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/u));
 }
 
-/** Stop words, which say nothing by themselves. */
+/** Stop words, which say nothing by themselves. Nor do single letters. */
 const stopWords = wordSet(`
-  a about after again all also am an and any anybody anyone anything are aren as at be because been before
-  being between both but by can cannot could couldn d did didn do does doesn doing don done during each
-  either else even ever every everything for from further had hadn has hasn have haven having he her here
-  hers him his how i if in into is isn it its itself just ll m me might mine more most must my myself no nor
-  not of off on once only or other our ours out over own re s same shall she should shouldn so some somebody
-  someone something such t than that the their theirs them themselves then there these they this those
-  through to too under until up us ve very was wasn we were weren what when where whether which while who
-  whom whose why will with without won would wouldn yes yet you your yours yourself
+  about after again all also am an and any anybody anyone anything are aren as at be because been before
+  being between both but by can cannot could couldn did didn do does doesn doing don done during each either
+  else even ever every everything for from further had hadn has hasn have haven having he her here hers him
+  his how if in into is isn it its itself just ll me might mine more most must my myself no nor not of off
+  on once only or other our ours out over own re same shall she should shouldn so some somebody someone
+  something such than that the their theirs them themselves then there these they this those through to too
+  under until up us ve very was wasn we were weren what when where whether which while who whom whose why
+  will with without won would wouldn yes yet you your yours yourself
   please tell know want wanna need like get got give let say said talk speak ask hi hello hey ok okay
-  explain describe question answer curious wonder wondering possible possibly really actually maybe
-  thanks thank cheers per much many lot lots bit kind sort thing things stuff way ways
+  explain describe question answer curious wonder wondering possible possibly really actually maybe thanks
+  thank cheers per much many lot lots bit kind sort thing things stuff way ways
 `);
 
 /** Stems of words that help to rank, but say too little for an answer to depend on. */
