@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, isWithin } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { failed } from "./ending.ts";
 import type { Log } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
@@ -31,9 +31,9 @@ export interface Sweeper {
 const sweepMs = 2000;
 
 /**
- * How many looks must succeed before one ends anything, after the store was down, or no look was taken for as long as
- * they take: the machines slept, say, or their clocks were set. Leases have run out whose holders are alive: a holder's
- * call may hang for 7 seconds (PostgreSQL's driver), and its next one, a second later, renews the lease.
+ * How many looks must succeed before one ends anything, after the store was down. Leases have run out whose holders are
+ * alive: a holder's call may hang for 7 seconds (PostgreSQL's driver), and its next one, a second later, renews the
+ * lease.
  */
 const looksAfterOutage = 5;
 
@@ -43,10 +43,16 @@ const looksAfterOutage = 5;
  */
 const looksAtStart = 1;
 
+/**
+ * The time between two looks after which leases of live holders may have run out, in milliseconds: the machine of all
+ * processes slept, or their clocks were set.
+ */
+const sleptMs = 10_000;
+
 export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sweeper {
   let looksToWait = store.exclusive ? 0 : looksAtStart;
-  /** When the last look began; 0 if it failed. */
-  let lookedAt = 0;
+  /** When the last look began that succeeded. */
+  let lookedAt = Infinity;
   let stopped = false;
   let sweeping: readonly Repetition[] = [];
 
@@ -64,13 +70,20 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
     }
   }
 
+  /** Looks whether the store is in order, and ends what is abandoned if it may. */
+  async function look(mayEnd: boolean, expiredBefore: number): Promise<void> {
+    const wait = looksToWait;
+    looksToWait = looksAfterOutage; // unless this look succeeds
+    await (mayEnd ? endAbandoned(expiredBefore) : store.ping());
+    looksToWait = wait;
+  }
+
   async function sweepReplies(): Promise<void> {
     const now = clock.now();
-    if (!isWithin(looksAfterOutage * sweepMs, lookedAt, now)) looksToWait = looksAfterOutage;
-    lookedAt = 0;
-    if (looksToWait === 0) await endAbandoned(now);
-    else await store.ping();
-    looksToWait = Math.max(0, looksToWait - 1);
+    // After a sleep, only what had run out before it: whoever lives renews its lease before the next look. That may
+    // follow another sleep, because some hosts freeze processes between requests.
+    await look(looksToWait === 0, now - lookedAt < sleptMs ? now : lookedAt);
+    if (looksToWait > 0) looksToWait--;
     lookedAt = now;
   }
 
@@ -95,15 +108,8 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
   return {
     async start() {
       // On a store that only this process uses, another process's lease is that of an earlier run.
-      try {
-        if (store.exclusive) await endAbandoned(Number.MAX_SAFE_INTEGER);
-        else await store.ping();
-      } catch (error) {
-        looksToWait = looksAfterOutage; // for the start that is tried next
-        throw error;
-      }
+      await look(store.exclusive, Number.MAX_SAFE_INTEGER);
       if (stopped) return;
-      lookedAt = clock.now();
       sweeping = [
         repeatSweep("the store", sweepReplies),
         // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
