@@ -107,37 +107,27 @@ test("a reply goes on whose lease ran out for all processes at once, as when the
   assert.deepEqual([status, content], ["completed", "before and after"]);
 });
 
-test("after all processes slept, a reply whose process died is ended within 5 s", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
-  await using other = await chat.another({ store });
-  await other.service.ready();
-  dead = true;
-  await chat.clock.advance(10_000);
-  chat.clock.step(3_600_000);
-  await chat.clock.advance(5_000);
-  assert.equal((await other.message(messageId)).error?.code, "interrupted");
-  dead = false;
-});
-
-test("a host that freezes its processes between requests ends a reply whose process died, too", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
-  await using other = await chat.another({ store });
-  await other.service.ready();
-  dead = true;
-  await chat.clock.advance(2_000);
-  for (let request = 1; request <= 2; request++) {
-    chat.clock.step(3_600_000);
-    await chat.clock.advance(2_000); // one look
-  }
-  assert.equal((await other.message(messageId)).error?.code, "interrupted");
-  dead = false;
-});
+for (const [when, sleeps, awakeMs] of [
+  ["after all processes slept", 1, 5_000],
+  ["on a host that freezes its processes between requests", 2, 2_000], // awake for one look
+] as const) {
+  test(`${when}, a reply whose process died is ended`, async () => {
+    const store = { ...createMemoryStore(), exclusive: false };
+    let dead = false;
+    await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
+    const messageId = await acceptedId(await chat.stream());
+    await using other = await chat.another({ store });
+    await other.service.ready();
+    dead = true;
+    await chat.clock.advance(2_000);
+    for (let sleep = 0; sleep < sleeps; sleep++) {
+      chat.clock.step(3_600_000);
+      await chat.clock.advance(awakeMs);
+    }
+    assert.equal((await other.message(messageId)).error?.code, "interrupted");
+    dead = false;
+  });
+}
 
 test("a reply whose lease ran out while no process was running is ended within 5 s of the next start", async () => {
   const store = { ...createMemoryStore(), exclusive: false };
