@@ -52,6 +52,13 @@ async function openAddress(port: number) {
   };
 }
 
+async function becomeReplica({ url }: PrivateRedis): Promise<void> {
+  const admin = createClient({ url });
+  await admin.connect();
+  await admin.replicaOf("127.0.0.1", 1);
+  admin.destroy();
+}
+
 describe("Redis", { skip: skipWithoutRedis }, () => {
   let redis: PrivateRedis;
   before(async () => {
@@ -303,44 +310,28 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     await redis.dispose();
   });
 
-  test("a Redis that became a replica is abandoned for the one that its address now leads to", async () => {
-    const [first, second] = [await createRedis(), await createRedis()];
-    await Promise.all([first.start(), second.start()]);
-    const address = await openAddress(first.port);
-    const { log, entries } = createNotes();
-    const opened = await openRedis(address.url, { log });
-    await opened.limiter.take("key", policy);
-    const admin = createClient({ url: first.url });
-    await admin.connect();
-    await admin.replicaOf("127.0.0.1", 1);
-    await opened.limiter.take("key", policy);
-    address.moveTo(second.port);
-    await until("the limiter uses the other Redis", 5000, () =>
-      entries.includes("info: the shared rate limiter is back"),
-    );
-    opened.close();
-    admin.destroy();
-    address.close();
-    await Promise.all([first.dispose(), second.dispose()]);
-  });
-
-  test("a Redis that fell silent for good is abandoned for the one that its address now leads to", async () => {
-    const [first, second] = [await createRedis(), await createRedis()];
-    await Promise.all([first.start(), second.start()]);
-    const address = await openAddress(first.port);
-    const { log, entries } = createNotes();
-    const opened = await openRedis(address.url, { log });
-    await opened.limiter.take("key", policy);
-    first.pause();
-    await opened.limiter.take("key", policy);
-    address.moveTo(second.port);
-    await until("the limiter uses the other Redis", 15_000, () =>
-      entries.includes("info: the shared rate limiter is back"),
-    );
-    opened.close();
-    address.close();
-    await Promise.all([first.dispose(), second.dispose()]);
-  });
+  for (const [what, fail, atMostMs] of [
+    ["became a replica", becomeReplica, 5000],
+    ["fell silent for good", async (redis: PrivateRedis) => redis.pause(), 15_000],
+  ] as const) {
+    test(`a Redis that ${what} is abandoned for the one that its address now leads to`, async () => {
+      const [first, second] = [await createRedis(), await createRedis()];
+      await Promise.all([first.start(), second.start()]);
+      const address = await openAddress(first.port);
+      const { log, entries } = createNotes();
+      const opened = await openRedis(address.url, { log });
+      await opened.limiter.take("key", policy);
+      await fail(first);
+      await opened.limiter.take("key", policy);
+      address.moveTo(second.port);
+      await until("the limiter uses the other Redis", atMostMs, () =>
+        entries.includes("info: the shared rate limiter is back"),
+      );
+      opened.close();
+      address.close();
+      await Promise.all([first.dispose(), second.dispose()]);
+    });
+  }
 
   test("a Redis that may evict limits causes a warning", async () => {
     const redis = await createRedis("--maxmemory-policy", "allkeys-lru");
