@@ -48,7 +48,7 @@ export interface Ledger {
   readonly replies: ReadonlyMap<string, StoredReply>;
   /** The replies in progress. */
   readonly busy: ReadonlySet<StoredReply>;
-  /** When a call last failed or took long: nothing need be in time shortly after. */
+  /** When the last call that fails or takes long is over: nothing need be in time until shortly after. */
   readonly lastTrouble: number;
   /** What is stored, read without delay or failure. */
   readonly truth: Store;
@@ -144,6 +144,11 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     },
   });
 
+  /** Noted when a call begins: one that is on its way for long keeps things waiting before it arrives. */
+  function noteTrouble(until: number): void {
+    lastTrouble = Math.max(lastTrouble, until);
+  }
+
   function latency(): number {
     if (calm || random.chance(0.4)) return 0;
     if (random.chance(weather.delay)) return random.between(longCallMs, 4_000);
@@ -155,10 +160,10 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     const fate = calm ? 1 : random.next();
     const failsBefore = fate < weather.failure / 2;
     const failsAfter = !failsBefore && fate < weather.failure;
+    if (failsBefore || failsAfter || there + back > longCallMs) noteTrouble(world.now() + there + back);
     if (there > 0) await world.pause(there);
     // With a file, calls die with their process; a database server may still receive them.
     if (!alive() && (weather.exclusive || random.chance(0.5))) return new Promise(() => {});
-    if (failsBefore || failsAfter || there + back > longCallMs) lastTrouble = world.now() + back;
     const result = failsBefore ? undefined : await act();
     const outcome = failsBefore ? "failed" : failsAfter ? "done, but failed" : "done";
     if (name !== "findKey") world.trace(`store ${name} ${outcome}`);
