@@ -18,10 +18,6 @@ import { type Folder, makeFolder } from "./sqlite-fixture.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "./store-records.ts";
 
 let folder: Folder;
-before(async () => {
-  folder = await makeFolder();
-});
-after(() => folder.remove());
 
 /** New, empty storage of a server. */
 async function openNew(kind: string): Promise<Storage & AsyncDisposable> {
@@ -93,6 +89,11 @@ test("reads that waited for one that is not answered fail with it, but not those
 const skipPostgres = await skipWithoutPostgres();
 
 describe("the server's storage", () => {
+  before(async () => {
+    folder = await makeFolder();
+  });
+  after(() => folder.remove());
+
   for (const kind of ["memory", "sqlite"]) {
     test(`gives other work its turn between long pages that are asked for at once (${kind})`, async () => {
       await using storage = await openNew(kind);
