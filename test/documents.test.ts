@@ -77,6 +77,21 @@ describe("documents", () => {
     assert.deepEqual(listed.sort(), expected.sort());
   });
 
+  test("the README says of its speed what the published benchmark measured", async () => {
+    const told = /streams ([\d.]+) to (\d+) times as many short\s+replies/.exec(await read("README.md"));
+    const { results } = JSON.parse(await read("bench/results/node20.json"));
+    const [burst] = results;
+    const tokenByToken = /^(Hono|Fastify|h3|better-sse|.*, one write per token)$/;
+    const ratios: number[] = burst.rows
+      .filter(({ name }: { name: string }) => tokenByToken.test(name))
+      .map(({ ratio }: { ratio: number }) => ratio);
+    assert.equal(ratios.length, 6);
+    assert.deepEqual(told?.slice(1), [
+      (Math.floor(Math.min(...ratios) * 10) / 10).toFixed(1),
+      String(Math.floor(Math.max(...ratios))),
+    ]);
+  });
+
   test("the README's first stream shows the events that its command prints", async () => {
     const readme = await read("README.md");
     const [, question = ""] = /-d '\{"content": "(.+?)"\}'/.exec(readme) ?? [];
