@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { link, open, readFile, rm } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -54,15 +54,14 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Creates a file atomically with its text, or leaves an existing one. */
+/** Creates a file with its text, or leaves an existing one. */
 async function createFile(path: string, text: string): Promise<void> {
   // Written under another name and linked, so that nobody can read half a secret.
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     await makeFolder(dirname(path));
-    const file = await open(draft, "wx", 0o600);
-    await file.writeFile(`${text}\n`).finally(() => file.close());
-    await linkUnlessThere(draft, path);
+    await writeNew(draft, text);
+    await putUnlessThere(draft, path, text);
   } catch (error) {
     const instead = "let this process write there, or set JWT_SECRET";
     const problem = `cannot be created (${codeOf(error) ?? error}): ${instead}`;
@@ -72,10 +71,15 @@ async function createFile(path: string, text: string): Promise<void> {
   }
 }
 
-async function linkUnlessThere(existing: string, path: string): Promise<void> {
+async function putUnlessThere(draft: string, path: string, text: string): Promise<void> {
   try {
-    await link(existing, path);
+    // Some file systems have no hard links, such as exFAT, Android's, and folders shared with a virtual machine.
+    await link(draft, path).catch(() => writeNew(path, text));
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
+}
+
+function writeNew(path: string, text: string): Promise<void> {
+  return writeFile(path, `${text}\n`, { flag: "wx", mode: 0o600 });
 }

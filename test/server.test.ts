@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
-import {
+import fileSystem, {
   mkdir,
   mkdtemp,
   readdir,
@@ -15,9 +15,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { createServer } from "node:http";
-import { isBuiltin } from "node:module";
+import { isBuiltin, syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { decodeJwt, SignJWT } from "jose";
@@ -669,6 +669,23 @@ describe("the secret's file", () => {
     const secrets = await Promise.all(Array.from({ length: 20 }, () => readOrCreateSecret(file)));
     assert.equal(new Set(secrets).size, 1);
     assert.deepEqual(await readdir(join(root, "race", "deep")), ["jwt-secret"]);
+  });
+
+  test("it is created where the file system has no hard links, too", {
+    skip: process.platform === "win32" && "Windows has no modes",
+  }, async () => {
+    const file = join(root, "without-links", "jwt-secret");
+    const { link } = fileSystem;
+    const replaceLink = (by: typeof link) => {
+      fileSystem.link = by;
+      syncBuiltinESMExports();
+    };
+    replaceLink(() => Promise.reject(Object.assign(new Error("no links here"), { code: "EPERM" })));
+    const secrets = [await readOrCreateSecret(file), await readOrCreateSecret(file)];
+    replaceLink(link);
+    assert.equal(secrets[1], secrets[0]);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.deepEqual(await readdir(dirname(file)), ["jwt-secret"]);
   });
 
   test("a file without a secret is refused, and not overwritten", async () => {
