@@ -9,8 +9,8 @@ import { tokenAt } from "./servers/reply.ts";
 /** Finds what is wrong with a body. Undefined: nothing. */
 export type Check = (body: Buffer) => string | undefined;
 
-/** What the contenders answer. */
-export type AnswerKind = "stream" | "message" | "twins";
+/** What the contenders answer. `reply`: the service's stream, with a final message; `deltas`: that of a bare server. */
+export type AnswerKind = "reply" | "deltas" | "message" | "twins";
 
 /**
  * Creates the check for one kind of answer, with replies of `length` tokens. A body that equals one that was
@@ -29,18 +29,8 @@ export function createCheck(kind: AnswerKind, length: number): Check {
 }
 
 const readers: Readonly<Record<AnswerKind, (body: string, replyText: string) => string | undefined>> = {
-  stream(body, replyText) {
-    let text = "";
-    let stored: string | undefined;
-    for (const data of eventData(body)) {
-      const event = JSON.parse(data);
-      if (event.type === "delta") text += event.content;
-      if (event.type === "complete") stored = event.message.content;
-      if (event.type === "error") return `an error event: ${data}`;
-    }
-    if (text !== replyText) return `a stream with the wrong text: ${JSON.stringify(text.slice(0, 200))}`;
-    return stored === undefined || stored === replyText ? undefined : "a final message with the wrong text";
-  },
+  reply: (body, replyText) => checkStream(body, replyText, replyText),
+  deltas: (body, replyText) => checkStream(body, replyText, undefined),
   message(body, replyText) {
     return JSON.parse(body).data?.content === replyText ? undefined : `a wrong reply: ${body.slice(0, 200)}`;
   },
@@ -48,6 +38,19 @@ const readers: Readonly<Record<AnswerKind, (body: string, replyText: string) => 
     return JSON.parse(body).data?.length === 20 ? undefined : `a wrong list: ${body.slice(0, 200)}`;
   },
 };
+
+function checkStream(body: string, replyText: string, finalText: string | undefined): string | undefined {
+  let text = "";
+  let stored: string | undefined;
+  for (const data of eventData(body)) {
+    const event = JSON.parse(data);
+    if (event.type === "delta") text += event.content;
+    if (event.type === "complete") stored = event.message.content;
+    if (event.type === "error") return `an error event: ${data}`;
+  }
+  if (text !== replyText) return `a stream with the wrong text: ${JSON.stringify(text.slice(0, 200))}`;
+  return stored === finalText ? undefined : `a stream with the wrong final message: ${stored?.slice(0, 200)}`;
+}
 
 /** The data of each event, one line each, whether or not a space follows the colon. */
 export function* eventData(text: string): Generator<string> {

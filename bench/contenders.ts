@@ -7,16 +7,17 @@
 import { timesAtLeast } from "./goals.ts";
 import type { Contender } from "./measure.ts";
 
-const stream = { method: "POST", path: "/stream", kind: "stream" } as const;
+const stream = { method: "POST", path: "/stream", kind: "deltas" } as const;
 
 /** The service with everything it does in production. */
 export function service(twin: string, more: Partial<Contender> = {}): Contender {
   const { env, ...rest } = more;
   return {
-    ...stream,
     name: "this service",
     file: "service.ts",
+    method: "POST",
     path: "/api/v1/conversations/{id}/messages/stream",
+    kind: "reply",
     perSecond: 30_000,
     ...rest,
     env: { TWIN: twin, CONVERSATIONS: "60", ...env },

@@ -102,24 +102,25 @@ async function filesOf({ pid }: Script): Promise<readonly string[]> {
 }
 
 describe("the benchmark's checks", () => {
-  const right = tokens.map(deltaEvent).join("");
+  const deltas = tokens.map(deltaEvent).join("");
   const complete = (content: string) =>
     `data: ${JSON.stringify({ type: "complete", message: { content } })}\n\n`;
+  const reply = deltas + complete(tokens.join(""));
 
-  test("a stream with the whole text is right, with or without a final message", () => {
-    const check = createCheck("stream", tokens.length);
-    assert.equal(check(Buffer.from(right)), undefined);
-    assert.equal(check(Buffer.from(right + complete(tokens.join("")))), undefined);
+  test("a stream is right with the whole text and, from the service, a final message with the same", () => {
+    assert.equal(createCheck("deltas", tokens.length)(Buffer.from(deltas)), undefined);
+    assert.equal(createCheck("reply", tokens.length)(Buffer.from(reply)), undefined);
   });
 
   for (const [what, body, problem] of [
     ["a missing token", tokens.slice(1).map(deltaEvent).join(""), /wrong text/],
-    ["another final message", right + complete("Hello."), /final message with the wrong text/],
-    ["an error event", `${right}data: {"type":"error","error":{}}\n\n`, /an error event/],
+    ["another final message", deltas + complete("Hello."), /wrong final message: Hello\./],
+    ["no final message", deltas, /wrong final message/],
+    ["an error event", `${deltas}data: {"type":"error","error":{}}\n\n`, /an error event/],
   ] as const) {
     test(`a stream with ${what} is wrong, even after one that was right`, () => {
-      const check = createCheck("stream", tokens.length);
-      check(Buffer.from(right));
+      const check = createCheck("reply", tokens.length);
+      check(Buffer.from(reply));
       assert.match(check(Buffer.from(body)) ?? "", problem);
     });
   }
