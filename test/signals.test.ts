@@ -89,7 +89,7 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
       const list = await dataOf<MessageResource[]>(await here.call("GET", `${path}/messages`, key));
       return { run, sending, replyPath: `${path}/messages/${list[1]?.id}` };
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await here[Symbol.asyncDispose]();
       await there[Symbol.asyncDispose]();
     },
@@ -114,7 +114,7 @@ async function followThere({ there, key }: Two, replyPath: string) {
 
 describe("a reply that is followed on another process", () => {
   test("new text arrives within 300 ms, every time", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     let text = "";
@@ -127,11 +127,10 @@ describe("a reply that is followed on another process", () => {
     }
     run.finish();
     await Promise.all([sending, follower.done]);
-    await two.close();
   });
 
   test("its end arrives at once", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     run.write("Bye.");
@@ -140,11 +139,10 @@ describe("a reply that is followed on another process", () => {
     await settle();
     assert.match(follower.seen.text, /"type":"complete"/);
     await follower.done;
-    await two.close();
   });
 
   test("its end arrives at once even if it comes while the store is answering an earlier read", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     await two.clock.advance(400);
@@ -159,11 +157,10 @@ describe("a reply that is followed on another process", () => {
     assert.equal(follower.content(), "Goodbye.");
     assert.match(follower.seen.text, /"type":"complete"/);
     await follower.done;
-    await two.close();
   });
 
   test("signals that come while the store is answering cause one more read, not one each, and no busy loop", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     await two.clock.advance(400);
@@ -181,11 +178,10 @@ describe("a reply that is followed on another process", () => {
     assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} reads`);
     run.finish();
     await Promise.all([sending, follower.done]);
-    await two.close();
   });
 
   test("a follower that leaves while the store is answering causes no further reads", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
     const release = two.holdAnswers();
@@ -198,11 +194,10 @@ describe("a reply that is followed on another process", () => {
     assert.equal(two.textRead.length, asked);
     run.finish();
     await sending;
-    await two.close();
   });
 
   test("when one of two followers leaves, the other still gets all of the text", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
     await two.clock.advance(400);
@@ -215,11 +210,10 @@ describe("a reply that is followed on another process", () => {
     assert.equal(follower.content(), "one two");
     run.finish();
     await Promise.all([sending, follower.done]);
-    await two.close();
   });
 
   test("a follower that left and comes back after its end gets the end at once", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
     await two.clock.advance(400);
@@ -231,12 +225,11 @@ describe("a reply that is followed on another process", () => {
     await settle();
     assert.match(follower.seen.text, /"type":"complete"/);
     await follower.done;
-    await two.close();
   });
 
   test("a follower that comes just as the last one leaves gets all of the text", async () => {
     for (let steps = 0; steps < 60; steps++) {
-      const two = await openTwo();
+      await using two = await openTwo();
       const { run, sending, replyPath } = await two.send();
       const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
       await settle();
@@ -250,12 +243,11 @@ describe("a reply that is followed on another process", () => {
       assert.equal(follower.content(), "all of it", `after ${steps} steps`);
       run.finish();
       await Promise.all([sending, follower.done]);
-      await two.close();
     }
   });
 
   test("a follower that comes just as the last one leaves gets no text twice, even while the store is answering", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const request = {
       method: "GET",
@@ -286,11 +278,10 @@ describe("a reply that is followed on another process", () => {
     coming.detach();
     run.finish();
     await sending;
-    await two.close();
   });
 
   test("its followers are told at once when it is deleted with its conversation", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     run.write("So far");
     await two.clock.advance(1_000); // saved before anybody follows
@@ -304,11 +295,10 @@ describe("a reply that is followed on another process", () => {
     const now = new Date(two.clock.now()).toISOString();
     assert.deepEqual([status, content, completedAt], ["cancelled", "So far", now]);
     await Promise.all([sending, follower.done]);
-    await two.close();
   });
 
   test("nothing listens for it any more once nobody follows it", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const before = two.listeners.size;
     const follower = await followThere(two, replyPath);
@@ -317,11 +307,10 @@ describe("a reply that is followed on another process", () => {
     run.finish();
     await Promise.all([sending, follower.done]);
     assert.equal(two.listeners.size, before);
-    await two.close();
   });
 
   test("its follower announces itself every two seconds, however fast the text comes", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
     for (let n = 0; n < 99; n++) {
@@ -332,11 +321,10 @@ describe("a reply that is followed on another process", () => {
     assert.ok(said === 4 || said === 5, `${said} times`);
     run.finish();
     await Promise.all([sending, follower.done]);
-    await two.close();
   });
 
   test("it sends no more signals once nobody follows it elsewhere", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     const { run, sending, replyPath } = await two.send();
     const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
     await two.clock.advance(100);
@@ -350,11 +338,10 @@ describe("a reply that is followed on another process", () => {
     run.finish();
     await sending;
     assert.equal(two.sent.length, told);
-    await two.close();
   });
 
   test("it gets through even if only one of the pool's connections is answered", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     two.state.scarce = true;
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -364,11 +351,10 @@ describe("a reply that is followed on another process", () => {
     assert.equal(follower.content(), "here");
     run.finish();
     await Promise.all([sending, two.clock.advance(5000), follower.done]);
-    await two.close();
   });
 
   test("lost signals delay the text by about a second, but lose none of it", async () => {
-    const two = await openTwo();
+    await using two = await openTwo();
     two.state.lost = true;
     const { run, sending, replyPath } = await two.send();
     const follower = await followThere(two, replyPath);
@@ -379,23 +365,21 @@ describe("a reply that is followed on another process", () => {
     await sending;
     await two.clock.advance(1100);
     await follower.done;
-    await two.close();
   });
 });
 
 test("a reply that nobody follows elsewhere sends no signals", async () => {
-  const two = await openTwo();
+  await using two = await openTwo();
   const { run, sending } = await two.send();
   run.write("Hello.");
   await two.clock.advance(3000);
   run.finish();
   await sending;
   assert.deepEqual(two.sent, []);
-  await two.close();
 });
 
 test("a cancel on another process stops the engine at once", async () => {
-  const two = await openTwo();
+  await using two = await openTwo();
   const { run, sending, replyPath } = await two.send();
   run.write("So far");
   const cancelling = two.there.call("POST", `${replyPath}/cancel`, two.key);
@@ -404,38 +388,35 @@ test("a cancel on another process stops the engine at once", async () => {
   const reply = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([reply.status, reply.content], ["cancelled", "So far"]);
   await sending;
-  await two.close();
 });
 
 test("deleting a conversation on another process stops its reply at once", async () => {
-  const two = await openTwo();
+  await using two = await openTwo();
   const { run, sending } = await two.send();
   assert.equal((await two.there.call("DELETE", two.path, two.key)).status, 204);
   await run.aborted;
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
-  await two.close();
 });
 
 test("a key that was revoked on another process is refused at once", async () => {
-  const two = await openTwo();
+  await using two = await openTwo();
   assert.equal((await two.there.call("GET", "/twins", two.key)).status, 200);
   const token = await two.here.token();
   const [record] = await dataOf<{ id: string }[]>(await two.here.call("GET", "/auth/api-keys", token));
   await two.here.call("DELETE", `/auth/api-keys/${record?.id}`, token);
   const refused = await two.there.call("GET", "/twins", two.key);
   assert.deepEqual([refused.status, (await errorOf(refused)).code], [401, "invalid_api_key"]);
-  await two.close();
 });
 
 test("a closed service no longer listens for signals", async () => {
   const two = await openTwo();
   assert.ok(two.listeners.size > 0);
-  await two.close();
+  await two[Symbol.asyncDispose]();
   assert.equal(two.listeners.size, 0);
 });
 
 test("a follower on another process reads only the text that it does not have", async () => {
-  const two = await openTwo();
+  await using two = await openTwo();
   const { run, sending, replyPath } = await two.send();
   const follower = await followThere(two, replyPath);
   run.write("x".repeat(10_000));
@@ -450,7 +431,6 @@ test("a follower on another process reads only the text that it does not have", 
     two.textRead.reduce((sum, length) => sum + length, 0),
     "🙂 and one more".length,
   );
-  await two.close();
 });
 
 /** A reply that is followed on another process and whose sender has left. Without followers it is cancelled. */
@@ -463,11 +443,12 @@ async function openFollowedElsewhere() {
   const following = await two.there.call("GET", stream, two.key);
   await two.clock.advance(500);
   await streaming.body?.cancel();
-  return { two, run, stream, following };
+  return { two, run, stream, following, [Symbol.asyncDispose]: () => two[Symbol.asyncDispose]() };
 }
 
 test("with onDisconnect cancel, a follower on another process counts, and its leaving is noticed", async () => {
-  const { two, run, following } = await openFollowedElsewhere();
+  await using followed = await openFollowedElsewhere();
+  const { two, run, following } = followed;
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
   Object.assign(two.state, { down: true, lost: true }); // the follower cannot announce itself
@@ -478,13 +459,12 @@ test("with onDisconnect cancel, a follower on another process counts, and its le
   await following.body?.cancel();
   await two.clock.advance(6000);
   assert.equal(run.signal.aborted, true);
-  await two.close();
 });
 
 test("with onDisconnect cancel, a follower on another process that came before the reply had begun counts", {
   timeout: 20_000,
 }, async () => {
-  const two = await openTwo({ onDisconnect: "cancel" });
+  await using two = await openTwo({ onDisconnect: "cancel" });
   const begin = createGate();
   two.state.beginning = begin.opened;
   const streaming = two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
@@ -500,11 +480,11 @@ test("with onDisconnect cancel, a follower on another process that came before t
   await following.body?.cancel();
   await two.clock.advance(6000);
   assert.equal(run.signal.aborted, true);
-  await two.close();
 });
 
 test("with onDisconnect cancel, a reader that left and came back counts once the followers elsewhere have left", async () => {
-  const { two, run, stream, following } = await openFollowedElsewhere();
+  await using followed = await openFollowedElsewhere();
+  const { two, run, stream, following } = followed;
   const again = await two.here.call("GET", stream, two.key);
   await following.body?.cancel();
   await two.clock.advance(20_000);
@@ -512,11 +492,11 @@ test("with onDisconnect cancel, a reader that left and came back counts once the
   await again.body?.cancel();
   await two.clock.advance(1_000);
   assert.equal(run.signal.aborted, true);
-  await two.close();
 });
 
 test("with onDisconnect cancel, a follower that has left does not count even if the clock steps back", async () => {
-  const { two, run, following } = await openFollowedElsewhere();
+  await using followed = await openFollowedElsewhere();
+  const { two, run, following } = followed;
   two.clock.step(-3_600_000);
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false, "a remaining follower counts");
@@ -524,5 +504,4 @@ test("with onDisconnect cancel, a follower that has left does not count even if 
   two.clock.step(-3_600_000);
   await two.clock.advance(15_000);
   assert.equal(run.signal.aborted, true);
-  await two.close();
 });
