@@ -1,0 +1,256 @@
+/**
+ * Pages of other origins, in real browsers: what they may send and read, and how replies stream to them.
+ */
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { browsers, openPage, type Page, skipWithout } from "./browser.ts";
+import { acceptedId, openChat } from "./chat.ts";
+import { countConversations, openFixture, overSocket, parseEvents, textOf } from "./harness.ts";
+import { listen } from "./ports.ts";
+
+/** Makes a request in a page, and reads its answer. */
+async function request(url: string, init: RequestInit) {
+  const response = await fetch(url, init);
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, headers, body: await response.text() };
+}
+
+/** The page's stream, between one function in it and the next. */
+declare global {
+  var stream: ReadableStreamDefaultReader<string> | undefined;
+}
+
+/** Begins a stream in a page, and reads it until it contains a text. Later reads go on from there. */
+async function beginStream(url: string, init: RequestInit, until: string): Promise<string> {
+  const response = await fetch(url, init);
+  if (!response.body) throw new Error(`${response.status} without a body`);
+  globalThis.stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let read = "";
+  while (!read.includes(until)) {
+    const { done, value } = await globalThis.stream.read();
+    if (done) throw new Error(`The stream ended after: ${read}`);
+    read += value;
+  }
+  return read;
+}
+
+/** Reads the page's stream to its end. */
+async function endStream(): Promise<string> {
+  let read = "";
+  for (;;) {
+    const { done, value } = (await globalThis.stream?.read()) ?? { done: true };
+    if (done) return read;
+    read += value;
+  }
+}
+
+/** Abandons the page's stream. */
+async function leaveStream(): Promise<void> {
+  await globalThis.stream?.cancel();
+}
+
+/** Follows a stream in a page with the browser's own client, and resolves with its text. */
+function followWithEventSource(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const source = new EventSource(url);
+    source.onmessage = ({ data }) => {
+      const event = JSON.parse(data);
+      if (event.type === "delta") text += event.content;
+      if (event.type !== "complete") return;
+      source.close(); // or it would ask again
+      resolve(text);
+    };
+    source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) reject(new Error(`given up after: ${text}`));
+    };
+  });
+}
+
+/**
+ * A page's own server, which adds the key to what an EventSource asks. It calls `connected` with each `Last-Event-ID`, and
+ * ends the response after a delta.
+ */
+async function openBackend(stream: string, key: string, connected: (lastEventId?: string) => void) {
+  const server = createServer(async ({ headers }, response) => {
+    const last = headers["last-event-id"];
+    const answer = await fetch(stream, {
+      headers: { "X-API-Key": key, ...(last !== undefined && { "Last-Event-ID": String(last) }) },
+    });
+    response.writeHead(answer.status, {
+      "Content-Type": "text/event-stream",
+      "Access-Control-Allow-Origin": "*",
+    });
+    response.write("retry: 1\n\n"); // milliseconds, so that the test need not wait
+    connected(last === undefined ? last : String(last));
+    for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      response.write(text);
+      if (text.includes('"type":"delta"')) break;
+    }
+    response.end();
+  });
+  const port = await listen(server);
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function post(key: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  return {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  };
+}
+
+for (const browser of browsers) {
+  describe(`pages of other origins, in ${browser.name}`, { skip: skipWithout(browser) }, () => {
+    let page: Page;
+    before(async () => {
+      page = await openPage(browser);
+    });
+    after(() => page[Symbol.asyncDispose]());
+
+    test("a page creates, renames, reads and deletes a conversation, with the key in either header field", async () => {
+      await using fixture = await openFixture(overSocket, {
+        corsOrigins: ["https://app.example.com", page.origin],
+      });
+      const key = await fixture.key();
+      const created = await page.run(
+        request,
+        `${fixture.url}/api/v1/conversations`,
+        post(key, { twinId: "echo" }),
+      );
+      assert.equal(created.status, 201);
+      const url = fixture.url + created.headers.location;
+      const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+      const body = JSON.stringify({ title: "Grüße" });
+      assert.equal((await page.run(request, url, { method: "PATCH", headers, body })).status, 200);
+      assert.equal(JSON.parse((await page.run(request, url, { headers })).body).data.title, "Grüße");
+      assert.equal((await page.run(request, url, { method: "DELETE", headers })).status, 204);
+      assert.equal((await page.run(request, url, { headers })).status, 404);
+    });
+
+    test("a page reads what is left of its key's limit, and after a refusal, when to try again", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      const key = await fixture.key("read_only");
+      const list = [`${fixture.url}/api/v1/twins`, { headers: { Authorization: `Bearer ${key}` } }] as const;
+      const first = await page.run(request, ...list);
+      assert.equal(first.headers["x-ratelimit-remaining"], "199");
+      assert.equal(first.headers.ratelimit, '"hourly";r=199;t=18');
+      for (let sent = 1; sent < 200; sent++) await fixture.call("GET", "/twins", key);
+      const refused = await page.run(request, ...list);
+      assert.equal(refused.status, 429);
+      assert.equal(refused.headers["retry-after"], "18");
+      assert.match(refused.headers["x-request-id"] ?? "", /^req_/);
+      assert.equal(JSON.parse(refused.body).error.code, "rate_limited");
+    });
+
+    test("a page learns that its send was repeated", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      const key = await fixture.key();
+      const url = `${fixture.url}/api/v1/conversations/${await fixture.conversation(key)}/messages`;
+      const send = post(key, { content: "Hello" }, { "Idempotency-Key": "once" });
+      const first = await page.run(request, url, send);
+      const repeated = await page.run(request, url, send);
+      assert.equal(repeated.headers["idempotency-replayed"], "true");
+      assert.deepEqual([repeated.status, repeated.body], [first.status, first.body]);
+    });
+
+    test("a page that reads the same again gets what has changed, not what it has seen", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      const key = await fixture.key();
+      const list = [`${fixture.url}/api/v1/conversations`, { headers: { "X-API-Key": key } }] as const;
+      for (const total of [0, 1, 2]) {
+        assert.equal(JSON.parse((await page.run(request, ...list)).body).pagination.total, total);
+        await fixture.conversation(key);
+      }
+    });
+
+    test("a page gets each piece of a streamed reply while the next is yet to be written", async () => {
+      await using chat = await openChat(overSocket, { corsOrigins: [page.origin] });
+      const url = `${chat.fixture.url}/api/v1/conversations/${chat.conversationId}/messages/stream`;
+      const beginning = page.run(beginStream, url, post(chat.key, { content: "Hi" }), "Grüße");
+      const run = await chat.engine.next();
+      run.write("Grüße");
+      const first = await beginning;
+      run.write(" und 👋");
+      run.finish();
+      const events = parseEvents(first + (await page.run(endStream)));
+      assert.equal(textOf(events), "Grüße und 👋");
+      assert.equal(events.at(-1)?.data.type, "complete");
+    });
+
+    test("a page that left a stream resumes it where it was", async () => {
+      await using chat = await openChat(overSocket, { corsOrigins: [page.origin] });
+      const messageId = acceptedId(await chat.stream());
+      const run = await chat.engine.next();
+      run.write("Grüße");
+      const url = `${chat.fixture.url}/api/v1/conversations/${chat.conversationId}/messages/${await messageId}/stream`;
+      const headers = { "X-API-Key": chat.key };
+      const seen = parseEvents(await page.run(beginStream, url, { headers }, "Grüße"));
+      await page.run(leaveStream);
+      run.write(" und 👋");
+      run.finish();
+      const resumed = { headers: { ...headers, "Last-Event-ID": String(seen.at(-1)?.id) } };
+      const rest = parseEvents((await page.run(request, url, resumed)).body);
+      assert.equal(textOf(seen), "Grüße");
+      assert.equal(textOf(rest), " und 👋");
+    });
+
+    test("an EventSource behind a server that adds the key goes on where it was, each time its response ends", async () => {
+      await using chat = await openChat(overSocket);
+      const messageId = acceptedId(await chat.stream());
+      const run = await chat.engine.next();
+      const url = `${chat.fixture.url}/api/v1/conversations/${chat.conversationId}/messages/${await messageId}/stream`;
+      const pieces = ["Grüße", " und", " 👋"];
+      const lastEventIds: unknown[] = [];
+      await using backend = await openBackend(url, chat.key, (lastEventId) => {
+        lastEventIds.push(lastEventId);
+        const piece = pieces.shift();
+        if (piece) run.write(piece);
+        else run.finish();
+      });
+      assert.equal(await page.run(followWithEventSource, backend.url), "Grüße und 👋");
+      assert.deepEqual(lastEventIds, [undefined, "5", "9", "12"]);
+    });
+
+    test("a page of an origin that is not listed can read nothing, and its requests with a key change nothing", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: ["https://app.example.com"] });
+      const key = await fixture.key();
+      const url = `${fixture.url}/api/v1/conversations`;
+      await assert.rejects(page.run(request, url, post(key, { twinId: "echo" })), /TypeError/);
+      await assert.rejects(page.run(request, url, { headers: { "X-API-Key": key } }), /TypeError/);
+      await assert.rejects(page.run(request, `${fixture.url}/healthz`, {}), /TypeError/);
+      assert.equal(await countConversations(fixture, key), 0);
+    });
+
+    test("the browser refuses credentials of its own, and header fields that are not the service's", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      const headers = { "X-API-Key": await fixture.key() };
+      const url = `${fixture.url}/api/v1/twins`;
+      assert.equal((await page.run(request, url, { headers })).status, 200);
+      await assert.rejects(page.run(request, url, { headers, credentials: "include" }), /TypeError/);
+      await assert.rejects(
+        page.run(request, url, { headers: { ...headers, traceparent: "00-1-1-00" } }),
+        /TypeError/,
+      );
+    });
+
+    test("the browser reports a path that does not exist as forbidden, if it asks first", async () => {
+      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      const url = `${fixture.url}/nowhere`;
+      assert.equal((await page.run(request, url, {})).status, 404);
+      await assert.rejects(
+        page.run(request, url, { headers: { "X-API-Key": await fixture.key() } }),
+        /TypeError/,
+      );
+    });
+  });
+}
