@@ -39,7 +39,7 @@ async function readSecret(path: string): Promise<string | undefined> {
   const secret = text.trim();
   if (secret.length >= shortest) return secret;
   throw new Error(
-    `The file ${path} does not hold a secret of ${shortest} characters; delete it, and a new one is created.`,
+    `The file ${path} does not hold a secret of at least ${shortest} characters; delete it, and a new one is created.`,
   );
 }
 

@@ -45,7 +45,10 @@ export async function readBytes(request: IncomingRequest, clock: Clock): Promise
 /** @throws {ApiError} `payload_too_large`, also for NaN: two lengths that were joined are none. */
 export function requireShort(length: number): void {
   if (length <= maxBodyBytes) return;
-  throw new ApiError("payload_too_large", `The body is longer than ${maxBodyBytes} bytes or in tiny pieces.`);
+  throw new ApiError(
+    "payload_too_large",
+    `The body is longer than ${maxBodyBytes} bytes or in too many pieces.`,
+  );
 }
 
 async function readAtOnce(arriving: Promise<ArrayBuffer>, clock: Clock): Promise<Uint8Array> {

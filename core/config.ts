@@ -185,9 +185,9 @@ export function usage(program: string): string {
   const rows = Object.values(settings).flatMap((setting): [string, string][] => [
     [
       setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
-      `${setting.about.replaceAll("`", "")} (${shownDefault(setting)})`,
+      setting.about.replaceAll("`", ""),
     ],
-    ["", `takes ${setting.accepts}`],
+    ["", `default: ${shownDefault(setting)}; takes ${setting.accepts}`],
   ]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`);

@@ -46,7 +46,7 @@ const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => 
 
 const errorDetails = {
   type: "object",
-  description: "Facts for programs; which ones depends on the code.",
+  description: "Facts for programs; the code says which.",
   properties: {
     fields: {
       type: "array",

@@ -149,8 +149,7 @@ export const settings = {
   }),
   modelBaseUrl: setting({
     variable: "MODEL_BASE_URL",
-    about:
-      "address of an OpenAI-compatible API, up to and including `/v1`, such as `http://127.0.0.1:11434/v1`",
+    about: "address of an OpenAI-compatible API, such as `http://127.0.0.1:11434/v1`",
     accepts: "an http: or https: address up to and including /v1, without a query, user or password",
     read: readModelUrl,
     secret: true,
@@ -178,7 +177,7 @@ export const settings = {
     variable: "CORS_ORIGINS",
     fallback: "",
     otherwise: "none",
-    about: "origins whose pages may call the API, comma-separated",
+    about: "origins whose pages may call the API",
     accepts: "exact origins such as https://app.example.com, comma-separated",
     read: readOrigins,
   }),

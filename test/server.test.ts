@@ -691,7 +691,7 @@ describe("the secret's file", () => {
   test("a file without a secret is refused, and not overwritten", async () => {
     const file = join(root, "empty-secret");
     await writeFile(file, "\n");
-    await assert.rejects(readOrCreateSecret(file), /does not hold a secret of 32 characters/);
+    await assert.rejects(readOrCreateSecret(file), /does not hold a secret of at least 32 characters/);
     assert.equal(await readFile(file, "utf8"), "\n");
   });
 
