@@ -19,7 +19,7 @@ export function writeAnswer(answer: Answer, request: NodeRequest, response: Serv
   const { body } = answer;
   if (response.headersSent) return;
   const connection = ownConnection(response);
-  if (body !== null && typeof body !== "string") writeEvents(answer, body, request, response);
+  if (body !== null && typeof body !== "string") writeEvents(answer, body, request.signal, response);
   else if (request.leavesBodyUnread && connection)
     hangUp(connection, withHostFields(answer, response), request.method);
   else writeText(answer, body, response);

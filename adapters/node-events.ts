@@ -6,9 +6,9 @@
 
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Answer } from "../core/answer.ts";
+import type { Answer, ClientSignal } from "../core/answer.ts";
 import { type EventStream, joinMs } from "../core/sse.ts";
-import type { NodeRequest } from "./node-request.ts";
+import { asChunk, type Outgoing } from "./node-outgoing.ts";
 import { cutIfStalled, encodingFor, pieceBytes, writePieces, writeText } from "./node-text.ts";
 import { afterJoin, forEach } from "./shared-timer.ts";
 
@@ -16,13 +16,13 @@ import { afterJoin, forEach } from "./shared-timer.ts";
 export function writeEvents(
   answer: Answer,
   events: EventStream,
-  request: NodeRequest,
-  response: ServerResponse,
+  signal: ClientSignal,
+  response: Outgoing,
 ): void {
   const writer = new EventWriter(answer, events, response);
   events.attach(writer.ready, () => response.destroy());
   response.on("drain", writer.drained);
-  request.signal.addEventListener("abort", () => events.detach());
+  signal.addEventListener("abort", () => events.detach());
   if (response.destroyed) events.detach();
   else writer.begin();
 }
@@ -56,7 +56,7 @@ function writeDue(): void {
 class EventWriter {
   readonly #answer: Answer;
   readonly #events: EventStream;
-  readonly #response: ServerResponse;
+  readonly #response: Outgoing;
   #due = false;
   #writtenAt = 0;
   #blocked = false;
@@ -66,7 +66,7 @@ class EventWriter {
   /** A piece went through the response, and the head with it: later ones may bypass the response. */
   #headSent = false;
 
-  constructor(answer: Answer, events: EventStream, response: ServerResponse) {
+  constructor(answer: Answer, events: EventStream, response: Outgoing) {
     this.#answer = answer;
     this.#events = events;
     this.#response = response;
@@ -125,9 +125,10 @@ class EventWriter {
     const { socket } = response;
     socket?.cork(); // the head is sent together with the first events
     response.writeHead(this.#answer.status, this.#answer.headers);
-    // It is flushed by itself, because joined to the first event it would stay in memory in all its parts. Not if a
-    // middleware holds it back: then flushing would send a second one.
-    if (response.headersSent) response.flushHeaders();
+    // A response of `node:http` flushes it by itself, because it would keep a text that is joined to it in memory. Not if
+    // a middleware holds it back: then flushing would send a second one.
+    const isAlone = firstText === "" || response instanceof ServerResponse;
+    if (isAlone && response.headersSent) response.flushHeaders();
     if (firstText !== "") this.#write(firstText);
     this.#writeEvents();
     socket?.uncork();
@@ -184,6 +185,7 @@ class EventWriter {
     const response = this.#response;
     const plain =
       this.#headSent &&
+      response instanceof ServerResponse &&
       response.chunkedEncoding &&
       response.write === ServerResponse.prototype.write &&
       response.writableCorked === 0;
@@ -191,8 +193,8 @@ class EventWriter {
   }
 }
 
-/** Writes a piece of a body in HTTP/1.1's chunked coding (RFC 9112, section 7.1). False: the socket is full. */
+/** Writes a piece of a body as a chunk. False: the socket is full. */
 function writeChunk(socket: Socket, text: string): boolean {
   const length = Buffer.byteLength(text);
-  return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encodingFor(text, length));
+  return socket.write(asChunk(text, length), encodingFor(text, length));
 }

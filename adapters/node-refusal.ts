@@ -11,53 +11,14 @@ import type { Answer } from "../core/answer.ts";
 import { trimBlanks } from "../core/blanks.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import {
-  headersTooLong,
-  isKnownExpectation,
-  maxHeaderFields,
-  tooManyHeaders,
-  unknownCoding,
-  unknownExpectation,
-} from "./header-section.ts";
+import { type HeadFields, headError, headersTooLong, readField } from "./header-section.ts";
 import { hangUp } from "./node-answer.ts";
 import { lastOn } from "./node-pipeline.ts";
-import { rawHeadersOf, readField } from "./node-request.ts";
-
-/** The part of a request's head that the service does not see. */
-interface Head {
-  readonly httpVersion: string;
-  /** Names and values in turn. */
-  readonly rawHeaders: readonly string[];
-}
+import { rawHeadersOf } from "./node-request.ts";
 
 /** What is wrong with a head that Node's parser accepts. */
 export function framingError(message: IncomingMessage): ApiError | undefined {
   return headError({ httpVersion: message.httpVersion, rawHeaders: rawHeadersOf(message) });
-}
-
-function headError({ httpVersion, rawHeaders }: Head): ApiError | undefined {
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
-    return new ApiError("invalid_request", "The protocol must be HTTP/1.1 or HTTP/1.0.");
-  }
-  if (rawHeaders.length / 2 > maxHeaderFields) {
-    return tooManyHeaders();
-  }
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-    if (name.length === 17 && name.toLowerCase() === "transfer-encoding") {
-      if (rawHeaders[index + 1]?.toLowerCase() !== "chunked") return unknownCoding();
-    }
-    // Node takes any text that contains `100-continue` as a word for it.
-    if (name.length === 6 && name.toLowerCase() === "expect" && httpVersion === "1.1") {
-      if (!isKnownExpectation(readField(rawHeaders, name))) return unknownExpectation();
-    }
-  }
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) {
-    return new ApiError("invalid_request", "There must be exactly one Host header.");
-  }
-  return undefined;
 }
 
 /** Makes a server answer what `node:http` does not hand over as a request. */
@@ -144,7 +105,7 @@ function parserError(error: ClientError): ApiError {
 }
 
 /** A request whose method Node handles differently, or does not know. */
-interface UnhandledRequest extends Head {
+interface UnhandledRequest extends HeadFields {
   readonly method: string;
   readonly url: string;
   /** Whether all of its head is there. */

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
+import { readField } from "./header-section.ts";
 
 /**
  * The header section as it arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`,
@@ -18,18 +19,6 @@ export function rawHeadersOf(message: IncomingMessage): readonly string[] {
   return Object.entries(message.headers).flatMap(([name, values = []]) =>
     [values].flat().flatMap((value) => [name, String(value)]),
   );
-}
-
-/** A field of a header section. If it was sent twice, the values are joined, as in web `Headers`. */
-export function readField(rawHeaders: readonly string[], name: string): string | null {
-  let value: string | null = null;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const field = rawHeaders[index] ?? "";
-    if (field.length !== name.length || field.toLowerCase() !== name.toLowerCase()) continue;
-    const text = String(rawHeaders[index + 1] ?? ""); // a simulated request may have a number as its length
-    value = value === null ? text : `${value}, ${text}`;
-  }
-  return value;
 }
 
 export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {

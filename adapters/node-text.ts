@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { ServerResponse } from "node:http";
 import type { Answer } from "../core/answer.ts";
 import { stallMs } from "../core/sse.ts";
+import type { Outgoing } from "./node-outgoing.ts";
 import { awaitReader } from "./node-unread.ts";
 
 /**
@@ -16,7 +16,7 @@ import { awaitReader } from "./node-unread.ts";
 export const pieceBytes = 64 * 1024;
 
 /** Writes an answer whose body is a text, or absent. */
-export function writeText({ status, headers }: Answer, body: string | null, response: ServerResponse): void {
+export function writeText({ status, headers }: Answer, body: string | null, response: Outgoing): void {
   if (response.destroyed) return; // nobody is left to read it, and no event would release it
   const length = body === null ? 0 : Buffer.byteLength(body);
   if (body !== null) headers["Content-Length"] = String(length);
@@ -36,7 +36,7 @@ export function encodingFor(text: string, bytes: number): "latin1" | "utf8" {
 }
 
 /** Writes bytes piece by piece, as the reader takes them, and ends the response. */
-export function writePieces(bytes: Buffer, response: ServerResponse): void {
+export function writePieces(bytes: Buffer, response: Outgoing): void {
   let written = 0;
   awaitReader(response, bytes.length);
   function writeOn(): void {
@@ -53,7 +53,7 @@ export function writePieces(bytes: Buffer, response: ServerResponse): void {
 }
 
 /** Cuts a reader that takes nothing of what is written. */
-export function cutIfStalled(response: ServerResponse): void {
+export function cutIfStalled(response: Outgoing): void {
   if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
   let timer: NodeJS.Timeout;
   function wait(): void {
