@@ -7,7 +7,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 
-/** The part of a `node:http` response that answers are written to. */
+/** The part of a `node:http` response that answers are written to. Our own server's responses have it, too. */
 export interface Outgoing {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;

@@ -29,11 +29,6 @@ interface Pipeline {
 
 const pipelines = new WeakMap<Duplex, Pipeline>();
 
-/** The last request on a connection, while its answer is not sent. */
-export function lastOn(socket: Duplex): Exchange | undefined {
-  return pipelines.get(socket)?.last;
-}
-
 /**
  * Calls `begin` once the earlier responses that were begun here are sent. Never if the connection closes before that,
  * as it does when too many requests wait, or if one of them says that it closes (RFC 9112, section 9.6): the request

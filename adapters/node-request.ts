@@ -7,7 +7,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
-import { readField } from "./header-section.ts";
+import type { ApiError } from "../core/errors.ts";
+import { headError, readField } from "./header-section.ts";
 
 /**
  * The header section as it arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`,
@@ -21,21 +22,21 @@ export function rawHeadersOf(message: IncomingMessage): readonly string[] {
   );
 }
 
+/** What is wrong with a head that Node's parser accepts. */
+export function framingError(message: IncomingMessage): ApiError | undefined {
+  return headError({ httpVersion: message.httpVersion, rawHeaders: rawHeadersOf(message) });
+}
+
 export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
-  #continued: boolean;
   /** Whether somebody waits or has waited for more of the body. */
   #awaitsBody = false;
-  #isBroken = false;
-  #tellBroken = () => {};
   readonly #closeListeners: (() => void)[] = [];
 
-  /** `awaitsContinue`: whether the client holds its body back until it hears `100 Continue`. */
-  constructor(message: IncomingMessage, response: ServerResponse, { awaitsContinue = false } = {}) {
+  constructor(message: IncomingMessage, response: ServerResponse) {
     this.#message = message;
     this.#response = response;
-    this.#continued = !awaitsContinue;
   }
 
   get method(): string {
@@ -64,39 +65,14 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return sent?.startsWith(`${value}, `) ? sent : value; // Node keeps the first of several
   }
 
-  /** Reading this property sends `100 Continue` to a client that waits for it. */
   get body(): RequestBody {
-    if (!this.#continued) {
-      this.#continued = true;
-      this.#response.writeContinue();
-    }
     if (this.#keptBody) return [this.#keptBody];
     // A short body usually arrives with its head: then there is nothing to wait for.
     this.#awaitsBody = !this.#hasArrived;
-    if (this.#awaitsBody) return this.#arrivingBody();
+    if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
     const arrived = this.#takeArrived();
     this.#message.resume(); // to its end, which may not have been reported yet
     return arrived;
-  }
-
-  /** Whoever waits for the rest of the body, now or later, gets an error: what has arrived is not HTTP, or ends early. */
-  breakOff(): void {
-    this.#isBroken = true;
-    this.#tellBroken();
-  }
-
-  async *#arrivingBody(): AsyncGenerator<Uint8Array> {
-    const pieces = this.#message.iterator({ destroyOnReturn: false });
-    const broken = new Promise<never>((_, reject) => {
-      this.#tellBroken = () => reject(new Error("The body is not valid in HTTP/1.1."));
-    });
-    broken.catch(() => {}); // nobody may be waiting
-    if (this.#isBroken) this.#tellBroken();
-    for (;;) {
-      const next = await Promise.race([pieces.next(), broken]);
-      if (next.done) return;
-      yield next.value;
-    }
   }
 
   get bodyUsed(): boolean {
@@ -153,7 +129,6 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
 
   /** Whether more of the body may follow than is worth skipping to reach the next request. */
   get leavesBodyUnread(): boolean {
-    if (!this.#continued) return true;
     const { complete, headers } = this.#message;
     if (complete) return false;
     if (this.#awaitsBody) return true; // it arrived too late, or was too long

@@ -6,17 +6,15 @@
  * @module
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Service } from "../core/service.ts";
-import { maxHeaderBytes } from "./header-section.ts";
 import { writeAnswer } from "./node-answer.ts";
+import { Connection, patrolMs } from "./node-connection.ts";
 import { type Exchange, inTurn } from "./node-pipeline.ts";
-import { framingError, refuseUnhandled } from "./node-refusal.ts";
-import { NodeRequest } from "./node-request.ts";
+import { framingError, NodeRequest } from "./node-request.ts";
 import {
   addressIn,
-  keepAliveMs,
   lastAnswersMs,
   type RunningServer,
   requireService,
@@ -58,15 +56,12 @@ export function toNodeHandler(service: Service): NodeHandler {
   };
 }
 
-function respond(service: Service, exchange: Exchange, isClosing = () => false): void {
+function respond(service: Service, exchange: Exchange): void {
   const { request, message, response } = exchange;
   inTurn(exchange, () => {
     const refusal = framingError(message);
     if (!refusal) {
-      void service.answer(request).then((answer) => {
-        if (isClosing() && !response.headersSent) response.setHeader("Connection", "close");
-        writeAnswer(answer, request, response);
-      });
+      void service.answer(request).then((answer) => writeAnswer(answer, request, response));
       return;
     }
     response.setHeader("Connection", "close"); // a client that frames one request badly may do so with the next
@@ -88,46 +83,31 @@ function respond(service: Service, exchange: Exchange, isClosing = () => false):
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   requireService(service);
   const { host, port } = addressIn(options);
-  const server = createServer({
-    maxHeaderSize: maxHeaderBytes, // the path counts, too
-    keepAliveTimeout: keepAliveMs,
-    requireHostHeader: false, // Node's own refusal has no body; framingError() answers
-  });
-  const sockets = new Set<Socket>();
+  const connections = new Set<Connection>();
   let closing = false;
-  const isClosing = () => closing;
-
-  function handle(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
-    // Node's parser loses what follows an offer to upgrade.
-    if (message.headers.upgrade !== undefined) response.setHeader("Connection", "close");
-    const request = new NodeRequest(message, response, { awaitsContinue });
-    respond(service, { request, message, response }, isClosing);
-  }
-
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const connection = new Connection(socket, { service, isClosing: () => closing });
+    connections.add(connection);
+    socket.on("close", () => connections.delete(connection));
   });
-  server.on("request", (message, response) => handle(message, response));
-  server.on("checkExpectation", (message, response) => handle(message, response)); // Node would answer 417 by itself
-  server.on("checkContinue", (message, response) => handle(message, response, true));
-  refuseUnhandled(server, service);
 
   await listen(server, host, port);
   const listening = addressOf(server);
+  const patrol = setInterval(() => {
+    for (const connection of connections) connection.countPatrol();
+  }, patrolMs).unref();
   return {
     url: urlOf(listening.address, listening.port),
     async close({ graceMs } = {}) {
       closing = true;
-      const closed = stopListening(server);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve())); // refuses new connections
       await service.close({ graceMs });
-      const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
-      const sweep = setInterval(() => server.closeIdleConnections(), 50);
-      server.closeIdleConnections();
-      // A browser's connection in advance, say: Node does not count it as idle before its first request.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      const timer = setTimeout(() => {
+        for (const connection of connections) connection.socket.destroy();
+      }, lastAnswersMs);
+      for (const connection of connections) connection.closeIfIdle();
       await closed;
-      clearInterval(sweep);
+      clearInterval(patrol);
       clearTimeout(timer);
     },
   };
@@ -147,17 +127,4 @@ function addressOf(server: Server): AddressInfo {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
   return address;
-}
-
-/**
- * Refuses new connections. `http.Server.close()` would also close idle ones (Node ≥ 19), whose clients may be about to
- * check whether the server is still ready.
- */
-function stopListening(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    NetServer.prototype.close.call(server, () => {
-      server.close(() => {}); // stops the HTTP layer's own timers; it is closed already
-      resolve();
-    });
-  });
 }

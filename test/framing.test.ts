@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryLimiter, type Log, type Scope } from "../core/mod.ts";
@@ -21,13 +22,27 @@ const expectation = "Expect: 100-continue";
 let fixture: Fixture;
 /** What was logged of each request. */
 const logged: Readonly<Record<string, unknown>>[] = [];
+/** A host's own server with the same service. */
+let host: Server;
 before(async () => {
   const log: Log = (_, message, details = {}) => {
     if (message === "request") logged.push(details);
   };
   fixture = await openFixture(overSocket, { log });
+  host = createServer(toNodeHandler(fixture.service));
+  await listen(host);
 });
-after(() => fixture[Symbol.asyncDispose]());
+after(async () => {
+  await fixture[Symbol.asyncDispose]();
+  host.close();
+  host.closeAllConnections();
+});
+
+/** Both kinds of servers on Node: what is said of a request's body and credentials holds on each. */
+const servers: readonly (readonly [where: string, url: () => string])[] = [
+  ["", () => fixture.url],
+  [", in a host's own server", () => `http://127.0.0.1:${(host.address() as AddressInfo).port}`],
+];
 
 describe("framing", () => {
   const refused: [name: string, bytes: string | Uint8Array, status: number, code: string][] = [
@@ -57,6 +72,9 @@ describe("framing", () => {
     ["a folded header field", head(health, "X: a", " b"), 400, "invalid_request"],
     ["a space in a field's name", head(health, "X y: a"), 400, "invalid_request"],
     ["NUL in a header field", head(health, "X: a\0b"), 400, "invalid_request"],
+    ["a target that is no path", head("GET healthz HTTP/1.1"), 400, "invalid_request"],
+    ["a target with half a scheme", head("GET http:/healthz HTTP/1.1"), 400, "invalid_request"],
+    ["more than a method without a space", "x".repeat(40), 400, "invalid_request"],
     ["a space in the path", head("GET /health z HTTP/1.1"), 400, "invalid_request"],
     ["a raw non-ASCII byte in the path", Buffer.from(head("GET /\xe4 HTTP/1.1")), 400, "invalid_request"],
     ["a bare line feed", `${health}\nHost: a\n\n`, 400, "invalid_request"],
@@ -85,7 +103,7 @@ describe("framing", () => {
     ],
     [
       "an unknown method with a Host full of spaces",
-      `BREW / HTTP/1.1\r\nHost:${" ".repeat(30_000)}x\r\n\r\n`,
+      `BREW / HTTP/1.1\r\nHost:${" ".repeat(30_000)}x\r\nConnection: close\r\n\r\n`,
       404,
       "not_found",
     ],
@@ -108,7 +126,10 @@ describe("framing", () => {
     ["an IPv6 Host", `${health}\r\nHost: [::1]:8787\r\nConnection: close\r\n\r\n`],
     ["an IPv4-mapped IPv6 Host", `${health}\r\nHost: [::ffff:127.0.0.1]\r\nConnection: close\r\n\r\n`],
     ["a Host with an underscore", `${health}\r\nHost: twin_service:8787\r\nConnection: close\r\n\r\n`],
-    ["an offer to upgrade", `${health}\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+    [
+      "an offer to upgrade",
+      `${health}\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+    ],
     ["a body where none is expected", `${head(health, "Content-Length: 5")}hello`],
   ];
   for (const [name, bytes] of accepted) {
@@ -132,7 +153,7 @@ describe("framing", () => {
   test("an unknown method is 405 even if its head arrives in pieces", async () => {
     const text = await talk(fixture.url, (socket) => {
       socket.write("BREW /healthz HTTP/1.1\r\nX: y\r\n");
-      setImmediate(() => socket.write("Host: a\r\n\r\n"));
+      setImmediate(() => socket.write("Host: a\r\nConnection: close\r\n\r\n"));
     });
     assertRefused(text, 405, "method_not_allowed");
   });
@@ -159,41 +180,49 @@ describe("framing", () => {
     });
   }
 
-  for (const name of ["Authorization", "X-API-Key", "authorization"]) {
-    test(`${name} sent twice is 400, even if both are the same or one is empty`, async () => {
-      const key = await createKey("read_only");
-      const field = `${name}: ${name === "X-API-Key" ? key : `Bearer ${key}`}`;
-      for (const second of [field, `${name}: `]) {
-        const text = await exchange(fixture.url, head("GET /api/v1/twins HTTP/1.1", field, second));
-        assertRefused(text, 400, "invalid_request");
+  for (const [where, url] of servers) {
+    for (const name of ["Authorization", "X-API-Key", "authorization"]) {
+      test(`${name} sent twice is 400, even if both are the same or one is empty${where}`, async () => {
+        const key = await createKey("read_only");
+        const field = `${name}: ${name === "X-API-Key" ? key : `Bearer ${key}`}`;
+        for (const second of [field, `${name}: `]) {
+          const text = await exchange(url(), head("GET /api/v1/twins HTTP/1.1", field, second));
+          assertRefused(text, 400, "invalid_request");
+        }
+      });
+    }
+  }
+
+  for (const [where, url] of servers) {
+    test(`Idempotency-Key sent twice is 400, and nothing is stored${where}`, async () => {
+      const key = await createKey("full_access");
+      const length = `Content-Length: ${body.length}`;
+      for (const second of ["Idempotency-Key: once", "idempotency-key: again", "Idempotency-Key:"]) {
+        const fieldLines = [`X-API-Key: ${key}`, jsonType, length, "Idempotency-Key: once", second];
+        const text = await exchange(url(), head(create, ...fieldLines), body);
+        assertRefused(text, 400, "validation_error");
       }
+      assert.equal(await countConversations(fixture, key), 0);
     });
   }
 
-  test("Idempotency-Key sent twice is 400, and nothing is stored", async () => {
-    const key = await createKey("full_access");
-    const length = `Content-Length: ${body.length}`;
-    for (const second of ["Idempotency-Key: once", "idempotency-key: again", "Idempotency-Key:"]) {
-      const fieldLines = [`X-API-Key: ${key}`, jsonType, length, "Idempotency-Key: once", second];
-      const text = await exchange(fixture.url, head(create, ...fieldLines), body);
-      assertRefused(text, 400, "validation_error");
-    }
-    assert.equal(await countConversations(fixture, key), 0);
-  });
+  for (const [where, url] of servers) {
+    test(`a key in a trailer does not count${where}`, async () => {
+      const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
+      const trailer = `X-API-Key: ${await createKey("full_access")}`;
+      const text = await exchange(url(), request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
+      assertRefused(text, 401, "missing_credentials");
+    });
+  }
 
-  test("a key in a trailer does not count", async () => {
-    const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
-    const trailer = `X-API-Key: ${await createKey("full_access")}`;
-    const text = await exchange(fixture.url, request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
-    assertRefused(text, 401, "missing_credentials");
-  });
-
-  test("a chunked body is read, wherever it is split", async () => {
-    const request = head(create, await credential(), jsonType, chunked);
-    const chunks = [...body].map(chunkOf).join("");
-    const [answer] = parseAnswers(await exchange(fixture.url, request, `${chunks}0\r\n\r\n`));
-    assert.equal(answer?.status, 201);
-  });
+  for (const [where, url] of servers) {
+    test(`a chunked body is read, wherever it is split${where}`, async () => {
+      const request = head(create, await credential(), jsonType, chunked);
+      const chunks = [...body].map(chunkOf).join("");
+      const [answer] = parseAnswers(await exchange(url(), request, `${chunks}0\r\n\r\n`));
+      assert.equal(answer?.status, 201);
+    });
+  }
 
   test("a chunked body that arrives before it is needed is read to its end", async () => {
     const limiter = createMemoryLimiter();
@@ -216,14 +245,16 @@ describe("framing", () => {
     }
   });
 
-  test("header fields are case-insensitive, and not confused with others of the same length", async () => {
-    const key = `X-API-Key: ${await createKey("full_access")}`;
-    const others = ["From: alice@twins.test", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"];
-    const request = head(create, key, jsonType, "TRANSFER-ENCODING: Chunked", ...others);
-    const sent = request.replace("Host: twins.test", "hOST: Twins.Test");
-    const [answer] = parseAnswers(await exchange(fixture.url, sent, `${chunkOf(body)}0\r\n\r\n`));
-    assert.equal(answer?.status, 201, answer?.body);
-  });
+  for (const [where, url] of servers) {
+    test(`header fields are case-insensitive, and not confused with others of the same length${where}`, async () => {
+      const key = `X-API-Key: ${await createKey("full_access")}`;
+      const others = ["From: alice@twins.test", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"];
+      const request = head(create, key, jsonType, "TRANSFER-ENCODING: Chunked", ...others);
+      const sent = request.replace("Host: twins.test", "hOST: Twins.Test");
+      const [answer] = parseAnswers(await exchange(url(), sent, `${chunkOf(body)}0\r\n\r\n`));
+      assert.equal(answer?.status, 201, answer?.body);
+    });
+  }
 
   test("a body whose chunks turn to garbage is 400, and nothing is stored", async () => {
     const key = await createKey("full_access");
@@ -258,21 +289,25 @@ describe("framing", () => {
     assert.equal(await countConversations(fixture, key), 0);
   });
 
-  test("a body that is shorter than announced stores nothing", async () => {
-    const key = await createKey("full_access");
-    const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
-    await talk(fixture.url, (socket) => socket.end(request + body));
-    assert.equal(await countConversations(fixture, key), 0);
-    assert.equal((await fixture.send("/healthz")).status, 200);
-  });
+  for (const [where, url] of servers) {
+    test(`a body that is shorter than announced stores nothing${where}`, async () => {
+      const key = await createKey("full_access");
+      const request = head(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length + 1}`);
+      await talk(url(), (socket) => socket.end(request + body));
+      assert.equal(await countConversations(fixture, key), 0);
+      assert.equal((await fixture.send("/healthz")).status, 200);
+    });
+  }
 
-  test("nothing waits any longer for a client that leaves in the middle of its body", async () => {
-    const waiting = fixture.clock.pending;
-    const request = head(create, await credential(), jsonType, `Content-Length: ${body.length + 1}`);
-    await talk(fixture.url, (socket) => socket.end(request + body));
-    await settle();
-    assert.equal(fixture.clock.pending, waiting);
-  });
+  for (const [where, url] of servers) {
+    test(`nothing waits any longer for a client that leaves in the middle of its body${where}`, async () => {
+      const waiting = fixture.clock.pending;
+      const request = head(create, await credential(), jsonType, `Content-Length: ${body.length + 1}`);
+      await talk(url(), (socket) => socket.end(request + body));
+      await settle();
+      assert.equal(fixture.clock.pending, waiting);
+    });
+  }
 
   test("what follows a body's announced end is another request, answered after the first", async () => {
     const request = keptOpen(create, await credential(), jsonType, `Content-Length: ${body.length}`);
@@ -292,19 +327,21 @@ describe("framing", () => {
     );
   });
 
-  for (const [what, refused] of [
-    ["two Host fields", keptOpen(health, "Host: twins.test")],
-    ["101 header fields", keptOpen(health, ...fields(100))],
-  ] as const) {
-    test(`a request is not carried out after one that closes the connection: ${what}`, async () => {
-      const key = await createKey("full_access");
-      const next = keptOpen(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length}`) + body;
-      for (const later of [next, next.repeat(2)]) {
-        const answers = parseAnswers(await exchange(fixture.url, refused + later));
-        assert.equal(answers.length, 1);
-      }
-      assert.equal(await countConversations(fixture, key), 0);
-    });
+  for (const [where, url] of servers) {
+    for (const [what, refused] of [
+      ["two Host fields", keptOpen(health, "Host: twins.test")],
+      ["101 header fields", keptOpen(health, ...fields(100))],
+    ] as const) {
+      test(`a request is not carried out after one that closes the connection: ${what}${where}`, async () => {
+        const key = await createKey("full_access");
+        const next = keptOpen(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length}`) + body;
+        for (const later of [next, next.repeat(2)]) {
+          const answers = parseAnswers(await exchange(url(), refused + later));
+          assert.equal(answers.length, 1);
+        }
+        assert.equal(await countConversations(fixture, key), 0);
+      });
+    }
   }
 
   test("garbage after a streamed send leaves the stream intact", async () => {
@@ -334,27 +371,33 @@ describe("refused bodies", () => {
     ["in one chunk", chunked, Buffer.concat([Buffer.from("800000\r\n"), megabytes])],
     ["in many chunks", chunked, chunkOf("x".repeat(1000)).repeat(8000)],
   ];
-  for (const [name, field, sent] of tooLong) {
-    test(`an overlong body ${name} gets its 413 while the client is still sending`, async () => {
-      const request = head(create, await credential(), jsonType, field);
-      const answer = assertRefused(await exchange(fixture.url, request, sent), 413, "payload_too_large");
-      assert.equal(answer.headers.get("connection"), "close");
+  for (const [where, url] of servers) {
+    for (const [name, field, sent] of tooLong) {
+      test(`an overlong body ${name} gets its 413 while the client is still sending${where}`, async () => {
+        const request = head(create, await credential(), jsonType, field);
+        const answer = assertRefused(await exchange(url(), request, sent), 413, "payload_too_large");
+        assert.equal(answer.headers.get("connection"), "close");
+      });
+    }
+  }
+
+  for (const [where, url] of servers) {
+    test(`a long body without credentials gets its 401 while the client is still sending${where}`, async () => {
+      const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
+      assertRefused(await exchange(url(), request, megabytes), 401, "missing_credentials");
     });
   }
 
-  test("a long body without credentials gets its 401 while the client is still sending", async () => {
-    const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
-    assertRefused(await exchange(fixture.url, request, megabytes), 401, "missing_credentials");
-  });
-
-  test("a connection stays open after a small body is refused unread", async () => {
-    const refusal = `${keptOpen(create, jsonType, `Content-Length: ${body.length}`)}${body}`;
-    const answers = parseAnswers(await exchange(fixture.url, refusal + head(health)));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [401, 200],
-    );
-  });
+  for (const [where, url] of servers) {
+    test(`a connection stays open after a small body is refused unread${where}`, async () => {
+      const refusal = `${keptOpen(create, jsonType, `Content-Length: ${body.length}`)}${body}`;
+      const answers = parseAnswers(await exchange(url(), refusal + head(health)));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [401, 200],
+      );
+    });
+  }
 
   test("a connection is closed if its client still owes a body that nobody will read", async () => {
     const owed = [[`Content-Length: ${maxBodyBytes + 1}`], [chunked], ["Content-Length: 10", expectation]];

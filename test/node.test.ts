@@ -331,9 +331,8 @@ async function openReader(url: string, requests: string) {
 }
 
 /** A conversation whose messages are longer than what operating systems buffer for a reader. */
-async function openLongChat() {
+async function openLongChat(transport: Transport) {
   const store = createMemoryStore();
-  const { server, transport } = hosted();
   const long: typeof store = {
     ...store,
     async listMessages(...slice) {
@@ -349,7 +348,6 @@ async function openLongChat() {
   const path = `/api/v1/conversations/${chat.conversationId}/messages`;
   return {
     chat,
-    destroyed: countDestroyed(server),
     request: `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n`,
   };
 }
@@ -364,8 +362,10 @@ async function takeSlowly(reader: Awaited<ReturnType<typeof openReader>>, minute
 }
 
 test("a reader that reads nothing of a long answer for 60 s is cut", async () => {
-  const { chat, destroyed, request } = await openLongChat();
+  const { server, transport } = hosted();
+  const { chat, request } = await openLongChat(transport);
   await using _ = chat;
+  const destroyed = countDestroyed(server);
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     const reader = await openReader(chat.fixture.url, request);
@@ -382,8 +382,10 @@ test("a reader that reads nothing of a long answer for 60 s is cut", async () =>
 });
 
 test("once 256 MB wait to be read, the longest-stalled reader is cut", { timeout: 60_000 }, async () => {
-  const { chat, destroyed, request } = await openLongChat(); // 40 MB for each reader
+  const { server, transport } = hosted();
+  const { chat, request } = await openLongChat(transport); // 40 MB for each reader
   await using _ = chat;
+  const destroyed = countDestroyed(server);
   const open = () => openReader(chat.fixture.url, request);
   const first = await open();
   const second = await open();
@@ -399,59 +401,66 @@ test("once 256 MB wait to be read, the longest-stalled reader is cut", { timeout
   assert.equal(destroyed(), 1);
 });
 
-test("a slow reader gets all of a long answer", { timeout: 20_000 }, async () => {
-  const { chat, request } = await openLongChat();
-  await using _ = chat;
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
+for (const transport of servers()) {
+  test(`a slow reader gets all of a long answer, ${transport.name}`, { timeout: 20_000 }, async () => {
+    const { chat, request } = await openLongChat(transport);
+    await using _ = chat;
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const reader = await openReader(chat.fixture.url, request);
+      await takeSlowly(reader, 4);
+      const text = await reader.readUntil('"pagination"');
+      assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+}
+
+for (const transport of servers()) {
+  test(`a slow reader gets all of a long last event, ${transport.name}`, { timeout: 20_000 }, async () => {
+    await using chat = await openChat(transport);
+    const body = '{"content":"Hello?"}';
+    const path = `/api/v1/conversations/${chat.conversationId}/messages/stream`;
+    const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json`;
+    const request = `POST ${path} HTTP/1.1\r\n${fields}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const reader = await openReader(chat.fixture.url, request);
-    await takeSlowly(reader, 4);
-    const text = await reader.readUntil('"pagination"');
-    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
-  } finally {
-    mock.timers.reset();
-  }
-});
-
-test("a slow reader gets all of a long last event", { timeout: 20_000 }, async () => {
-  const { transport } = hosted();
-  await using chat = await openChat(transport);
-  const body = '{"content":"Hello?"}';
-  const path = `/api/v1/conversations/${chat.conversationId}/messages/stream`;
-  const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json`;
-  const request = `POST ${path} HTTP/1.1\r\n${fields}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  const reader = await openReader(chat.fixture.url, request);
-  const run = await chat.engine.next();
-  await turnEnd(); // the stream has begun
-  run.write("long ".repeat(4_000_000));
-  run.finish();
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
-    await takeSlowly(reader, 2);
-    const text = await reader.readUntil("\r\n0\r\n\r\n");
-    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
-  } finally {
-    mock.timers.reset();
-  }
-});
-
-test("a pipelined answer that waits for its reply is not cut for having nothing to send", async () => {
-  const { transport } = hosted();
-  await using chat = await openChat(transport);
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-    const reader = await openReader(chat.fixture.url, health + post(chat, "messages"));
     const run = await chat.engine.next();
-    mock.timers.tick(120_000);
-    run.write("At last.");
+    await turnEnd(); // the stream has begun
+    run.write("long ".repeat(4_000_000));
     run.finish();
-    assert.match(await reader.readUntil("At last."), /"status":"ok"[\s\S]*HTTP\/1.1 200 OK[\s\S]*At last\./);
-  } finally {
-    mock.timers.reset();
-  }
-});
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
+      await takeSlowly(reader, 2);
+      const text = await reader.readUntil("\r\n0\r\n\r\n");
+      assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+}
+
+for (const transport of servers()) {
+  test(`a pipelined answer that waits for its reply is not cut for having nothing to send, ${transport.name}`, async () => {
+    await using chat = await openChat(transport);
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+      const reader = await openReader(chat.fixture.url, health + post(chat, "messages"));
+      const run = await chat.engine.next();
+      mock.timers.tick(120_000);
+      run.write("At last.");
+      run.finish();
+      assert.match(
+        await reader.readUntil("At last."),
+        /"status":"ok"[\s\S]*HTTP\/1.1 200 OK[\s\S]*At last\./,
+      );
+    } finally {
+      mock.timers.reset();
+    }
+  });
+}
 
 test("a pipelined answer that is ready waits as long as the one before it takes", async () => {
   const { server, transport } = hosted();
@@ -481,22 +490,23 @@ function countDestroyed(server: Server): () => number {
   return () => responses.filter((response) => response.destroyed && !response.writableFinished).length;
 }
 
-test("a stream pipelined after another begins when that has ended", async () => {
-  const { transport } = hosted();
-  await using chat = await openChat(transport);
-  const other = await chat.fixture.conversation(chat.key, "scripted");
-  const requests = post(chat, "messages/stream") + post(chat, "messages/stream", other);
-  const reader = await openReader(chat.fixture.url, requests);
-  const first = await chat.engine.next();
-  await chat.clock.advance(130_000);
-  assert.equal(chat.engine.asked, 1);
-  first.finish();
-  const read = reader.readUntil("At last.");
-  const second = await chat.engine.next();
-  second.write("At last.");
-  second.finish();
-  assert.equal((await read).split("HTTP/1.1 200 OK").length, 3);
-});
+for (const transport of servers()) {
+  test(`a stream pipelined after another begins when that has ended, ${transport.name}`, async () => {
+    await using chat = await openChat(transport);
+    const other = await chat.fixture.conversation(chat.key, "scripted");
+    const requests = post(chat, "messages/stream") + post(chat, "messages/stream", other);
+    const reader = await openReader(chat.fixture.url, requests);
+    const first = await chat.engine.next();
+    await chat.clock.advance(130_000);
+    assert.equal(chat.engine.asked, 1);
+    first.finish();
+    const read = reader.readUntil("At last.");
+    const second = await chat.engine.next();
+    second.write("At last.");
+    second.finish();
+    assert.equal((await read).split("HTTP/1.1 200 OK").length, 3);
+  });
+}
 
 /** The bytes of a request that sends a message into a conversation. */
 function post({ key, ...chat }: Chat, path: string, conversationId = chat.conversationId): string {
@@ -534,6 +544,11 @@ function hosted() {
   return { server, transport };
 }
 
+/** The two kinds of servers on Node: a host's own, and ours. */
+function servers(): readonly Transport[] {
+  return [hosted().transport, overSocket];
+}
+
 for (const path of ["messages", "messages/stream"]) {
   test(`a client that leaves while its reply begins no longer counts as a follower: ${path}`, {
     timeout: 20_000,
@@ -568,21 +583,22 @@ for (const path of ["messages", "messages/stream"]) {
   });
 }
 
-test("a pipelined request is not begun once its client has left", {
-  timeout: 20_000,
-}, async () => {
-  const { transport } = hosted();
-  await using chat = await openChat(transport, { onDisconnect: "cancel" });
-  const other = await chat.fixture.conversation(chat.key, "scripted");
-  const { port, hostname } = new URL(chat.fixture.url);
-  const socket = connect(Number(port), hostname);
-  socket.write(post(chat, "messages/stream") + post(chat, "messages/stream", other));
-  const run = await chat.engine.next();
-  socket.destroy();
-  await run.aborted;
-  await settle();
-  assert.equal(chat.engine.asked, 1);
-});
+for (const transport of servers()) {
+  test(`a pipelined request is not begun once its client has left, ${transport.name}`, {
+    timeout: 20_000,
+  }, async () => {
+    await using chat = await openChat(transport, { onDisconnect: "cancel" });
+    const other = await chat.fixture.conversation(chat.key, "scripted");
+    const { port, hostname } = new URL(chat.fixture.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(post(chat, "messages/stream") + post(chat, "messages/stream", other));
+    const run = await chat.engine.next();
+    socket.destroy();
+    await run.aborted;
+    await settle();
+    assert.equal(chat.engine.asked, 1);
+  });
+}
 
 test("up to a hundred pipelined requests wait, and beyond that the connection is closed", {
   timeout: 20_000,
@@ -603,26 +619,27 @@ test("up to a hundred pipelined requests wait, and beyond that the connection is
   await closed;
 });
 
-test("requests pipelined a few at a time are answered, however many there are", {
-  timeout: 20_000,
-}, async () => {
-  const { transport } = hosted();
-  await using chat = await openChat(transport);
-  const batch = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
-  const answersIn = (text: string) => text.split('"status":"ok"').length - 1;
-  let sent = 50;
-  const all = await talk(
-    chat.fixture.url,
-    (socket) => socket.write(batch),
-    (text, socket) => {
-      if (answersIn(text) < sent) return;
-      if (sent === 250) socket.end();
-      else socket.write(batch);
-      sent += 50;
-    },
-  );
-  assert.equal(answersIn(all), 250);
-});
+for (const transport of servers()) {
+  test(`requests pipelined a few at a time are answered, however many there are, ${transport.name}`, {
+    timeout: 20_000,
+  }, async () => {
+    await using chat = await openChat(transport);
+    const batch = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
+    const answersIn = (text: string) => text.split('"status":"ok"').length - 1;
+    let sent = 50;
+    const all = await talk(
+      chat.fixture.url,
+      (socket) => socket.write(batch),
+      (text, socket) => {
+        if (answersIn(text) < sent) return;
+        if (sent === 250) socket.end();
+        else socket.write(batch);
+        sent += 50;
+      },
+    );
+    assert.equal(answersIn(all), 250);
+  });
+}
 
 test("a request pipelined after one that had to wait waits for that, too", {
   timeout: 20_000,

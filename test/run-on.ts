@@ -17,6 +17,7 @@ interface Runtime {
 }
 
 const ownFraming = "checks byte for byte what adapters/node.ts answers; docs/runtimes.md says what differs";
+const onlyNode = "tests only adapters/node.ts";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
 const runtimes: Readonly<Record<string, Runtime>> = {
@@ -41,7 +42,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "framing.test.ts": ownFraming,
       "fuzz.test.ts": ownFraming,
       "jwks.test.ts": "expects Web Crypto to refuse a key that Deno's accepts",
-      "node.test.ts": "tests only adapters/node.ts",
+      "node.test.ts": onlyNode,
+      "node-connection.test.ts": onlyNode,
       "openai-connections.test.ts": "expects Node's message for a refused connection",
       "postgres.test.ts": "starts PostgreSQL and holds its connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
@@ -59,7 +61,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "framing.test.ts": ownFraming,
       "fuzz.test.ts": ownFraming,
       "http.test.ts": "Bun's fetch sends unknown methods as GET, and // in a path as /",
-      "node.test.ts": "tests only adapters/node.ts",
+      "node.test.ts": onlyNode,
+      "node-connection.test.ts": onlyNode,
       "openai-connections.test.ts": "forces garbage collections with a flag of V8",
       "postgres.test.ts": "starts PostgreSQL and kills connections; a run on Node covers the store",
       "redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
