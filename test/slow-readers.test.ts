@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { acceptedId, type Chat, openChat } from "./chat.ts";
+import { skipOffV8 } from "./garbage.ts";
 import { inProcess, overSocket } from "./harness.ts";
 import type { Run } from "./scripted-engine.ts";
 import type { Invitation, Measurement } from "./slow-readers.ts";
@@ -26,7 +27,10 @@ async function openIdleReader(url: string, path: string, key: string): Promise<S
   return socket;
 }
 
-test("500 readers that read nothing of 16 MB cost less than 128 MB together", async () => {
+/** How much memory 500 readers may cost: a queue for each would take 8 GB. Off V8, what is measured includes garbage. */
+const most = skipOffV8 ? 512 : 128;
+
+test(`500 readers that read nothing of 16 MB cost less than ${most} MB together`, async () => {
   const script = fileURLToPath(new URL("slow-readers.ts", import.meta.url));
   const server = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["pipe", "pipe", "inherit"] });
   const sockets: Socket[] = [];
@@ -40,7 +44,7 @@ test("500 readers that read nothing of 16 MB cost less than 128 MB together", as
     server.stdin.write("They are there.\n");
     const { offeredBytes, grownBytes } = await hear<Measurement>();
     assert.equal(offeredBytes, 16 * 1024 * 1024);
-    assert.ok(grownBytes < 128 * 1024 * 1024, `grew by ${Math.round(grownBytes / 1024 / 1024)} MB`);
+    assert.ok(grownBytes < most * 1024 * 1024, `grew by ${Math.round(grownBytes / 1024 / 1024)} MB`);
     assert.ok(sockets.every((socket) => !socket.closed));
   } finally {
     for (const socket of sockets) socket.destroy();
