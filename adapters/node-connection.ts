@@ -11,7 +11,7 @@ import type { Service } from "../core/service.ts";
 import { headLength, methodOf, type RequestHead, readHead } from "./http-head.ts";
 import { hangUp } from "./node-answer.ts";
 import { writeEvents } from "./node-events.ts";
-import { ConnectionRequest, ConnectionResponse, type ResponseOwner } from "./node-exchange.ts";
+import { Arrived, ConnectionRequest, ConnectionResponse, type ResponseOwner } from "./node-exchange.ts";
 import { writeText } from "./node-text.ts";
 import { keepAliveMs } from "./running-server.ts";
 
@@ -26,6 +26,9 @@ const headPatrols = 60_000 / patrolMs;
 
 /** How much may arrive before it is needed, in bytes: further requests of a client that does not wait for answers. */
 const mostAhead = 64 * 1024;
+
+/** How many requests that arrived together are answered before other connections get their turn. */
+const mostInOneTurn = 16;
 
 /** What a connection is part of. */
 export interface ConnectionOptions {
@@ -45,19 +48,21 @@ interface Exchange {
 const lineFeed = 10;
 const carriageReturn = 13;
 
-const nothing: Buffer = Buffer.alloc(0);
-
 /** Serves a connection until it closes. */
 export class Connection implements ResponseOwner {
   readonly socket: Socket;
   readonly #options: ConnectionOptions;
   /** What has arrived and was not taken yet. The current request takes its body from here. */
-  readonly #arrived = { bytes: nothing };
+  readonly #arrived = new Arrived();
   /** How much of that was searched for the end of a head. */
   #searched = 0;
   #exchange: Exchange | undefined;
   /** The answered request whose body is being skipped. */
   #skipping: ConnectionRequest | undefined;
+  /** How many requests were answered since something arrived, or other connections had their turn. */
+  #inThisTurn = 0;
+  /** Whether the next request waits for the others' turn. */
+  #givesWay = false;
   /** Whether the last answer was given: nothing that arrives matters any more. */
   #over = false;
   /** How many patrols may pass before the client is given up. Infinite while it is the client that waits. */
@@ -90,8 +95,9 @@ export class Connection implements ResponseOwner {
     if (this.#over) return;
     const { length } = this.#arrived.bytes;
     this.#arrived.bytes = length === 0 ? bytes : Buffer.concat([this.#arrived.bytes, bytes]);
-    if (!this.#exchange) this.#readOn();
-    else if (length + bytes.length > mostAhead) this.socket.pause(); // until it is needed
+    this.#inThisTurn = 0;
+    if (!this.#exchange && !this.#givesWay) this.#readOn();
+    if (this.#arrived.bytes.length > mostAhead) this.socket.pause(); // until it is needed
     this.#exchange?.request.arrived();
   };
 
@@ -109,7 +115,7 @@ export class Connection implements ResponseOwner {
         return;
       }
       const head = readHead(bytes.toString("latin1", 0, length));
-      this.#arrived.bytes = bytes.subarray(length);
+      this.#arrived.drop(length);
       this.#searched = 0;
       this.#begin(head);
     } catch (error) {
@@ -123,7 +129,7 @@ export class Connection implements ResponseOwner {
     const { bytes } = this.#arrived;
     let lines = 0;
     while (bytes[lines] === carriageReturn && bytes[lines + 1] === lineFeed) lines += 2;
-    if (lines > 0) this.#arrived.bytes = bytes.subarray(lines);
+    if (lines > 0) this.#arrived.drop(lines);
   }
 
   /** Whether nothing is left of an answered request's body. */
@@ -157,8 +163,8 @@ export class Connection implements ResponseOwner {
   }
 
   /** The current response is sent: the next request may begin. */
-  readonly finish = (): void => {
-    if (!this.#exchange || this.socket.destroyed) return; // closing ends it
+  readonly finish = (error?: Error | null): void => {
+    if (error || !this.#exchange || this.socket.destroyed) return; // closing ends it
     const { request, response } = this.#exchange;
     this.#exchange = undefined;
     response.emit("finish");
@@ -170,8 +176,18 @@ export class Connection implements ResponseOwner {
     }
     this.#skipping = request;
     this.#patrolsLeft = idlePatrols;
-    if (this.socket.isPaused()) this.socket.resume();
+    this.#givesWay = ++this.#inThisTurn >= mostInOneTurn;
+    if (this.#givesWay) setImmediate(this.#readNext);
+    else this.#readNext();
+  };
+
+  readonly #readNext = (): void => {
+    if (this.#givesWay) this.#inThisTurn = 0;
+    this.#givesWay = false;
+    if (this.#over || !this.socket.writable) return; // the client has left
     this.#readOn();
+    if (this.#arrived.bytes.length <= mostAhead && this.socket.isPaused() && !this.#over)
+      this.socket.resume();
   };
 
   #endConnection(): void {
@@ -188,7 +204,7 @@ export class Connection implements ResponseOwner {
   #hangUp(answer: Answer, method: string): void {
     this.#over = true;
     this.#patrolsLeft = Number.POSITIVE_INFINITY;
-    this.#arrived.bytes = nothing;
+    this.#arrived.drop();
     hangUp(this.socket, answer, method);
   }
 
@@ -196,14 +212,14 @@ export class Connection implements ResponseOwner {
   #left(): void {
     if (this.#over) return;
     if (this.#exchange?.request.isIncomplete) this.#exchange.request.breakOff();
-    else if (!this.#exchange && this.#arrived.bytes.length > 0) {
+    else if (!this.#exchange && !this.#givesWay && this.#arrived.bytes.length > 0) {
       this.#refuse(new ApiError("invalid_request", "The connection ended within a request."));
     } else this.socket.end();
   }
 
   #closed(): void {
     this.#over = true;
-    this.#arrived.bytes = nothing;
+    this.#arrived.drop();
     const { request, response } = this.#exchange ?? {};
     this.#exchange = undefined;
     request?.breakOff();

@@ -16,9 +16,16 @@ import { asChunk, type Outgoing } from "./node-outgoing.ts";
 import { encodingFor } from "./node-text.ts";
 import { keepAliveMs } from "./running-server.ts";
 
+const nothing: Buffer = Buffer.alloc(0);
+
 /** The bytes of a connection that nobody has taken yet. */
-export interface Arrived {
-  bytes: Buffer;
+export class Arrived {
+  bytes: Buffer = nothing;
+
+  /** The first of them were taken. An empty rest of a packet would keep all of it in memory. */
+  drop(length = this.bytes.length): void {
+    this.bytes = length === this.bytes.length ? nothing : this.bytes.subarray(length);
+  }
 }
 
 /** A request as the service reads it. Its body is only taken from the connection when it is read. */
@@ -121,7 +128,7 @@ export class ConnectionRequest implements IncomingRequest, RequestHeaders, Clien
       while (!this.#decoder.ended && !this.#error) {
         const used = this.#decoder.take(this.#arrived.bytes, (piece) => this.#pieces.push(piece));
         if (used === 0) return;
-        this.#arrived.bytes = this.#arrived.bytes.subarray(used);
+        this.#arrived.drop(used);
       }
     } catch (error) {
       this.#error = error instanceof Error ? error : new Error(String(error));
@@ -157,8 +164,8 @@ export interface ResponseOwner {
   readonly socket: Socket;
   /** Asked as the response begins: whether further requests may follow. */
   mayContinue(): boolean;
-  /** Called when the system has taken all of the response, or the connection has broken. */
-  readonly finish: () => void;
+  /** Called when the system has taken all of the response, or, with an error, cannot take it. */
+  readonly finish: (error?: Error | null) => void;
 }
 
 /** The response to a request, written to its connection. Emits `drain`, `finish` and `close`. */
@@ -249,12 +256,12 @@ export class ConnectionResponse extends EventEmitter implements Outgoing {
   }
 
   /** Sends the head with the text, in one piece if they can have the same encoding. */
-  #sendText(text: string, encoding: BufferEncoding, sent?: () => void): boolean {
+  #sendText(text: string, encoding: BufferEncoding, sent?: ResponseOwner["finish"]): boolean {
     if (encoding !== "latin1" && beyondAscii.test(this.#unsentHead)) this.flushHeaders();
     return this.#send(this.#takeHead() + text, encoding, sent);
   }
 
-  #send(piece: string | Uint8Array, encoding?: BufferEncoding, sent?: () => void): boolean {
+  #send(piece: string | Uint8Array, encoding?: BufferEncoding, sent?: ResponseOwner["finish"]): boolean {
     if (!this.socket.writable) return false; // the client has left: what is written would be an error
     return this.socket.write(piece, encoding, sent);
   }

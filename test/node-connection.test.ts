@@ -10,8 +10,9 @@ import { serve } from "../adapters/node.ts";
 import { ApiError, createMemoryLimiter } from "../core/mod.ts";
 import { openChat } from "./chat.ts";
 import { settle } from "./clock.ts";
+import { collectGarbage } from "./garbage.ts";
 import { createGate } from "./gate.ts";
-import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
+import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
 
 const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -140,6 +141,118 @@ describe("a connection", () => {
     run.finish();
     await once(socket, "end");
     assert.equal(text.split("HTTP/1.1 200 OK").length - 1, count + 2);
+  });
+
+  test("takes no more of a flood than waits for its answer, however many are answered", async () => {
+    const limiter = createMemoryLimiter();
+    let left = 0;
+    let wake = () => {};
+    await using fixture = await openFixture(overSocket, {
+      limiter: {
+        take: limiter.take,
+        async peek() {
+          while (left === 0) {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+          left--;
+          await settle();
+          return { allowed: true, debt: 0 };
+        },
+      },
+    });
+    const usage = `GET /api/v1/usage HTTP/1.1\r\nHost: a\r\nX-API-Key: ${await fixture.key()}\r\n\r\n`;
+    const piece = usage.repeat(500);
+    const socket = connect(Number(new URL(fixture.url).port), "127.0.0.1").resume();
+    let taken = 0;
+    const send = () => {
+      socket.write(piece, (error) => {
+        if (error) return;
+        taken += piece.length;
+        send();
+      });
+    };
+    send();
+    const untilFull = async () => {
+      for (let before = -1; before < taken; ) {
+        before = taken;
+        for (let turn = 0; turn < 20; turn++) await settle();
+      }
+    };
+    await untilFull();
+    const atFirst = taken;
+    left = 200;
+    wake();
+    while (left > 0) await settle();
+    await untilFull();
+    socket.destroy();
+    left = 1;
+    wake();
+    assert.ok(taken - atFirst < 1_000_000, `${taken - atFirst} bytes more were taken for 200 answers`);
+  });
+
+  test("lets others have their turn while it answers many requests", async () => {
+    const routes: unknown[] = [];
+    await using fixture = await openFixture(overSocket, {
+      log: (_, message, details) => void (message === "request" && routes.push(details?.route)),
+    });
+    const { port, hostname } = new URL(fixture.url);
+    const [greedy, modest] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    await Promise.all([once(greedy, "connect"), once(modest, "connect")]);
+    greedy.write(health.repeat(1_000));
+    modest.write(head("GET /readyz HTTP/1.1"));
+    modest.resume();
+    greedy.resume();
+    await once(modest, "end");
+    greedy.destroy();
+    assert.ok(routes.indexOf("/readyz") < 500, `after ${routes.indexOf("/readyz")} others`);
+  });
+
+  test("begins no request of a client that has left before the last answer", async () => {
+    const [asked, goOn] = [createGate(), createGate()];
+    const limiter = createMemoryLimiter();
+    await using fixture = await openFixture(overSocket, {
+      limiter: {
+        peek: limiter.peek,
+        async take(id, policy) {
+          if (id.startsWith("key_")) {
+            asked.open();
+            await goOn.opened;
+          }
+          return limiter.take(id, policy);
+        },
+      },
+    });
+    const key = await fixture.key();
+    const fields = [`X-API-Key: ${key}`, "Content-Type: application/json", `Content-Length: ${body.length}`];
+    const socket = connect(Number(new URL(fixture.url).port), "127.0.0.1");
+    socket.write(`${create}\r\nHost: a\r\n${fields.join("\r\n")}\r\n\r\n${body}`.repeat(3));
+    await asked.opened;
+    socket.resetAndDestroy();
+    goOn.open(); // before the server has noticed
+    for (let turn = 0; turn < 20; turn++) await settle();
+    assert.equal(await countConversations(fixture, key), 1);
+  });
+
+  test("that is idle keeps nothing of its last request in memory", async () => {
+    await using fixture = await openFixture(overSocket);
+    const key = await fixture.key();
+    const long = JSON.stringify({ twinId: "echo", ignored: "x".repeat(60_000) });
+    const fields = [`X-API-Key: ${key}`, "Content-Type: application/json", `Content-Length: ${long.length}`];
+    const sockets = [];
+    await collectGarbage();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let count = 0; count < 200; count++) {
+      const socket = connect(Number(new URL(fixture.url).port), "127.0.0.1");
+      socket.write(`${create}\r\nHost: a\r\n${fields.join("\r\n")}\r\n\r\n${long}`);
+      await once(socket, "data");
+      sockets.push(socket);
+    }
+    await collectGarbage();
+    const kept = process.memoryUsage().arrayBuffers - before;
+    for (const socket of sockets) socket.destroy();
+    assert.ok(kept < 4_000_000, `${kept} bytes are kept`);
   });
 
   test("takes a long body that arrives while the request is being admitted", async () => {
