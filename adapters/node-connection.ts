@@ -103,7 +103,8 @@ export class Connection implements ResponseOwner {
 
   /** Reads what comes next, if all of it has arrived. */
   #readOn(): void {
-    if (this.#skipping && !this.#skip(this.#skipping)) return;
+    if (this.#skipping?.skipBody() === "wait") return;
+    this.#skipping = undefined;
     this.#dropEmptyLines();
     const { bytes } = this.#arrived;
     if (bytes.length === 0 || (bytes.length === 1 && bytes[0] === carriageReturn)) return;
@@ -130,14 +131,6 @@ export class Connection implements ResponseOwner {
     let lines = 0;
     while (bytes[lines] === carriageReturn && bytes[lines + 1] === lineFeed) lines += 2;
     if (lines > 0) this.#arrived.drop(lines);
-  }
-
-  /** Whether nothing is left of an answered request's body. */
-  #skip(request: ConnectionRequest): boolean {
-    const outcome = request.skipBody();
-    if (outcome === "skipped") this.#skipping = undefined;
-    else if (outcome === "never") this.#endConnection();
-    return outcome === "skipped";
   }
 
   #begin(head: RequestHead): void {

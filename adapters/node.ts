@@ -1,5 +1,6 @@
 /**
- * The service on Node's `node:http`: as a server of its own, or as a handler inside somebody else's.
+ * The service on Node: as a server of its own, which speaks HTTP/1.1 itself, or as a handler inside somebody else's
+ * `node:http`.
  *
  * Answers are written to the socket directly, without a web `Response` in between.
  *
