@@ -6,10 +6,10 @@
  */
 
 import { sleep } from "./clock.ts";
+import { Draft } from "./draft.ts";
 import { cancelled, completed, type Ending, failed } from "./ending.ts";
-import { type HistoryMessage, ModelError, type ReplyOutput, type TwinEngine } from "./engine.ts";
+import { type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
-import { isString } from "./json.ts";
 import type { LogLevel } from "./log.ts";
 import {
   type Exchange,
@@ -18,8 +18,6 @@ import {
   ReplyKeeper,
   retryMs,
 } from "./reply-keeper.ts";
-import { ReplyText } from "./reply-text.ts";
-import { encodeJson } from "./sse.ts";
 import { type MessageRecord, StoreUnavailable } from "./store.ts";
 import type { Twin } from "./twins.ts";
 
@@ -43,19 +41,14 @@ export interface Production extends Exchange {
 export class Producer implements ReplyFeed, KeptProducer {
   readonly id: string;
   readonly questionId: string;
-  readonly progress: string[] = [];
   ended: MessageRecord | undefined;
   readonly #context: ProducerContext;
   readonly #production: Production;
-  readonly #text = new ReplyText();
+  readonly #draft = new Draft(() => this.#changed());
   readonly #keeper: ReplyKeeper;
   readonly #followers = new Set<() => void>();
-  /** Created when an engine reads its signal: many never do. */
-  #abort: AbortController | undefined;
   /** The engine was called: failures from now on are the model's. */
   #asked = false;
-  /** The ending is decided: whatever the engine still writes is ignored. */
-  #over = false;
   /** Followers were notified of something that none of them has read yet. */
   #notified = false;
   /** The last follower on this process has left, which ends the reply unless there are others elsewhere. */
@@ -68,23 +61,27 @@ export class Producer implements ReplyFeed, KeptProducer {
   constructor(context: ProducerContext, production: Production) {
     this.#context = context;
     this.#production = production;
-    this.#keeper = new ReplyKeeper(context, production, this.#text, this);
+    this.#keeper = new ReplyKeeper(context, production, this.#draft.text, this);
     this.id = production.reply.id;
     this.questionId = production.question.id;
   }
 
   get ending(): boolean {
-    return this.#over && !this.ended;
+    return this.#draft.closed && !this.ended;
+  }
+
+  get progress(): readonly string[] {
+    return this.#draft.progress;
   }
 
   /** Counts as reading all of it: followers are notified again of the text that comes after that. */
   get length(): number {
     this.#notified = false;
-    return this.#text.length;
+    return this.#draft.text.length;
   }
 
   slice(from: number, to: number): string {
-    return this.#text.slice(from, to);
+    return this.#draft.text.slice(from, to);
   }
 
   subscribe(changed: () => void): void {
@@ -106,15 +103,14 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   /** Ends the reply in this way, unless its ending is already decided. The engine's signal aborts immediately. */
   stop(ending: Ending): void {
-    this.#over = true;
     this.#resolveEnding(ending);
     this.#keeper.stop();
-    this.#abort?.abort();
+    this.#draft.abort();
   }
 
   /** Ends the reply because this process stops. */
   interrupt(): void {
-    if (!this.#over) this.#log("warn", "a reply was interrupted, because the server stops");
+    if (!this.#draft.closed) this.#log("warn", "a reply was interrupted, because the server stops");
     this.stop(failed("interrupted"));
   }
 
@@ -137,7 +133,7 @@ export class Producer implements ReplyFeed, KeptProducer {
   run(): Promise<void> {
     const { clock, maxReplyMs } = this.#context;
     const cancelTimeout = clock.after(maxReplyMs, () => {
-      if (this.#over) return;
+      if (this.#draft.closed) return;
       this.stop(this.#fail(new ModelError("model_timeout", `The reply took more than ${maxReplyMs} ms.`)));
     });
     this.#keeper.start();
@@ -150,8 +146,7 @@ export class Producer implements ReplyFeed, KeptProducer {
   }
 
   async #end(ending: Ending): Promise<void> {
-    this.#over = true;
-    this.#text.end();
+    this.#draft.end();
     this.ended = await this.#keeper.end(ending);
     this.#keeper.tellElsewhere();
     this.#tellFollowers();
@@ -162,12 +157,14 @@ export class Producer implements ReplyFeed, KeptProducer {
     const { twin, question } = this.#production;
     try {
       const history = await this.#readHistory();
-      if (this.#over) return cancelled; // the ending is decided already
+      if (this.#draft.closed) return cancelled; // the ending is decided already
       this.#asked = true;
       const engine = requireEngine(this.#production);
-      return completed(await engine.reply({ twin, history, content: question.content }, this.#output()));
+      return completed(
+        await engine.reply({ twin, history, content: question.content }, this.#draft.output()),
+      );
     } catch (error) {
-      return this.#over ? cancelled : this.#fail(error);
+      return this.#draft.closed ? cancelled : this.#fail(error);
     }
   }
 
@@ -179,39 +176,12 @@ export class Producer implements ReplyFeed, KeptProducer {
       try {
         return await memory.historyOf(owner, question.conversationId, position);
       } catch (error) {
-        if (this.#over || !(error instanceof StoreUnavailable)) throw error;
+        if (this.#draft.closed || !(error instanceof StoreUnavailable)) throw error;
         const message = "the history for a reply could not be read; it will be tried again";
         log(level, message, { messageId: reply.id, error });
         await sleep(clock, retryMs);
       }
     }
-  }
-
-  #output(): ReplyOutput {
-    return new EngineOutput({
-      write: (text) => {
-        if (!isString(text)) throw new TypeError(`An engine's write() takes a string, not ${typeof text}.`);
-        if (this.#over || text === "") return;
-        this.#text.append(text);
-        this.#changed();
-      },
-      progress: (progress) => {
-        if (!isString(progress?.stage))
-          throw new TypeError("An engine's progress() takes { stage: string, … }.");
-        if (this.#over) return;
-        this.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
-        this.#changed();
-      },
-      signal: () => this.#signal(),
-    });
-  }
-
-  #signal(): AbortSignal {
-    if (!this.#abort) {
-      this.#abort = new AbortController();
-      if (this.#over) this.#abort.abort();
-    }
-    return this.#abort.signal;
   }
 
   /** Notifies the followers, unless they already know that there is something to read. */
@@ -242,26 +212,6 @@ export class Producer implements ReplyFeed, KeptProducer {
       engine: twin.engine,
       ...fields,
     });
-  }
-}
-
-/**
- * What an engine writes to. A class, because V8 puts object literals with a getter into the old generation, and they
- * would keep the whole reply until a full garbage collection.
- */
-class EngineOutput implements ReplyOutput {
-  readonly write: ReplyOutput["write"];
-  readonly progress: ReplyOutput["progress"];
-  readonly #signal: () => AbortSignal;
-
-  constructor({ write, progress, signal }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
-    this.write = write;
-    this.progress = progress;
-    this.#signal = signal;
-  }
-
-  get signal(): AbortSignal {
-    return this.#signal();
   }
 }
 
