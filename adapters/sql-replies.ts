@@ -25,6 +25,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
         const found = await whyRefused(driver, begin);
         if (typeof found !== "number") return found;
         // The position was another one, or the obstacle is gone: try again.
+        if (!begin.lease) return { outcome: "moved", position: found };
         position = found;
       }
     },
@@ -70,37 +71,43 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
 }
 
 /** Takes only a conversation that has `position` messages, so that the new ones' numbers need not be read. */
-function beginStatements(
-  { owner, question, reply, lease, claim }: BeginReply,
-  position: number,
-): SqlStatement[] {
-  const { conversationId } = question;
+function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
+  const { owner, question, reply, lease, claim } = begin;
+  const replyId = lease ? reply.id : null;
+  const { createdAt, completedAt } = reply;
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     {
       sql: takeConversation,
-      params: [owner, conversationId, reply.id, reply.createdAt, position],
+      params: [owner, question.conversationId, replyId, createdAt, completedAt ?? createdAt, position],
       expect: 1,
     },
-    {
-      sql: insertExchange,
-      params: [
-        ...[owner, conversationId],
-        ...[question.id, question.content, question.createdAt, question.completedAt, position],
-        ...[reply.id, reply.createdAt, lease.holder, lease.until, position + 1],
-      ],
-    },
+    insertExchange(begin, position),
   ];
 }
 
 const takeConversation = `UPDATE conversations
-  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $4
-  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5`;
+  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $5
+  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $6`;
 
-const insertExchange = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, lease_holder, lease_until, cancel_requested) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, NULL, NULL, 0),
-  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $12, $10, $11, 0)`;
+function insertExchange({ owner, question, reply, lease }: BeginReply, position: number): SqlStatement {
+  const { conversationId, id, content, createdAt, completedAt } = question;
+  const asked = [owner, conversationId, id, content, createdAt, completedAt, position];
+  const answer = [reply.id, reply.createdAt, position + 1];
+  if (lease) return { sql: insertRunning, params: [...asked, ...answer, lease.holder, lease.until] };
+  const how = [reply.content, reply.finishReason, toJson(reply.usage), reply.completedAt];
+  return { sql: insertCompleted, params: [...asked, ...answer, ...how] };
+}
+
+const insertRunning = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
+    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL),
+  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12)`;
+
+const insertCompleted = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
+    created_at, completed_at, seq, cancel_requested, finish_reason, token_usage) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL),
+  ($1, $2, $8, 'assistant', $11, 'completed', $3, $9, $14, $10, 0, $12, $13)`;
 
 /**
  * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an

@@ -5,6 +5,7 @@
  */
 
 import { type Clock, within } from "./clock.ts";
+import { ApiError } from "./errors.ts";
 import type { NewId } from "./ids.ts";
 import type { Log } from "./log.ts";
 import {
@@ -68,14 +69,41 @@ export async function beginStored(
     return await store.beginReply(begin);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    const { id: messageId, conversationId } = begin.reply;
-    const looking = store.getConversation(begin.owner, conversationId).catch(() => undefined);
-    const found = await within(clock, lookMs, looking);
-    if (found?.replyId !== messageId) throw error;
+    const position = await within(
+      clock,
+      lookMs,
+      findBegun(store, begin).catch(() => undefined),
+    );
+    if (position === undefined) throw error;
     log("warn", "the store did not confirm the beginning of a reply, but has stored it", {
-      messageId,
+      messageId: begin.reply.id,
       error,
     });
-    return { outcome: "begun", position: found.messageCount - 2 };
+    return { outcome: "begun", position };
   }
+}
+
+/** How many messages came before a reply that was stored. Undefined: it was not. */
+async function findBegun(
+  store: Store,
+  { owner, reply, lease, position = 0 }: BeginReply,
+): Promise<number | undefined> {
+  const { id, conversationId } = reply;
+  if (!lease) return (await store.getMessage(owner, conversationId, id)) && position;
+  const found = await store.getConversation(owner, conversationId);
+  return found?.replyId === id ? found.messageCount - 2 : undefined;
+}
+
+/** Why nothing was stored. */
+export type NotBegun = Exclude<BeginOutcome, { readonly outcome: "begun" }>;
+
+export function conversationBusy(messageId: string): ApiError {
+  return new ApiError(
+    "conversation_busy",
+    "The conversation is busy with a reply; wait for its end or cancel it.",
+    {
+      details: { messageId },
+      headers: { "Retry-After": "1" },
+    },
+  );
 }

@@ -8,7 +8,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { HistoryMessage } from "./engine.ts";
-import type { Store } from "./store.ts";
+import type { MessageRecord, Store } from "./store.ts";
 
 /** How many earlier exchanges a model sees. */
 const historyExchanges = 25;
@@ -38,10 +38,12 @@ export interface ConversationMemory {
    * owner has no such conversation.
    */
   find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
+  /** What {@link ConversationMemory.historyOf} resolves with, if it is remembered. */
+  recall(id: string, position: number): readonly HistoryMessage[] | undefined;
   /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
-  /** Adds the exchange after the first `position` messages, once it has ended. Empty: no model sees it. */
-  add(id: string, position: number, exchange: readonly HistoryMessage[]): void;
+  /** Adds the exchange after the first `position` messages, as it has ended. */
+  add(position: number, question: MessageRecord, reply: MessageRecord): void;
   /** The conversation was deleted, or somebody else has ended its reply. */
   forget(id: string): void;
 }
@@ -54,6 +56,11 @@ export function createConversationMemory(
   function update(id: string, position: number, history: Entry["history"]): void {
     const entry = entries.get(id);
     if (entry) entries.set(entry.id, { ...entry, position, history });
+  }
+
+  function recall(id: string, position: number): readonly HistoryMessage[] | undefined {
+    const known = entries.get(id);
+    return known?.position === position && known.history ? copyWithWords(known.history) : undefined;
   }
 
   return {
@@ -69,15 +76,19 @@ export function createConversationMemory(
       return entry;
     },
 
+    recall,
+
     async historyOf(owner, id, position) {
-      const known = entries.get(id);
-      if (known?.history && known.position === position) return copyWithWords(known.history);
+      const known = recall(id, position);
+      if (known) return known;
       const history = await store.readHistory(owner, id, historyExchanges);
       update(id, position, history);
       return copyWithWords(history);
     },
 
-    add(id, position, exchange) {
+    add(position, question, reply) {
+      const id = question.conversationId;
+      const exchange = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
       const known = entries.get(id);
       const before = known?.position === position ? known.history : undefined;
       update(id, position + 2, before && [...before, ...exchange].slice(-2 * historyExchanges));
@@ -87,6 +98,10 @@ export function createConversationMemory(
       entries.delete(id);
     },
   };
+}
+
+function asModelSees({ role, content }: MessageRecord): HistoryMessage {
+  return { role, content };
 }
 
 /**

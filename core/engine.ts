@@ -67,6 +67,14 @@ export interface EngineResult {
  * `model_error`. Both are logged, and the client learns only the code.
  */
 export interface TwinEngine {
+  /**
+   * Whether `reply` needs nothing but the turn and some computing: it waits for nothing, costs no money, and changes
+   * nothing. Then it is called before the send is stored, and the question and its complete reply are stored in one
+   * transaction instead of two. The send may be refused after that; and if the reply fails, or is not there within a
+   * few microtasks, it is dropped, and `reply` is called again once the question is stored. Default false: it is called
+   * once, after that.
+   */
+  readonly immediate?: boolean;
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
 }
 
@@ -101,11 +109,17 @@ export interface PacingOptions {
  */
 export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
+    immediate: isUnpaced(options),
     async reply(turn, output) {
       await writeWords(turn.content, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+/** Whether a text is written at once. */
+export function isUnpaced({ pauseMs = 0 }: PacingOptions): boolean {
+  return !(pauseMs > 0);
 }
 
 /** Writes a text word by word, until nobody wants it any more. */
@@ -115,8 +129,10 @@ export async function writeWords(
   { pauseMs = 0, clock = systemClock }: PacingOptions,
 ): Promise<void> {
   for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
-    if (pauseMs > 0) await sleep(clock, pauseMs);
-    if (output.signal.aborted) return;
+    if (pauseMs > 0) {
+      await sleep(clock, pauseMs);
+      if (output.signal.aborted) return;
+    }
     output.write(word);
   }
 }

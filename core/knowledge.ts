@@ -5,7 +5,14 @@
  */
 
 import { type Clock, systemClock } from "./clock.ts";
-import { type HistoryMessage, type PacingOptions, type Turn, type TwinEngine, writeWords } from "./engine.ts";
+import {
+  type HistoryMessage,
+  isUnpaced,
+  type PacingOptions,
+  type Turn,
+  type TwinEngine,
+  writeWords,
+} from "./engine.ts";
 import {
   createKnowledgeIndex,
   type Finding,
@@ -84,6 +91,7 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   }
 
   return {
+    immediate: isUnpaced(options),
     async reply({ twin, history, content }, output) {
       const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
       const { text, sources } = answer(turn, await baseOf(twin));

@@ -32,7 +32,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
 
   return {
     async beginReply(begin): Promise<BeginOutcome> {
-      const { owner, question, reply, claim } = begin;
+      const { owner, question, reply, lease, claim, position: known = 0 } = begin;
       const made = madeBefore(records, claim);
       if (made) return { outcome: "claimed", claim: made };
       const conversation = findConversation(records, owner, question.conversationId);
@@ -40,9 +40,11 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       if (conversation.record.replyId !== null) {
         return { outcome: "busy", replyId: conversation.record.replyId };
       }
-      keepClaim(records, claim, reply.id);
       const position = conversation.messages.length;
-      running.add(storeExchange(recordsOf(records, owner), conversation, begin));
+      if (!lease && position !== known) return { outcome: "moved", position };
+      keepClaim(records, claim, reply.id);
+      const entry = storeExchange(recordsOf(records, owner), conversation, begin);
+      if (lease) running.add(entry);
       return { outcome: "begun", position };
     },
 
@@ -82,7 +84,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
   };
 }
 
-/** Stores a question and its reply, takes the conversation for it, and returns the reply's entry. */
+/** Stores a question and its reply, takes the conversation for one in progress, and returns the reply's entry. */
 function storeExchange(
   owned: OwnerRecords,
   conversation: ConversationEntry,
@@ -97,10 +99,10 @@ function storeExchange(
   owned.messages.set(reply.id, answer);
   conversation.record = {
     ...conversation.record,
-    replyId: reply.id,
+    replyId: lease ? reply.id : null,
     messageCount: conversation.messages.length,
     lastMessageAt: reply.createdAt,
-    updatedAt: reply.createdAt,
+    updatedAt: reply.completedAt ?? reply.createdAt,
   };
   return answer;
 }

@@ -5,14 +5,15 @@
  * @module
  */
 
-import { beginStored, newExchange } from "./beginning.ts";
+import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
 import { type Clock, within } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
-import { ApiError, shuttingDown } from "./errors.ts";
+import { shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import type { NewId } from "./ids.ts";
+import { CompletedReply, type ImmediateReply, replyImmediately } from "./immediate.ts";
 import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
@@ -114,6 +115,8 @@ export function createReplies(options: RepliesOptions): Replies {
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
+  /** The completed replies on their way to the store, by conversation. */
+  const completing = new Map<string, string>();
   /** What a shutdown waits for: beginnings on their way to the store, productions, and waits for replies' ends. */
   const underway = new Underway();
   const watching = createWatching({ store, clock, log, underway });
@@ -157,32 +160,64 @@ export function createReplies(options: RepliesOptions): Replies {
   }
 
   async function begin(send: Send): Promise<Sent> {
-    const { owner, conversationId, twin, claim, requestId } = send;
-    const { question, reply } = newExchange(conversationId, send.content, newId, clock.now());
+    const { conversationId, position, twin, content } = send;
+    const engine = engines[twin.engine];
+    const history = engine?.immediate && memory.recall(conversationId, position);
+    const immediate = engine && history && (await replyImmediately(engine, { twin, history, content }));
+    return immediate ? storeCompleted(send, immediate) : beginRunning(send);
+  }
+
+  /** Stores a question together with its reply. */
+  async function storeCompleted(send: Send, { progress, ...completed }: ImmediateReply): Promise<Sent> {
+    const { owner, conversationId, content, position, claim } = send;
+    const { question, reply: empty } = newExchange(conversationId, content, newId, clock.now());
+    const reply = { ...empty, ...completed, completedAt: empty.createdAt };
+    const rivalId = completing.get(conversationId);
+    if (!rivalId) completing.set(conversationId, reply.id);
+    try {
+      const begun = await beginStored(context, { owner, question, reply, position, ...(claim && { claim }) });
+      if (begun.outcome === "moved" && rivalId && (await store.getMessage(owner, conversationId, rivalId))) {
+        throw conversationBusy(rivalId);
+      }
+      if (begun.outcome !== "begun") return notBegun(send, begun);
+      memory.add(position, question, reply);
+      return { feed: new CompletedReply(reply, progress) };
+    } finally {
+      if (!rivalId) completing.delete(conversationId);
+    }
+  }
+
+  /** Begins a reply, and runs its producer. */
+  async function beginRunning(send: Send): Promise<Sent> {
+    const { owner, conversationId, twin, content, claim, requestId } = send;
+    const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
     const early: Beginning = { stoppedBy: undefined, isFollowedElsewhere: false };
     beginning.set(reply.id, early);
     try {
       const begun = await beginStored(context, claim ? { ...exchange, claim } : exchange);
-      switch (begun.outcome) {
-        case "claimed":
-          return { claim: begun.claim };
-        case "busy":
-          throw conversationBusy(begun.replyId);
-        case "not_found":
-          memory.forget(conversationId);
-          return conversationNotFound();
-        case "begun": {
-          const { position } = begun;
-          const engine = engines[twin.engine];
-          const production = { owner, twin, engine, question, reply, position, requestId };
-          const producer = new Producer(context, production);
-          produce(producer, early);
-          return { feed: producer };
-        }
-      }
+      if (begun.outcome !== "begun") return notBegun(send, begun);
+      const { position } = begun;
+      const engine = engines[twin.engine];
+      const producer = new Producer(context, { owner, twin, engine, question, reply, position, requestId });
+      produce(producer, early);
+      return { feed: producer };
     } finally {
       beginning.delete(reply.id);
+    }
+  }
+
+  async function notBegun(send: Send, begun: NotBegun): Promise<Sent> {
+    switch (begun.outcome) {
+      case "claimed":
+        return { claim: begun.claim };
+      case "busy":
+        throw conversationBusy(begun.replyId);
+      case "not_found":
+        memory.forget(send.conversationId);
+        return conversationNotFound();
+      case "moved":
+        return beginRunning({ ...send, position: begun.position });
     }
   }
 
@@ -254,15 +289,4 @@ export function createReplies(options: RepliesOptions): Replies {
       for (const stop of stopListening) stop?.();
     },
   };
-}
-
-function conversationBusy(messageId: string): ApiError {
-  return new ApiError(
-    "conversation_busy",
-    "The conversation is busy with a reply; wait for its end or cancel it.",
-    {
-      details: { messageId },
-      headers: { "Retry-After": "1" },
-    },
-  );
 }

@@ -8,7 +8,6 @@
 import { type Clock, isWithin, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, type FinalState, failed } from "./ending.ts";
-import type { HistoryMessage } from "./engine.ts";
 import type { Log, LogLevel } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
 import type { ReplyText } from "./reply-text.ts";
@@ -207,13 +206,13 @@ export class ReplyKeeper {
 
   async #store(ending: Ending): Promise<MessageRecord> {
     const { store, memory } = this.#context;
-    const { owner, reply } = this.#exchange;
+    const { owner, question, reply, position } = this.#exchange;
     const { id, conversationId } = reply;
     if (ending !== "lost") {
       const record = this.#record(ending);
       const { content, completedAt } = record;
       if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) {
-        this.#remember(record);
+        memory.add(position, question, record);
         return record;
       }
     }
@@ -225,13 +224,5 @@ export class ReplyKeeper {
   #record(state: FinalState) {
     const completedAt = this.#context.clock.now();
     return { ...this.#exchange.reply, ...state, content: this.#text.toString(), completedAt };
-  }
-
-  /** So that the conversation's next question need not read this exchange. */
-  #remember({ status, content }: MessageRecord): void {
-    const { question, position } = this.#exchange;
-    const asked: HistoryMessage = { role: "user", content: question.content };
-    const exchange: HistoryMessage[] = status === "failed" ? [] : [asked, { role: "assistant", content }];
-    this.#context.memory.add(question.conversationId, position, exchange);
   }
 }

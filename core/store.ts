@@ -114,13 +114,14 @@ export interface BeginReply {
   readonly owner: string;
   /** The user's message, completed. */
   readonly question: MessageRecord;
-  /** The reply, empty and in progress. */
+  /** The reply: empty and in progress, or completed already. */
   readonly reply: MessageRecord;
-  readonly lease: Lease;
+  /** Absent for a completed reply. */
+  readonly lease?: Lease;
   readonly claim?: IdempotencyClaim;
   /**
    * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
-   * as it does if the caller knows nothing. Default 0.
+   * as it does if the caller knows nothing, and begins the reply there, or refuses a completed one. Default 0.
    */
   readonly position?: number;
 }
@@ -138,6 +139,11 @@ export type BeginOutcome =
   | {
       readonly outcome: "begun";
       /** The number of messages that the conversation had before. */
+      readonly position: number;
+    }
+  | {
+      /** A completed reply was written for another number of messages than the conversation has. */
+      readonly outcome: "moved";
       readonly position: number;
     }
   | { readonly outcome: "busy"; readonly replyId: string }
@@ -259,8 +265,9 @@ export interface Store {
 
   /**
    * Stores a question and its reply, and takes the conversation for it: its `replyId` is the reply's, its `messageCount`
-   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before comes first,
-   * then a missing conversation, then a busy one.
+   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A completed reply leaves it idle, and its
+   * `updatedAt` is the reply's `completedAt`. A claim that was made before comes first, then a missing conversation, then
+   * a busy one, then one that has moved on.
    */
   beginReply(begin: BeginReply): Promise<BeginOutcome>;
   /**

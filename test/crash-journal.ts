@@ -21,6 +21,7 @@ export interface Journal {
 /** A conversation as its client knows it. */
 interface Known {
   readonly id: string;
+  readonly twinId: "slow" | "echo";
   /** The titles that it may have: the last one acknowledged, and one in flight. */
   titles: (string | null)[];
   /** `asked`: the deletion was in flight, with an unknown outcome. */
@@ -67,10 +68,18 @@ export function createJournal(owner: string): Journal {
 
   async function createConversation(url: string): Promise<Known> {
     const title = `title ${++count}`;
+    const twinId = Math.random() < 0.3 ? "echo" : "slow"; // an echo is stored together with its question
     const { id } = await dataOf<ConversationResource>(
-      await call(url, "POST", "/conversations", { twinId: "slow", title }),
+      await call(url, "POST", "/conversations", { twinId, title }),
     );
-    const conversation: Known = { id, titles: [title], deleted: "no", ended: [], accepted: new Map() };
+    const conversation: Known = {
+      id,
+      twinId,
+      titles: [title],
+      deleted: "no",
+      ended: [],
+      accepted: new Map(),
+    };
     known.push(conversation);
     return conversation;
   }
@@ -154,7 +163,7 @@ export function createJournal(owner: string): Journal {
     return true;
   }
 
-  async function verifyMessages(url: string, { id, ended, accepted }: Known): Promise<number> {
+  async function verifyMessages(url: string, { id, twinId, ended, accepted }: Known): Promise<number> {
     const messages = await dataOf<MessageResource[]>(
       await call(url, "GET", `/conversations/${id}/messages?limit=100`),
     );
@@ -172,14 +181,19 @@ export function createJournal(owner: string): Journal {
     }
     const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
     assert.equal(new Set(questions).size, questions.length, "a question was stored twice");
-    return messages.filter((message) => verifyReply(message, messages)).length;
+    return messages.filter((message) => verifyReply(twinId, message, messages)).length;
   }
 
   /** Whether a message is a reply that the crash cut off. */
-  function verifyReply(message: MessageResource, messages: readonly MessageResource[]): boolean {
+  function verifyReply(
+    twinId: Known["twinId"],
+    message: MessageResource,
+    messages: readonly MessageResource[],
+  ): boolean {
     if (message.role === "user") return false;
     const question = messages.find(({ id }) => id === message.inReplyTo);
-    const whole = answerTo(question?.content ?? "");
+    const { content = "" } = question ?? {};
+    const whole = twinId === "echo" ? content : answerTo(content);
     if (message.status === "completed") assert.equal(message.content, whole);
     else assert.deepEqual([message.status, message.error?.code], ["failed", "interrupted"]);
     assert.ok(whole.startsWith(message.content), `${message.id} is not the beginning of its answer`);

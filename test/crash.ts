@@ -59,6 +59,7 @@ let lastLog = "";
 try {
   await mkdir(join(folder, "twins"));
   await writeFile(join(folder, "twins", "slow.md"), "---\nname: Slow\nengine: openai\n---\nAnswer slowly.\n");
+  await writeFile(join(folder, "twins", "echo.md"), "---\nname: Echo\nengine: echo\n---\nRepeat.\n");
   const settings = {
     TWINS_DIR: join(folder, "twins"),
     DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,

@@ -2,8 +2,9 @@
  * One owner's records of every kind, and everything that a store returns of them.
  */
 
-import type { BeginReply, IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
+import type { IdempotencyClaim, MessageRecord, Store } from "../core/store.ts";
 import {
+  type BeginRunning,
   claim,
   converse,
   day,
@@ -20,7 +21,7 @@ import {
 export interface Records {
   readonly owner: string;
   readonly claim: IdempotencyClaim;
-  readonly running: BeginReply & { readonly conversationId: string };
+  readonly running: BeginRunning & { readonly conversationId: string };
   /** A conversation with ended replies of every kind. */
   readonly idle: string;
 }

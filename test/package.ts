@@ -41,7 +41,7 @@ const bun = runtimeFromNpm("bun@1.4.5", "bun");
 const samples = ["ada", "barista", "guide"];
 
 /** The most that the core may add to a bundle, in bytes, as the README says: see `core-size.ts`. */
-const largestCore = 52_000;
+const largestCore = 53_000;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
 const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));

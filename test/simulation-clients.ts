@@ -243,9 +243,11 @@ export function createClients(setting: ClientSetting): Clients {
   /** A process that deletes a conversation must stop its own engine in it at once. */
   function requireDropped(conversationId: string, process: Process | undefined): void {
     for (const { conversationId: id, question } of ledger.replies.values()) {
-      const run = engines.runs.find(({ content }) => id === conversationId && content === question.content);
-      if (run && run.alive === process?.alive && !run.settled && !run.signal.aborted) {
-        world.violate(`the engine continues with "${run.content}", which was deleted`);
+      for (const run of engines.runs) {
+        if (id !== conversationId || run.content !== question.content || run.alive !== process?.alive)
+          continue;
+        if (!run.settled && !run.signal.aborted)
+          world.violate(`the engine continues with "${run.content}", which was deleted`);
       }
     }
   }
@@ -303,8 +305,9 @@ export function createClients(setting: ClientSetting): Clients {
         if (stored.end?.error?.code === "interrupted" && !processes.disturbed && ledger.lastTrouble === 0) {
           world.violate(`${stored.id} was interrupted for no reason`);
         }
-        const run = engines.runs.find((found) => found.content === content);
-        if (stored.end?.status === "completed" && stored.end.content !== storable(run?.written)) {
+        const runs = engines.runs.filter((found) => found.content === content);
+        const isWritten = runs.some(({ written }) => storable(written) === stored.end?.content);
+        if (stored.end?.status === "completed" && !isWritten) {
           world.violate(`${stored.id} is not what its engine wrote`);
         }
       }

@@ -10,6 +10,8 @@ import type { World } from "./simulation-world.ts";
 /** One reply that an engine was asked for. */
 export interface EngineRun {
   readonly content: string;
+  /** Whether the engine is an immediate one, which may be asked before the question is stored, and again after that. */
+  readonly immediate: boolean;
   readonly signal: AbortSignal;
   readonly alive: () => boolean;
   /** What it wrote before it was done or told to stop. */
@@ -32,7 +34,8 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
 
   /** The user's message must be stored before an engine is asked to answer it, and must be answered only once. */
   function judge(content: string): void {
-    if (runs.some((run) => run.content === content)) world.violate(`two generations for "${content}"`);
+    if (runs.some((run) => run.content === content && !run.immediate))
+      world.violate(`two generations for "${content}"`);
     const stored = [...ledger.replies.values()].some(({ question }) => question.content === content);
     if (!stored) world.violate(`an engine was asked before "${content}" was stored`);
   }
@@ -65,11 +68,14 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     engineOf(alive) {
       const clock = world.clockOf(alive);
       const pause = (milliseconds: number) => sleep(clock, milliseconds);
+      const immediate = random.chance(0.5);
       return {
+        immediate,
         reply({ content }, output) {
-          judge(content);
+          if (!immediate) judge(content);
+          const { signal } = output;
+          const run: EngineRun = { content, immediate, signal, alive, written: "", settled: false };
           world.trace(`engine asked "${content}"`);
-          const run: EngineRun = { content, signal: output.signal, alive, written: "", settled: false };
           runs.push(run);
           // Some throw before they return a promise.
           if (random.chance(0.03)) {

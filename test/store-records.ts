@@ -12,6 +12,7 @@ import type {
   ConversationRecord,
   EndReply,
   IdempotencyClaim,
+  Lease,
   Listing,
   MessageRecord,
   Store,
@@ -88,8 +89,11 @@ export interface ExchangeFields {
   readonly claim?: IdempotencyClaim;
 }
 
+/** The beginning of a reply that is in progress. */
+export type BeginRunning = BeginReply & { readonly lease: Lease };
+
 /** A question and its reply, as they begin. */
-export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginReply {
+export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginRunning {
   const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000 } = fields;
   const question: MessageRecord = {
     id: newId("msg"),
@@ -116,6 +120,18 @@ export function exchange(owner: string, conversationId: string, fields: Exchange
   };
   const lease = { holder, until: leaseUntil };
   return { owner, question, reply, lease, ...(fields.claim && { claim: fields.claim }) };
+}
+
+/** A question and its reply, completed before it is stored. */
+export function completed(
+  owner: string,
+  conversationId: string,
+  fields: Partial<MessageRecord> = {},
+): BeginReply {
+  const { question, reply } = exchange(owner, conversationId);
+  const { createdAt } = reply;
+  const how = { status: "completed", finishReason: "stop", completedAt: createdAt + 1 } as const;
+  return { owner, question, reply: { ...reply, ...how, content: "Because.", ...fields } };
 }
 
 /** The end of a reply that was begun. */
