@@ -30,6 +30,12 @@ export function inMemory(contender: Contender): Contender {
   return { ...contender, name: `${name}, in memory`, env: { ...env, DATABASE: "memory" } };
 }
 
+/** The same with an engine that has to wait, so that a reply is stored in two steps. */
+export function waiting(contender: Contender): Contender {
+  const { name, env } = contender;
+  return { ...contender, name: `${name}, an engine that waits`, env: { ...env, TWIN: "later" } };
+}
+
 /** Raw node:http. */
 export function raw(name: string, path: string, more: Partial<Contender> = {}): Contender {
   return { ...stream, name: `node:http, ${name}`, file: "raw.ts", path, ...more };
@@ -38,6 +44,7 @@ export function raw(name: string, path: string, more: Partial<Contender> = {}): 
 /** Streamed replies whose tokens are all available at once. */
 export const bursts: readonly Contender[] = [
   service("burst"),
+  waiting(service("burst")),
   service("burst", { name: "this service, old conversations", env: { SCATTERED: "yes" } }),
   inMemory(service("burst")),
   raw("one write per token", "/each", { goal: timesAtLeast(4) }),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bare, bursts, inMemory, lists, raw, send, service, serviceList } from "./contenders.ts";
+import { bare, bursts, inMemory, lists, raw, send, service, serviceList, waiting } from "./contenders.ts";
 import { measureDisk } from "./disk.ts";
 import { atMost, columnAtMost, flat, type Goal, timesAtLeast, timesAtMost, withGoal } from "./goals.ts";
 import { type Arena, type Contender, compare, type Effort, loadNotes } from "./measure.ts";
@@ -91,7 +91,7 @@ const asked: Readonly<Record<string, Scenario>> = {
       const unit = "answers/s";
       const goal = timesAtLeast(0.5);
       const durable = [send, { ...serviceList, name: "this service, GET /twins?limit=20", goal }];
-      const rows = await compare(durable, { connections }, arena, effort);
+      const rows = await compare([...durable, waiting(send)], { connections }, arena, effort);
       const memoryRows = await compare(durable.map(inMemory), { connections }, arena, effort);
       return [
         { title: `${this.title}, durable`, unit, rows, notes: loadNotes(rows) },

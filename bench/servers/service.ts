@@ -16,7 +16,7 @@ import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
 import { createApiKey } from "../../core/api-keys.ts";
-import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/engine.ts";
+import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/engine.ts";
 import { createIds, systemRandom } from "../../core/ids.ts";
 import {
   createMemoryLimiter,
@@ -41,10 +41,12 @@ const pacer = createPacer();
 
 const engines: Record<string, TwinEngine> = {
   /** All tokens are available at once; each is one write. */
-  burst: {
-    async reply(_, output) {
-      for (const token of tokens) output.write(token);
-      return done;
+  burst: { immediate: true, reply: writeAll },
+  /** The same a turn of the event loop later, as if somebody else had to be asked. */
+  later: {
+    async reply(turn, output) {
+      await new Promise((resolve) => setImmediate(resolve));
+      return writeAll(turn, output);
     },
   },
   step: { reply: (_, output) => feed(output, stepper) },
@@ -52,6 +54,11 @@ const engines: Record<string, TwinEngine> = {
   silent: { reply: (_, output) => untilAborted(output.signal) },
   relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport(), idleMs: 300_000 }),
 };
+
+async function writeAll(_: Turn, output: ReplyOutput): Promise<EngineResult> {
+  for (const token of tokens) output.write(token);
+  return done;
+}
 
 function feed(output: ReplyOutput, feeder: Feeder): Promise<EngineResult> {
   return new Promise((resolve) => {
