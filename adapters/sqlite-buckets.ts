@@ -5,8 +5,8 @@
  * survive `kill -9` but not a power failure, so a commit only hands the write-ahead log to the operating system, and
  * nobody waits for the disk. In the store's file, each request would.
  *
- * The changes of one turn of the event loop are one row at the end of a log table, which is merged into the table of
- * buckets now and then: a commit writes all pages that it has touched, and the buckets of many keys are in many pages.
+ * The changes of one turn of the event loop are one line at the end of a log, which is merged into the table of buckets
+ * now and then: a commit writes all pages that it has touched, and the buckets of many keys are in many pages.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import { setImmediate } from "node:timers";
 import type { Bucket, BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
+import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
 import { explain, openSqliteFile } from "./sqlite-file.ts";
 
@@ -27,13 +28,15 @@ export interface SqliteBuckets extends BucketStore {
 /** "twbk", which distinguishes the file from the store's. */
 const applicationId = 0x7477626b;
 
+/** In version 2, the log was a table. */
 const migrations = [
   "CREATE TABLE buckets (id TEXT NOT NULL PRIMARY KEY, debt INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
   "CREATE TABLE log (turn INTEGER PRIMARY KEY, changed TEXT NOT NULL)",
+  `INSERT INTO buckets (id, debt, at)
+    SELECT value ->> 0, value ->> 1, value ->> 2 FROM (SELECT changed FROM log ORDER BY turn), json_each(changed)
+    WHERE true ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`,
+  "DROP TABLE log",
 ];
-
-/** Logs the changes of a turn, in the form of {@link toJson}. */
-const logTurn = "INSERT INTO log (changed) VALUES ($1)";
 
 /** Writes changes into the table, in the form of {@link toJson}. */
 const saveAll = `INSERT INTO buckets (id, debt, at)
@@ -55,8 +58,8 @@ const sweepEnd = `SELECT id FROM buckets WHERE id > $1 ORDER BY id LIMIT 1 OFFSE
 /** Greater than any id. */
 const afterAll = "\u{10ffff}";
 
-/** The number of saves in the log before it is folded into the table. */
-const savesBetweenFolds = 4000;
+/** The number of saves in the log before it is folded into the table: about a megabyte. */
+const savesBetweenFolds = 16_000;
 
 /**
  * How many buckets are folded in one turn of the event loop, because everything waits for that: one or two
@@ -81,7 +84,13 @@ export async function openSqliteBuckets(path: string, log?: Log): Promise<Sqlite
     log,
   });
   try {
-    return createSqliteBuckets(connection, readLog(connection));
+    const { log: bucketLog, logged, unreadable } = openBucketLog(`${path}-log`);
+    if (unreadable > 0) {
+      log?.("warn", "a part of the limits' log cannot be read; some tokens may be taken again", {
+        unreadable,
+      });
+    }
+    return createSqliteBuckets(connection, bucketLog, logged);
   } catch (error) {
     connection.close();
     throw explain(path, error, { remedy });
@@ -100,12 +109,14 @@ interface Fold {
   readonly buckets: ReadonlyMap<string, Bucket>;
   /** The ids of those that are not in the table yet, in the table's order, where neighbours share pages. */
   readonly left: string[];
-  /** The last of those turns. */
-  readonly until: number;
 }
 
 /** `logged`: the last state of each bucket in the log. */
-function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, Bucket>): SqliteBuckets {
+function createSqliteBuckets(
+  connection: SqliteConnection,
+  log: BucketLog,
+  logged: Map<string, Bucket>,
+): SqliteBuckets {
   let turn: Turn | undefined;
   let fold: Fold | undefined;
   // The first save folds what the last process left, the next one sweeps buckets that filled up in the meantime.
@@ -125,7 +136,7 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
   }
 
   function write(changed: ReadonlyMap<string, Bucket>): void {
-    connection.run(logTurn, [toJson(changed)]);
+    log.append(changed);
     for (const [id, bucket] of changed) logged.set(id, bucket);
     savesToFold -= changed.size;
     savesToSweep -= changed.size;
@@ -145,15 +156,15 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
       savesToFold = 0; // continues with the next turn
       return;
     }
-    connection.run("DELETE FROM log WHERE turn <= $1", [fold.until]);
     fold = undefined;
+    log.dropAside();
   }
 
   function beginFold(): Fold {
-    const [row] = connection.all("SELECT max(turn) AS until FROM log", []);
+    log.putAside();
     const buckets = logged;
     logged = new Map();
-    return { buckets, left: [...buckets.keys()].sort(), until: Number(row?.until) };
+    return { buckets, left: [...buckets.keys()].sort() };
   }
 
   function sweepSome(at: number): void {
@@ -188,24 +199,10 @@ function createSqliteBuckets(connection: SqliteConnection, logged: Map<string, B
       if (closed) return;
       closed = true;
       await Promise.allSettled([turn?.written]); // whoever saved gets the error
+      log.close();
       connection.close();
     },
   };
-}
-
-/** `[[id, debt, at], …]`, of these ids. */
-function toJson(buckets: ReadonlyMap<string, Bucket>, ids: Iterable<string> = buckets.keys()): string {
-  return JSON.stringify(Array.from(ids, (id) => [id, buckets.get(id)?.debt, buckets.get(id)?.at]));
-}
-
-/** The last state of each bucket in the log. */
-function readLog(connection: SqliteConnection): Map<string, Bucket> {
-  const logged = new Map<string, Bucket>();
-  for (const { changed } of connection.all("SELECT changed FROM log ORDER BY turn", [])) {
-    const rows: readonly [id: string, debt: number, at: number][] = JSON.parse(String(changed));
-    for (const [id, debt, at] of rows) logged.set(id, { debt, at });
-  }
-  return logged;
 }
 
 function orUnavailable<Result>(action: () => Result): Result {

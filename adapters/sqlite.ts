@@ -37,7 +37,7 @@ const rules: RulesFor<SqliteOptions> = { log: optional(logRule) };
 
 /**
  * Opens or creates a SQLite file that no other process can open from then on. The buckets are in a second file next to
- * it, whose name ends in `-limits`.
+ * it, whose name ends in `-limits`, and in the log of that one.
  *
  * Rejects with a one-line error if the file is in use, is not a database of this program, is damaged, was created by a
  * newer version, or cannot be written, and with a `TypeError` for an unknown option and for a path that SQLite would not
