@@ -252,8 +252,8 @@ async function countStatements(parts: Parts): Promise<void> {
   const service = createService({
     store: postgres.store,
     limiter: postgres.limiter,
-    twins: createTwinList([newTwin({ id: "echo" })]),
-    engines: { echo: createEchoEngine() },
+    twins: createTwinList([newTwin({ id: "echo" }), newTwin({ id: "waiting", engine: "waiting" })]),
+    engines: { echo: createEchoEngine(), waiting: { ...createEchoEngine(), immediate: false } },
     verifyToken: async (owner) => owner,
   });
   await parts.open("service", service.ready(), () => service.close());
@@ -289,13 +289,16 @@ async function countStatements(parts: Parts): Promise<void> {
   );
   const { key } = made.data;
   await count("the first use of a key", "GET", "/api/v1/twins", key);
-  const conversation = JSON.parse(
-    await count("creating a conversation", "POST", "/api/v1/conversations", key, { twinId: "echo" }),
-  );
-  const path = `/api/v1/conversations/${conversation.data.id}`;
-  await count("a streamed reply that takes less than a second", "POST", `${path}/messages/stream`, key, {
-    content,
-  });
+  async function countReply(what: string, twinId: string): Promise<string> {
+    const conversation = JSON.parse(
+      await count("creating a conversation", "POST", "/api/v1/conversations", key, { twinId }),
+    );
+    const path = `/api/v1/conversations/${conversation.data.id}`;
+    await count(what, "POST", `${path}/messages/stream`, key, { content });
+    return path;
+  }
+  await countReply("a streamed reply that takes less than a second", "waiting");
+  const path = await countReply("a streamed reply that needs no waiting", "echo");
   await count("reading a conversation", "GET", path, key);
   await count("reading a page of messages", "GET", `${path}/messages`, key);
 

@@ -70,9 +70,9 @@ export interface TwinEngine {
   /**
    * Whether `reply` needs nothing but the turn and some computing: it waits for nothing, costs no money, and changes
    * nothing. Then it is called before the send is stored, and the question and its complete reply are stored in one
-   * transaction instead of two. The send may be refused after that; and if the reply fails, or is not there within a
-   * few microtasks, it is dropped, and `reply` is called again once the question is stored. Default false: it is called
-   * once, after that.
+   * transaction instead of two. The send may be refused after that; and if the reply fails, or takes more than some
+   * fifteen `await`s in a row, it is dropped, and `reply` is called again once the question is stored. Default false: it
+   * is called once, after that.
    */
   readonly immediate?: boolean;
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;

@@ -115,7 +115,7 @@ export function createReplies(options: RepliesOptions): Replies {
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
-  /** The completed replies on their way to the store, by conversation. */
+  /** The ids of completed replies on their way to the store, by conversation: strings, which keep nothing alive. */
   const completing = new Map<string, string>();
   /** What a shutdown waits for: beginnings on their way to the store, productions, and waits for replies' ends. */
   const underway = new Underway();
@@ -136,9 +136,9 @@ export function createReplies(options: RepliesOptions): Replies {
     return running.get(replyId)?.producer;
   }
 
-  function tellHost(messageId: string, production: Promise<void>): void {
+  function tellHost(messageId: string, work: Promise<unknown>): void {
     try {
-      waitUntil?.(production);
+      waitUntil?.(work.catch(() => {})); // whoever asked for the work gets the error
     } catch (error) {
       log("warn", "the host's waitUntil failed for a reply", { messageId, error });
     }
@@ -162,7 +162,7 @@ export function createReplies(options: RepliesOptions): Replies {
   async function begin(send: Send): Promise<Sent> {
     const { conversationId, position, twin, content } = send;
     const engine = engines[twin.engine];
-    const history = engine?.immediate && memory.recall(conversationId, position);
+    const history = engine?.immediate === true && memory.recall(conversationId, position);
     const immediate = engine && history && (await replyImmediately(engine, { twin, history, content }));
     return immediate ? storeCompleted(send, immediate) : beginRunning(send);
   }
@@ -175,9 +175,13 @@ export function createReplies(options: RepliesOptions): Replies {
     const rivalId = completing.get(conversationId);
     if (!rivalId) completing.set(conversationId, reply.id);
     try {
-      const begun = await beginStored(context, { owner, question, reply, position, ...(claim && { claim }) });
-      if (begun.outcome === "moved" && rivalId && (await store.getMessage(owner, conversationId, rivalId))) {
-        throw conversationBusy(rivalId);
+      const storing = beginStored(context, { owner, question, reply, position, ...(claim && { claim }) });
+      tellHost(reply.id, storing);
+      const begun = await storing;
+      if (begun.outcome === "moved") {
+        memory.forget(conversationId); // what it knows is out of date
+        if (rivalId && (await store.getMessage(owner, conversationId, rivalId)))
+          throw conversationBusy(rivalId);
       }
       if (begun.outcome !== "begun") return notBegun(send, begun);
       memory.add(position, question, reply);

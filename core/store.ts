@@ -142,7 +142,7 @@ export type BeginOutcome =
       readonly position: number;
     }
   | {
-      /** A completed reply was written for another number of messages than the conversation has. */
+      /** A completed reply was refused, because the conversation had another number of messages; now it has these. */
       readonly outcome: "moved";
       readonly position: number;
     }

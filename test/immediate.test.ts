@@ -50,6 +50,37 @@ test("an immediate engine's reply is stored in one call, with its question", asy
   assert.equal(await chat.status(), "idle");
 });
 
+test("the next send finds what is needed in memory again, so that each one is a single call", async () => {
+  const { store, calls } = countCalls(createMemoryStore());
+  await using chat = await openWith(repeating, store);
+  for (const content of ["one", "two", "three", "four", "five"]) {
+    assert.equal((await chat.send(content)).status, 200);
+  }
+  const names = ["getConversation", "beginReply", "readHistory", "endReply"];
+  assert.deepEqual(
+    names.map((name) => calls.get(name) ?? 0),
+    [1, 5, 0, 0],
+  );
+});
+
+test("the host is asked to wait until an immediate reply is stored, whatever becomes of that", async () => {
+  for (const fails of [false, true]) {
+    const memory = createMemoryStore();
+    const store: Store = {
+      ...memory,
+      beginReply: (begin) =>
+        fails ? Promise.reject(new StoreUnavailable("away")) : memory.beginReply(begin),
+    };
+    const works: Promise<unknown>[] = [];
+    const waitUntil = (work: Promise<unknown>) => void works.push(work);
+    const engines = { scripted: repeating };
+    await using chat = await openChat(inProcess, { engines, store, waitUntil });
+    assert.equal((await chat.send()).status, fails ? 503 : 200);
+    assert.equal(works.length, 1);
+    await works[0];
+  }
+});
+
 test("its stream has all events of a reply, and can be resumed", async () => {
   const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
   await using chat = await openWith(
@@ -194,22 +225,63 @@ test("of sends at the same time one is answered, and the others are told which r
 
 test("a send beside one that was not stored is not refused", async () => {
   const memory = createMemoryStore();
-  let failing = true;
+  const elsewhere = createGate();
+  let calls = 0;
   const store: Store = {
     ...memory,
     async beginReply(begin) {
-      if (!failing) return memory.beginReply(begin);
-      failing = false;
-      // Another process stores a reply meanwhile.
-      await using other = await chat.another({ store: memory });
-      await other.send("elsewhere");
-      throw new StoreUnavailable("away");
+      const isFirst = ++calls === 1;
+      await elsewhere.opened; // until another process has stored a reply
+      if (isFirst) throw new StoreUnavailable("away");
+      return memory.beginReply(begin);
     },
   };
   await using chat = await openWith(repeating, store);
-  const [lost, beside] = await Promise.all([chat.send("lost"), chat.send("beside")]);
+  const sending = [chat.send("lost"), chat.send("beside")];
+  await settle();
+  await using other = await chat.another({ store: memory });
+  await other.send("elsewhere");
+  elsewhere.open();
+  const [lost, beside] = await Promise.all(sending);
   assert.equal(lost?.status, 503);
   assert.equal((await dataOf<MessageResource>(beside as Response)).content, "re: beside");
+});
+
+test("a store that never confirms a reply does not keep the conversation busy", async () => {
+  const memory = createMemoryStore();
+  let calls = 0;
+  const store: Store = {
+    ...memory,
+    async beginReply(begin) {
+      const outcome = await memory.beginReply(begin);
+      return ++calls === 1 ? new Promise(() => {}) : outcome;
+    },
+  };
+  await using chat = await openWith(repeating, store);
+  void chat.send("unheard");
+  await settle();
+  const refused = await chat.send("at once");
+  assert.equal(refused.status, 409);
+  assert.equal((await chat.send("again")).status, 200);
+});
+
+test("a reply whose conversation is deleted before it is stored is 404, and nothing of it remains", async () => {
+  const memory = createMemoryStore();
+  const deleted = createGate();
+  const store: Store = {
+    ...memory,
+    async beginReply(begin) {
+      await deleted.opened;
+      return memory.beginReply(begin);
+    },
+  };
+  await using chat = await openWith(repeating, store);
+  const sending = chat.send();
+  await settle();
+  const path = `/conversations/${chat.conversationId}`;
+  assert.equal((await chat.fixture.call("DELETE", path, chat.key)).status, 204);
+  deleted.open();
+  assert.equal((await sending).status, 404);
 });
 
 test("a busy conversation refuses an immediate reply, too", async () => {

@@ -12,6 +12,8 @@ export interface EngineRun {
   readonly content: string;
   /** Whether the engine is an immediate one, which may be asked before the question is stored, and again after that. */
   readonly immediate: boolean;
+  /** Whether the question was stored by then. */
+  readonly stored: boolean;
   readonly signal: AbortSignal;
   readonly alive: () => boolean;
   /** What it wrote before it was done or told to stop. */
@@ -32,11 +34,14 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
   const { random } = world;
   const runs: EngineRun[] = [];
 
+  function isStored(content: string): boolean {
+    return [...ledger.replies.values()].some(({ question }) => question.content === content);
+  }
+
   /** The user's message must be stored before an engine is asked to answer it, and must be answered only once. */
-  function judge(content: string): void {
+  function judge({ content, stored }: EngineRun): void {
     if (runs.some((run) => run.content === content && !run.immediate))
       world.violate(`two generations for "${content}"`);
-    const stored = [...ledger.replies.values()].some(({ question }) => question.content === content);
     if (!stored) world.violate(`an engine was asked before "${content}" was stored`);
   }
 
@@ -72,9 +77,10 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
       return {
         immediate,
         reply({ content }, output) {
-          if (!immediate) judge(content);
           const { signal } = output;
-          const run: EngineRun = { content, immediate, signal, alive, written: "", settled: false };
+          const stored = isStored(content);
+          const run: EngineRun = { content, immediate, stored, signal, alive, written: "", settled: false };
+          if (!immediate) judge(run);
           world.trace(`engine asked "${content}"`);
           runs.push(run);
           // Some throw before they return a promise.
