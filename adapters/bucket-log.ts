@@ -13,14 +13,16 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeSync,
 } from "node:fs";
-import { isCount, isString } from "../core/json.ts";
+import { isString } from "../core/json.ts";
 import type { Bucket } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Changed buckets, in the order of the changes. Its calls throw a {@link StoreUnavailable} if the system refuses. */
+/** Changed buckets, in the order of the changes. Throws a {@link StoreUnavailable} if the system refuses. */
 export interface BucketLog {
   /** Adds changes, which then survive the end of the process. */
   append(changed: ReadonlyMap<string, Bucket>): void;
@@ -77,7 +79,7 @@ function createBucketLog(path: string, aside: string): BucketLog {
       renameSync(path, aside);
     } else {
       // An earlier process ended before it was done with this. If this one ends here, lines are read twice: no harm.
-      appendFileSync(aside, readFileSync(path));
+      extend(aside, readFileSync(path));
       rmSync(path);
     }
   }
@@ -86,13 +88,24 @@ function createBucketLog(path: string, aside: string): BucketLog {
     append: (changed) => orUnavailable(() => append(changed)),
     putAside: () => orUnavailable(putAside),
     dropAside: () => orUnavailable(() => rmSync(aside)),
-    close,
+    close: () => orUnavailable(close),
   };
 }
 
 /** `[[id, debt, at], …]`, of these ids. */
 export function toJson(buckets: ReadonlyMap<string, Bucket>, ids: Iterable<string> = buckets.keys()): string {
   return JSON.stringify(Array.from(ids, (id) => [id, buckets.get(id)?.debt, buckets.get(id)?.at]));
+}
+
+/** Adds all or nothing, because a disk that is full may take a part, and then another one at each new attempt. */
+function extend(path: string, more: Uint8Array): void {
+  const { size } = statSync(path);
+  try {
+    appendFileSync(path, more);
+  } catch (error) {
+    truncateSync(path, size);
+    throw error;
+  }
 }
 
 type Row = readonly [id: string, debt: number, at: number];
@@ -108,7 +121,7 @@ function fromJson(line: string): readonly Row[] | undefined {
 }
 
 function isRow(row: unknown): row is Row {
-  return Array.isArray(row) && row.length === 3 && isString(row[0]) && isCount(row[1]) && isCount(row[2]);
+  return Array.isArray(row) && row.length === 3 && isString(row[0]) && row.slice(1).every(Number.isFinite);
 }
 
 function linesOf(path: string): string[] {
@@ -118,7 +131,7 @@ function linesOf(path: string): string[] {
       .filter((line) => line !== "");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
-    throw error;
+    throw new Error(`${path} cannot be read (${codeOf(error)}).`, { cause: error });
   }
 }
 

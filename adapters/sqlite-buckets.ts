@@ -11,6 +11,7 @@
  * @module
  */
 
+import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
 import type { Bucket, BucketStore } from "../core/limit.ts";
 import type { Log } from "../core/log.ts";
@@ -33,8 +34,8 @@ const migrations = [
   "CREATE TABLE buckets (id TEXT NOT NULL PRIMARY KEY, debt INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
   "CREATE TABLE log (turn INTEGER PRIMARY KEY, changed TEXT NOT NULL)",
   `INSERT INTO buckets (id, debt, at)
-    SELECT value ->> 0, value ->> 1, value ->> 2 FROM (SELECT changed FROM log ORDER BY turn), json_each(changed)
-    WHERE true ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`,
+    SELECT value ->> 0, value ->> 1, value ->> 2 FROM log, json_each(changed) WHERE true ORDER BY turn
+    ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`,
   "DROP TABLE log",
 ];
 
@@ -63,7 +64,8 @@ const savesBetweenFolds = 16_000;
 
 /**
  * How many buckets are folded in one turn of the event loop, because everything waits for that: one or two
- * milliseconds. If a turn changes many, twice that number, or the log would grow faster than it is folded.
+ * milliseconds, and four more in the first one, for sorting. If a turn changes many, twice that number, or the log would
+ * grow faster than it is folded.
  */
 const foldedPerTurn = 100;
 
@@ -72,7 +74,7 @@ const savesBetweenSweeps = 10_000;
 
 /** Advice in place of restoring a backup: there is none, and none is needed. */
 const remedy =
-  "remove it: it holds only how much of their limits keys have used, and they start anew without it";
+  "remove it, and the log beside it (-log): they hold only how much of their limits keys have used, and start anew";
 
 /** Opens or creates the buckets' file. Rejects as `openSqlite` does. */
 export async function openSqliteBuckets(path: string, log?: Log): Promise<SqliteBuckets> {
@@ -84,7 +86,7 @@ export async function openSqliteBuckets(path: string, log?: Log): Promise<Sqlite
     log,
   });
   try {
-    const { log: bucketLog, logged, unreadable } = openBucketLog(`${path}-log`);
+    const { log: bucketLog, logged, unreadable } = openBucketLog(`${await realpath(path)}-log`);
     if (unreadable > 0) {
       log?.("warn", "a part of the limits' log cannot be read; some tokens may be taken again", {
         unreadable,
@@ -199,8 +201,11 @@ function createSqliteBuckets(
       if (closed) return;
       closed = true;
       await Promise.allSettled([turn?.written]); // whoever saved gets the error
-      log.close();
-      connection.close();
+      try {
+        log.close();
+      } finally {
+        connection.close();
+      }
     },
   };
 }

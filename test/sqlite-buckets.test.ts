@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, rmdir, stat, symlink, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
@@ -122,22 +122,79 @@ describe("buckets in SQLite", () => {
     });
   }
 
+  test("what a process leaves unfolded counts, however often the next ones end before they have folded it", async () => {
+    const path = folder.newPath();
+    const ids = Array.from({ length: 2000 }, (_, index) => `id ${index}`);
+    let buckets = await openSqliteBuckets(path);
+    await buckets.save("first", { debt: 1, at: start }); // folded immediately, unlike the next ones
+    await Promise.all(ids.map((id) => buckets.save(id, { debt: 1, at: start })));
+    for (const id of ["id 3", "id 4", "id 5"]) {
+      await buckets.close();
+      buckets = await openSqliteBuckets(path);
+      await buckets.save(id, { debt: 2, at: start }); // folds a hundred
+    }
+    await buckets.close();
+    buckets = await openSqliteBuckets(path);
+    const loaded = await Promise.all(ids.map((id) => buckets.load(id)));
+    const debts = loaded.map((bucket) => bucket?.debt);
+    assert.deepEqual(
+      debts,
+      ids.map((_, index) => (index >= 3 && index <= 5 ? 2 : 1)),
+    );
+    await buckets.close();
+  });
+
+  test("a log that cannot be put aside loses nothing, and takes no more room at each attempt", async () => {
+    const path = folder.newPath();
+    const buckets = await openSqliteBuckets(path);
+    await mkdir(`${path}-log-aside`);
+    await assert.rejects(buckets.save("a", { debt: 1, at: start }), StoreUnavailable); // the first one folds
+    await buckets.save("b", { debt: 2, at: start });
+    await buckets.close();
+    await rmdir(`${path}-log-aside`);
+    const next = await openSqliteBuckets(path);
+    assert.deepEqual(await next.load("b"), { debt: 2, at: start });
+    await next.save("c", { debt: 3, at: start });
+    assert.deepEqual(await next.load("b"), { debt: 2, at: start });
+    await next.close();
+  });
+
+  test("the log belongs to the file, not to the link by which it was opened", {
+    skip: process.platform === "win32",
+  }, async () => {
+    const path = folder.newPath();
+    const link = folder.newPath();
+    await symlink(path, link);
+    for (const [round, opened] of [path, link, path, link].entries()) {
+      const buckets = await openSqliteBuckets(opened);
+      for (const debt of [2 * round, 2 * round + 1]) await buckets.save("a", { debt, at: start });
+      await buckets.close();
+      const again = await openSqliteBuckets(path);
+      assert.deepEqual(await again.load("a"), { debt: 2 * round + 1, at: start });
+      await again.close();
+    }
+  });
+
   test("a line of the log that was cut off is left out, with a warning, and those around it count", async () => {
     const path = folder.newPath();
     const warnings: unknown[] = [];
     const open = () => openSqliteBuckets(path, (...warning) => warnings.push(warning));
+    const ids = Array.from({ length: 500 }, (_, index) => `id ${index}`);
     let buckets = await open();
-    for (const debt of [1, 2]) await buckets.save("a", { debt, at: start });
+    await buckets.save("first", { debt: 1, at: start }); // folded immediately, unlike the next ones
+    await Promise.all(ids.map((id) => buckets.save(id, { debt: 2, at: start })));
     await buckets.close();
     const log = await readFile(`${path}-log`, "utf8");
-    for (const cut of ['[["a",3,17', '[["a",3]]', '"a"', "\0\0"]) {
+    for (const cut of ['[["id 1",3,17', '[["id 1",3]]', '"id 1"', "\0\0"]) {
+      await rm(`${path}-log-aside`, { force: true });
       await writeFile(`${path}-log`, `${log}\n${cut}`);
       buckets = await open();
-      assert.deepEqual(await buckets.load("a"), { debt: 2, at: start });
-      await buckets.save("b", { debt: 4, at: start });
+      await buckets.save("the last", { debt: 4, at: start }); // a hundred others are folded first
       await buckets.close();
       buckets = await open();
-      assert.deepEqual(await buckets.load("b"), { debt: 4, at: start });
+      const loaded = await Promise.all([...ids, "the last"].map((id) => buckets.load(id)));
+      const debts = loaded.map((bucket) => bucket?.debt);
+      assert.deepEqual(debts, [...ids.map(() => 2), 4]);
       await buckets.close();
     }
     const message = "a part of the limits' log cannot be read; some tokens may be taken again";

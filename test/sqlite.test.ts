@@ -225,7 +225,10 @@ describe("a SQLite file", () => {
   test("an unusable limits file is refused, and the store's file is released", async () => {
     const path = folder.newPath();
     await writeFile(`${path}-limits`, "not a database ".repeat(100));
-    await assert.rejects(openSqlite(path), /-limits is not a SQLite database; remove it: [^;\n]+\.$/);
+    await assert.rejects(
+      openSqlite(path),
+      /-limits is not a SQLite database; remove it, and the log beside it \(-log\): [^;\n]+\.$/,
+    );
     await rm(`${path}-limits`);
     await (await openSqlite(path)).close();
   });
@@ -235,6 +238,9 @@ describe("a SQLite file", () => {
     await (await openSqlite(path)).close();
     const bytes = await readFile(`${path}-limits`);
     await writeFile(`${path}-limits`, bytes.fill(0xff, 100, 4096));
-    await assert.rejects(openSqlite(path), /-limits is a damaged SQLite database; remove it: [^;\n]+\.$/);
+    await assert.rejects(
+      openSqlite(path),
+      /-limits is a damaged SQLite database; remove it, and the log beside it \(-log\): [^;\n]+\.$/,
+    );
   });
 });
