@@ -162,7 +162,7 @@ export function createReplies(options: RepliesOptions): Replies {
   async function begin(send: Send): Promise<Sent> {
     const { conversationId, position, twin, content } = send;
     const engine = engines[twin.engine];
-    const history = engine?.immediate === true && memory.recall(conversationId, position);
+    const history = engine?.immediate && memory.recall(conversationId, position);
     const immediate = engine && history && (await replyImmediately(engine, { twin, history, content }));
     return immediate ? storeCompleted(send, immediate) : beginRunning(send);
   }
@@ -211,6 +211,7 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
+  /** Answers a send of which nothing was stored, or begins its reply where the conversation is by now. */
   async function notBegun(send: Send, begun: NotBegun): Promise<Sent> {
     switch (begun.outcome) {
       case "claimed":

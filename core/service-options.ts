@@ -115,7 +115,8 @@ const rules: RulesFor<ServiceOptions> = {
   store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
   twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
   engines: {
-    expected: "an object of engines by name, each with a function reply",
+    expected:
+      "an object of engines by name, each with a function reply, and immediate, if given, true or false",
     accepts: areEngines,
   },
   limiter: limiterRule,
@@ -152,7 +153,13 @@ export function requireServiceOptions(options: ServiceOptions): void {
 const sample = "\u00e9\u4e16";
 
 function areEngines(value: unknown): boolean {
-  return isJsonObject(value) && Object.values(value).every((engine) => hasMethods(engine, ["reply"]));
+  return isJsonObject(value) && Object.values(value).every(isEngine);
+}
+
+function isEngine(value: unknown): value is TwinEngine {
+  if (!hasMethods(value, ["reply"])) return false;
+  const { immediate = false } = value as Partial<TwinEngine>;
+  return typeof immediate === "boolean";
 }
 
 function areOrigins(value: unknown): boolean {
