@@ -26,12 +26,17 @@ const digits = "0123456789abcdefghjkmnpqrstvwxyz";
 const timeDigits = 10; // 50 bits of milliseconds
 const randomDigits = 16; // 80 bits, like ULID
 
+/** For how many identifiers randomness is drawn at once: it costs no more than for one. */
+const drawn = 64;
+
 /**
  * Creates a generator of identifiers: a prefix, 50 bits of time and 80 of randomness. Those of one generator always
  * ascend: within one millisecond, or after the clock was set back, the random part counts up instead.
  */
 export function createIds(clock: Clock, random: RandomBytes): NewId {
   const tail = new Uint8Array(randomDigits);
+  let pool = new Uint8Array(drawn * randomDigits);
+  let used = pool.length;
   const codes: number[] = []; // characters joined one by one would stay in memory as many parts
   let time = -1;
   let head = "";
@@ -41,8 +46,11 @@ export function createIds(clock: Clock, random: RandomBytes): NewId {
     if (now > time) {
       time = now;
       head = encodeTime(now);
-      const bytes = random(tail) ?? tail;
-      for (let index = 0; index < randomDigits; index++) tail[index] = (bytes[index] ?? 0) & 31;
+      if (used >= pool.length) {
+        pool = random(pool) ?? pool;
+        used = 0;
+      }
+      for (let index = 0; index < randomDigits; index++) tail[index] = (pool[used++] ?? 0) & 31;
       tail[0] = (tail[0] ?? 0) & 15; // room to count up without overflow
     } else {
       increment(tail);
