@@ -116,9 +116,9 @@ export function createSqliteDriver(connection: SqliteConnection, wal: WriteAhead
       }
     },
 
-    async batch(statements) {
-      refuseIfClosed();
+    batch(statements) {
       return new Promise((resolve, reject) => {
+        refuseIfClosed();
         pending.push({ statements, resolve, reject });
         committing ??= commitPending();
       });

@@ -7,6 +7,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Admit, PendingRequest } from "./admission.ts";
 import type { Answer, IncomingRequest } from "./answer.ts";
+import { readBytes } from "./body.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import {
   allowedMethods,
@@ -111,7 +112,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (route.body) requireJsonBody(request.headers);
     requireIdempotencyKey(route, request.headers);
     const query = readQuery(route, search, request.headers);
-    const body = route.body && (await readBody(route.body, request, clock));
+    const body = route.body && readBody(route.body, await readBytes(request, clock));
     const call: Call = { requestId, request, params, query, body, owner, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }

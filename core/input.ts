@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { IncomingRequest, RequestHeaders } from "./answer.ts";
-import { readBytes, requireShort } from "./body.ts";
-import type { Clock } from "./clock.ts";
+import type { RequestHeaders } from "./answer.ts";
+import { requireShort } from "./body.ts";
 import { ApiError, type FieldError, validationError } from "./errors.ts";
 import type { Route } from "./route.ts";
 import { type InputSchema, propertiesOf, type ValueSchema } from "./schema.ts";
@@ -113,12 +112,8 @@ export function requireJsonBody(headers: RequestHeaders): void {
 }
 
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
-export async function readBody(
-  schema: InputSchema,
-  request: IncomingRequest,
-  clock: Clock,
-): Promise<Record<string, unknown>> {
-  const value = parseJson(await readText(request, clock));
+export function readBody(schema: InputSchema, bytes: Uint8Array): Record<string, unknown> {
+  const value = parseJson(decodeUtf8(bytes));
   const errors = validate(schema, value);
   if (errors.length > 0) throw validationError(errors);
   return pick(value as Record<string, unknown>, schema);
@@ -127,8 +122,7 @@ export async function readBody(
 // A byte order mark is kept, so that the parser refuses it like any other stray character.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-async function readText(request: IncomingRequest, clock: Clock): Promise<string> {
-  const bytes = await readBytes(request, clock);
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {

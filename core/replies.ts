@@ -164,7 +164,7 @@ export function createReplies(options: RepliesOptions): Replies {
     const engine = engines[twin.engine];
     const history = engine?.immediate && memory.recall(conversationId, position);
     const immediate = engine && history && (await replyImmediately(engine, { twin, history, content }));
-    return immediate ? storeCompleted(send, immediate) : beginRunning(send);
+    return immediate ? await storeCompleted(send, immediate) : await beginRunning(send);
   }
 
   /** Stores a question together with its reply. */
@@ -254,9 +254,8 @@ export function createReplies(options: RepliesOptions): Replies {
 
     start: sweeper.start,
 
-    async send(send) {
-      if (closing) throw shuttingDown();
-      const sent = begin(send);
+    send(send) {
+      const sent = closing ? Promise.reject(shuttingDown()) : begin(send);
       underway.track(sent);
       return sent;
     },
