@@ -6,7 +6,6 @@
 
 import type { ClientSignal } from "./answer.ts";
 import type { Clock } from "./clock.ts";
-import type { EngineProgress } from "./engine.ts";
 import { ApiError, shuttingDown } from "./errors.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
@@ -78,14 +77,13 @@ export interface FollowOptions {
 /** The maximum length of a delta, in code units: what a stalled reader may cost. */
 const deltaLength = 16_384;
 
-/**
- * Follows a reply as an event stream. It remembers only an offset and a count of what it sent, and the text of a reply
- * that is about to end.
- */
-export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream {
-  return new ReplyFollower(feed, options);
+/** Follows a reply as an event stream; or all of its events as text, if it has ended and the rest is one delta. */
+export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream | string {
+  const follower = new ReplyFollower(feed, options);
+  return feed.ended && feed.length - options.from <= deltaLength ? follower.read() : follower;
 }
 
+/** Remembers only an offset and a count of what was sent, and the text of a reply that is about to end. */
 class ReplyFollower implements EventStream {
   readonly #feed: ReplyFeed;
   readonly #options: FollowOptions;
@@ -151,7 +149,7 @@ class ReplyFollower implements EventStream {
     const unreachable = this.#endsBeforeOffset();
     if (!this.#accepted) {
       this.#accepted = true;
-      if (!unreachable) text += this.#progressEvent(encodeJson(this.#acceptance()));
+      if (!unreachable) text += this.#progressEvent(this.#acceptance());
     }
     for (; this.#progressSent < this.#feed.progress.length; this.#progressSent++) {
       text += this.#progressEvent(this.#feed.progress[this.#progressSent] ?? "");
@@ -167,8 +165,9 @@ class ReplyFollower implements EventStream {
     return this.#feed.ended !== undefined && this.#offset > this.#feed.length;
   }
 
-  #acceptance(): EngineProgress {
-    return { stage: "accepted", messageId: this.#feed.id, userMessageId: this.#feed.questionId };
+  /** As JSON: ids need no escaping. */
+  #acceptance(): string {
+    return `{"stage":"accepted","messageId":"${this.#feed.id}","userMessageId":"${this.#feed.questionId}"}`;
   }
 
   #progressEvent(progress: string): string {

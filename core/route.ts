@@ -68,8 +68,8 @@ export interface Result {
   /** The payload as JSON, if that is available already. */
   readonly json?: string;
   readonly pagination?: Pagination;
-  /** An event stream instead of a payload. */
-  readonly events?: EventStream;
+  /** An event stream instead of a payload, or its whole text. */
+  readonly events?: EventStream | string;
   /** A whole JSON document instead of a payload. */
   readonly document?: string;
   readonly headers?: Readonly<Record<string, string>>;

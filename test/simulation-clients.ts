@@ -189,7 +189,7 @@ export function createClients(setting: ClientSetting): Clients {
     key?: string,
     replyId?: string,
   ): Promise<Read | undefined> {
-    if (answer.body === null || typeof answer.body === "string") return world.violate("there is no stream");
+    if (answer.body === null) return world.violate("there is no stream");
     const patience = random.chance(0.3) ? random.between(0, 4_000) : 100_000;
     const read = await reader.read({ process, stream: answer.body, from, replyId, patience });
     if (read.replyId === undefined) return read;

@@ -13,7 +13,8 @@ import type { World } from "./simulation-world.ts";
 /** A stream that a client reads. */
 export interface Reading {
   readonly process: Process;
-  readonly stream: EventStream;
+  /** Or all of its text. */
+  readonly stream: EventStream | string;
   /** The offset that it was resumed from; 0 for a new one. */
   readonly from: number;
   /** The reply that it must belong to, if that is known in advance. */
@@ -120,6 +121,11 @@ export function createReader(world: World, ledger: Ledger): Reader {
       await judgeEnd(reading, result, event, text);
     }
 
+    if (typeof stream === "string") {
+      for (const event of parseEvents(stream)) await judge(event);
+      if (!result.ended) world.violate("a stream's text lacks its last event");
+      return result;
+    }
     stream.attach(
       () => wake(),
       () => {
