@@ -21,10 +21,13 @@ export interface ImmediateReply extends FinalState {
 }
 
 /**
- * What an immediate engine replies. Undefined: it failed, or has to wait for something. Then what it wrote is dropped,
- * and its signal aborted; it is called again once the question is stored.
+ * What an immediate engine replies. If it `failed` or `waits` for something, what it wrote is dropped, and its signal
+ * aborted; it is to be called again once the question is stored.
  */
-export async function replyImmediately(engine: TwinEngine, turn: Turn): Promise<ImmediateReply | undefined> {
+export async function replyImmediately(
+  engine: TwinEngine,
+  turn: Turn,
+): Promise<ImmediateReply | "failed" | "waits"> {
   const draft = new Draft();
   let state: FinalState | "failed" | undefined;
   ask(engine, turn, draft).then(
@@ -38,7 +41,7 @@ export async function replyImmediately(engine: TwinEngine, turn: Turn): Promise<
   for (let waited = 0; !state && waited < mostMicrotasks; waited++) await undefined;
   if (!state || state === "failed") {
     draft.abort();
-    return undefined;
+    return state ?? "waits";
   }
   draft.end();
   return { ...state, content: draft.text.toString(), progress: draft.progress };

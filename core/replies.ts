@@ -95,6 +95,9 @@ interface Beginning {
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
+const waits =
+  "an engine says that it is immediate, but has to wait; from now on it is asked once a send is stored";
+
 export function createReplies(options: RepliesOptions): Replies {
   const { store, memory, engines, clock, log, newId } = options;
   const { leaseMs, maxReplyMs, cancelOnDisconnect, waitUntil } = options;
@@ -115,6 +118,8 @@ export function createReplies(options: RepliesOptions): Replies {
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
+  /** Engines that are not as immediate as they say. */
+  const waiting = new Set<TwinEngine>();
   /** The ids of completed replies on their way to the store, by conversation: strings, which keep nothing alive. */
   const completing = new Map<string, string>();
   /** What a shutdown waits for: beginnings on their way to the store, productions, and waits for replies' ends. */
@@ -162,9 +167,15 @@ export function createReplies(options: RepliesOptions): Replies {
   async function begin(send: Send): Promise<Sent> {
     const { conversationId, position, twin, content } = send;
     const engine = engines[twin.engine];
-    const history = engine?.immediate && memory.recall(conversationId, position);
-    const immediate = engine && history && (await replyImmediately(engine, { twin, history, content }));
-    return immediate ? await storeCompleted(send, immediate) : await beginRunning(send);
+    const history = engine?.immediate && !waiting.has(engine) && memory.recall(conversationId, position);
+    if (!engine || !history) return await beginRunning(send);
+    const immediate = await replyImmediately(engine, { twin, history, content });
+    if (typeof immediate !== "string") return await storeCompleted(send, immediate);
+    if (immediate === "waits" && !waiting.has(engine)) {
+      waiting.add(engine);
+      log("warn", waits, { engine: twin.engine });
+    }
+    return await beginRunning(send);
   }
 
   /** Stores a question together with its reply. */

@@ -159,6 +159,24 @@ test("an engine that has to wait is asked again once the question is stored, and
   assert.equal((await dataOf<MessageResource[]>(await chat.get("/messages"))).length, 2);
 });
 
+test("an engine that has to wait, although it says that it is immediate, is asked twice only once, and the log says so", async () => {
+  const asked: string[] = [];
+  const warnings: unknown[] = [];
+  const engine = immediately(async ({ content }) => {
+    asked.push(content);
+    await new Promise((resolve) => setImmediate(resolve));
+    return { finishReason: "stop", usage: null };
+  });
+  await using chat = await openWith(engine, createMemoryStore(), (level, message, fields) => {
+    if (level === "warn") warnings.push([message, fields]);
+  });
+  for (const content of ["one", "two", "three"]) assert.equal((await chat.send(content)).status, 200);
+  assert.deepEqual(asked, ["one", "one", "two", "three"]);
+  const message =
+    "an engine says that it is immediate, but has to wait; from now on it is asked once a send is stored";
+  assert.deepEqual(warnings, [[message, { engine: "scripted" }]]);
+});
+
 const failures: Readonly<Record<string, TwinEngine["reply"]>> = {
   "throws at once": () => {
     throw new TypeError("secret");

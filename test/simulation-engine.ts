@@ -10,7 +10,7 @@ import type { World } from "./simulation-world.ts";
 /** One reply that an engine was asked for. */
 export interface EngineRun {
   readonly content: string;
-  /** Whether the engine is an immediate one, which may be asked before the question is stored, and again after that. */
+  /** Whether the engine passes for an immediate one, which may be asked before the question is stored, and again then. */
   readonly immediate: boolean;
   /** Whether the question was stored by then. */
   readonly stored: boolean;
@@ -50,20 +50,21 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     output.write(text);
   }
 
-  async function play(run: EngineRun, output: ReplyOutput, pause: (ms: number) => Promise<void>) {
+  /** Without `pause`, it waits for nothing. */
+  async function play(run: EngineRun, output: ReplyOutput, pause?: (ms: number) => Promise<void>) {
     const character = random.next();
     if (character < 0.06) throw new TypeError("throws at once");
-    if (character < 0.1) await new Promise(() => {}); // silent forever
+    if (pause && character < 0.1) await new Promise(() => {}); // silent forever
     for (let count = random.between(0, 12); count > 0; count--) {
-      if (random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
+      if (pause && random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
       if (output.signal.aborted && random.chance(0.7)) break;
       if (random.chance(0.1)) output.progress({ stage: "thinking", left: count });
       else write(run, output, random.pick(pieces));
     }
-    if (character < 0.14) await new Promise(() => {}); // stops in the middle
+    if (pause && character < 0.14) await new Promise(() => {}); // stops in the middle
     if (character < 0.2)
       throw random.pick<unknown>([new ModelError("model_timeout", "slow"), null, "no Error"]);
-    if (character < 0.3) void pause(random.between(0, 50)).then(() => output.write("too late"));
+    if (pause && character < 0.3) void pause(random.between(0, 50)).then(() => output.write("too late"));
     run.settled = true;
     return { finishReason: random.pick(["stop", "length"]), usage: null } satisfies EngineResult;
   }
@@ -73,7 +74,8 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     engineOf(alive) {
       const clock = world.clockOf(alive);
       const pause = (milliseconds: number) => sleep(clock, milliseconds);
-      const immediate = random.chance(0.5);
+      let immediate = random.chance(0.5);
+      const waits = !immediate || random.chance(0.3); // some say that they are immediate, and are not
       return {
         immediate,
         reply({ content }, output) {
@@ -83,12 +85,14 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
           if (!immediate) judge(run);
           world.trace(`engine asked "${content}"`);
           runs.push(run);
+          // Its first attempt is dropped because it waits: from then on it is known.
+          if (!stored) signal.addEventListener("abort", () => (immediate &&= run.settled));
           // Some throw before they return a promise.
           if (random.chance(0.03)) {
             run.settled = true;
             throw new RangeError("throws before it begins");
           }
-          return play(run, output, pause).catch((error: unknown) => {
+          return play(run, output, waits ? pause : undefined).catch((error: unknown) => {
             run.settled = true;
             throw error;
           });
