@@ -313,7 +313,9 @@ async function main(): Promise<void> {
 
   const stop = listenForStop();
   const stopped = new Promise<never>((_, reject) => {
-    stop.addEventListener("abort", () => reject(new Error("Stopped by a signal.")));
+    stop.addEventListener("abort", () =>
+      reject(new Error("Stopped by a signal, or because nobody reads the output.")),
+    );
   });
   await inParts(countStatements, stopped);
   for (const processes of [1, 2]) await inParts((parts) => benchmark(parts, seconds, processes), stopped);

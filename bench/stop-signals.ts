@@ -1,5 +1,5 @@
 /**
- * Signals to stop, from Ctrl-C or from whatever supervises the process.
+ * Reasons to stop: signals, from Ctrl-C or from whatever supervises the process, and an output that nobody reads.
  *
  * @module
  */
@@ -8,7 +8,8 @@
 const sameKeyMs = 200;
 
 /**
- * Aborts at the first SIGINT or SIGTERM, for an orderly end. The next one ends the process immediately, with exit code 1.
+ * Aborts at the first SIGINT or SIGTERM, or when whoever reads the output has left, for an orderly end. The next signal
+ * ends the process immediately, with exit code 1.
  */
 export function listenForStop(): AbortSignal {
   const stop = new AbortController();
@@ -26,5 +27,6 @@ export function listenForStop(): AbortSignal {
   }
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
+  process.stdout.on("error", () => stop.abort());
   return stop.signal;
 }

@@ -1,12 +1,12 @@
 /**
- * The benchmark of several processes: what it refuses, and that it leaves nothing behind when told to stop.
+ * The benchmark of several processes: what it refuses, and that it leaves nothing behind when it is stopped.
  */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { connect, skipWithoutPostgres } from "./postgres-database.ts";
-import { runScript, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
+import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
 
 const script = "bench/cluster.ts";
 
@@ -59,18 +59,25 @@ const skip =
   (process.platform !== "linux" && "it reads Linux's /proc") ||
   (await skipWithoutPostgres());
 
-test("it leaves no server and no database behind when told to stop", { skip, timeout: 60_000 }, async () => {
-  const { TEST_DATABASE_URL } = process.env;
-  const measuring = startScript(script, ["1"], { ...(TEST_DATABASE_URL && { TEST_DATABASE_URL }) });
-  await measuring.said(/^1 process, streamed replies: /m);
-  const servers = (await childrenOf(measuring.pid)).filter(({ database }) => database !== "");
-  assert.equal(servers.length, 1);
+const endings: Readonly<Record<string, (measuring: Script) => void>> = {
+  "when told to stop": (measuring) => measuring.signal("SIGTERM"),
+  "when nobody reads its output any more": (measuring) => measuring.closeOutput(),
+};
 
-  measuring.signal("SIGTERM");
-  const { code, stderr } = await measuring.ended;
-  assert.equal(code, 1, stderr);
-  for (const { pid, database } of servers) {
-    assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
-    await assert.rejects(connect(database), { code: "3D000" }); // there is no such database
-  }
-});
+for (const [when, end] of Object.entries(endings)) {
+  test(`it leaves no server and no database behind ${when}`, { skip, timeout: 60_000 }, async () => {
+    const { TEST_DATABASE_URL } = process.env;
+    const measuring = startScript(script, ["1"], { ...(TEST_DATABASE_URL && { TEST_DATABASE_URL }) });
+    await measuring.said(/^1 process, streamed replies: /m);
+    const servers = (await childrenOf(measuring.pid)).filter(({ database }) => database !== "");
+    assert.equal(servers.length, 1);
+
+    end(measuring);
+    const { code, stderr } = await measuring.ended;
+    assert.equal(code, 1, stderr);
+    for (const { pid, database } of servers) {
+      assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+      await assert.rejects(connect(database), { code: "3D000" }); // there is no such database
+    }
+  });
+}

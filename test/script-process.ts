@@ -31,6 +31,8 @@ export interface Script {
   /** Resolves once its output matches, on either stream. Rejects if it ends first. */
   said(pattern: RegExp): Promise<void>;
   signal(signal: NodeJS.Signals): void;
+  /** Stops reading its standard output, as `head` does. */
+  closeOutput(): void;
 }
 
 /** Starts a script, named by its path in the project, with these environment variables and few others. */
@@ -52,6 +54,7 @@ export function startScript(path: string, args: readonly string[], variables: Va
       }
     },
     signal: (signal) => void child.kill(signal),
+    closeOutput: () => void child.stdout.destroy(),
   };
 }
 
