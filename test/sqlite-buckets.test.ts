@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, rmdir, stat, symlink, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { openBucketLog } from "../adapters/bucket-log.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
 import { type Bucket, createMemoryLimiter } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { createManualClock } from "./clock.ts";
-import { type Folder, killAfter, makeFolder, startProcess } from "./sqlite-fixture.ts";
+import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./sqlite-fixture.ts";
 import { start } from "./store-records.ts";
 
 let folder: Folder;
@@ -199,6 +201,65 @@ describe("buckets in SQLite", () => {
     }
     const message = "a part of the limits' log cannot be read; some tokens may be taken again";
     assert.deepEqual(warnings[0], ["warn", message, { unreadable: 1 }]);
+  });
+
+  /** Limits the size of a process's files, as a full disk does: of what is too long, a part is written. */
+  const limitFiles = `
+    const { openBucketLog } = await import("./adapters/bucket-log.ts");
+    const { execFileSync } = await import("node:child_process");
+    const { statSync } = await import("node:fs");
+    const limitFiles = (size) => execFileSync("prlimit", ["--pid", process.pid, "--fsize=" + size + ":"]);
+    const some = (from) => new Map(Array.from({ length: 50 }, (_, n) => ["id " + (from + n), { debt: 1, at: 2 }]));
+    const attempt = (act) => {
+      try {
+        act();
+        say("done");
+      } catch (error) {
+        say(error.name);
+      }
+    };
+    const { log } = openBucketLog(path);`;
+  const skip = spawnSync("prlimit", ["--version"]).status !== 0 && "there is no prlimit";
+
+  test("of a line that the disk takes only in part, the save is refused, and the next one counts", {
+    skip,
+  }, () => {
+    const path = folder.newPath();
+    const said = runProcess(
+      path,
+      `${limitFiles}
+      log.append(some(0));
+      limitFiles(statSync(path).size + 100);
+      attempt(() => log.append(some(50)));
+      limitFiles("unlimited");
+      attempt(() => log.append(some(100)));`,
+    );
+    assert.equal(said, "StoreUnavailable\ndone\n");
+    const { logged, unreadable } = openBucketLog(path);
+    assert.deepEqual([logged.size, logged.has("id 149"), unreadable], [100, true, 1]);
+  });
+
+  test("a full disk puts aside all or nothing, so that it does not fill up with one attempt after the other", {
+    skip,
+  }, async () => {
+    const path = folder.newPath();
+    const said = runProcess(
+      path,
+      `${limitFiles}
+      log.append(some(0));
+      log.putAside();
+      log.append(some(50));
+      const { size } = statSync(path + "-aside");
+      limitFiles(size + 100);
+      attempt(() => log.putAside());
+      attempt(() => log.putAside());
+      say(statSync(path + "-aside").size - size + " more");
+      limitFiles("unlimited");
+      attempt(() => log.putAside());`,
+    );
+    assert.equal(said, "StoreUnavailable\nStoreUnavailable\n0 more\ndone\n");
+    const { logged, unreadable } = openBucketLog(path);
+    assert.deepEqual([logged.size, unreadable, existsSync(path)], [100, 0, false]);
   });
 
   test("a log that cannot be written refuses saves as unavailable, until it can", async () => {
