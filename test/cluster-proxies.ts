@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../core/mod.ts";
 import { beginReply, call, historyOf, newConversation, newKey, read, ready } from "./cluster-clients.ts";
@@ -82,6 +83,24 @@ for (const program of proxies) {
       assert.match(await response.text(), /"code":"payload_too_large"/);
     });
 
+    test("a POST over HTTP/1.1 leaves its connection as this proxy can bear it", async () => {
+      const { key } = await newKey(proxy, "erin");
+      const path = await newConversation(proxy, key, "echo");
+      const response = await call(proxy, "POST", `${path}/messages`, key, { content: "Hi" });
+      assert.equal(response.headers.get("Connection"), program.connectionAfterPost);
+      await response.arrayBuffer();
+    });
+
+    test("uploads that clients break off take no server out of service", async () => {
+      const { key } = await newKey(proxy, "frank");
+      const path = await newConversation(proxy, key, "echo");
+      for (let upload = 0; upload < 6; upload++) await breakOffUpload(proxy, `${path}/messages`, key);
+      for (let request = 0; request < 20; request++) {
+        const response = await call(proxy, "POST", `${path}/messages`, key, { content: "Hi" });
+        assert.equal(response.status, 200, await response.text());
+      }
+    });
+
     test("restarting the servers one after the other loses no request and no reply", async (t) => {
       const { key } = await newKey(proxy, "carol");
       const streams = await Promise.all(
@@ -109,6 +128,22 @@ for (const program of proxies) {
       assert.ok(sum("sent") > 20);
     });
   });
+}
+
+/** Sends a part of a body, and leaves once the proxy has had time to pass it on. */
+async function breakOffUpload(proxy: RunningProxy, path: string, key: string): Promise<void> {
+  const { hostname, port } = new URL(proxy.url);
+  const socket = connect(Number(port), hostname);
+  const head = [
+    `POST /api/v1${path} HTTP/1.1`,
+    `Host: ${hostname}`,
+    `Authorization: Bearer ${key}`,
+    "Content-Type: application/json",
+    "Content-Length: 100000",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n{"content":"`);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.destroy();
 }
 
 /** Reads and sends until told to stop, and repeats a send that met a closing server, with its `Idempotency-Key`. */

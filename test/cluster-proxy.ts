@@ -20,6 +20,8 @@ export interface ProxyProgram {
   readonly name: string;
   /** Why it cannot be tested here, or false. */
   readonly skip: string | false;
+  /** The `Connection` of its answer to a POST over HTTP/1.1: Caddy must close it, or it would cut some streams. */
+  readonly connectionAfterPost: "keep-alive" | "close";
   start(servers: readonly [number, number]): Promise<RunningProxy>;
 }
 
@@ -66,6 +68,7 @@ async function run(
 const nginx: ProxyProgram = {
   name: "nginx",
   skip: skipWithout("nginx", "-v"),
+  connectionAfterPost: "keep-alive",
   async start(servers) {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
@@ -90,6 +93,7 @@ const nginx: ProxyProgram = {
 const caddy: ProxyProgram = {
   name: "Caddy",
   skip: skipWithout("caddy", "version"),
+  connectionAfterPost: "close",
   async start(servers) {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), "twins-caddy-"));
