@@ -70,7 +70,15 @@ export function commandLine(path: string, code: string): [program: string, param
     import { createMemoryLimiter } from "./core/limit.ts";
     const path = ${JSON.stringify(path)};
     const conversation = (n) => ({ ...${JSON.stringify(firstConversation)}, id: "conv_" + n });
-    const say = (line) => writeSync(1, line + "\\n");
+    const say = (line) => {
+      for (;;) {
+        try {
+          return void writeSync(1, line + "\\n");
+        } catch (error) {
+          if (error.code !== "EAGAIN") throw error; // the reader is behind
+        }
+      }
+    };
     ${code}`;
   return [process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script]];
 }
