@@ -73,8 +73,8 @@ export interface Load {
 const warmUpSeconds = 2;
 
 /**
- * How long it is loaded again before each round: while a server waits half a minute for its turn, V8 discards most of
- * its compiled code, and then needs a second to get it back.
+ * How long it is loaded again before each round: while a server waits half a minute for its turn, V8 frees memory, which
+ * makes the first second by far the slowest.
  */
 const runInSeconds = 1;
 

@@ -46,6 +46,7 @@ export interface Answer {
   readonly status: number;
   /** Belongs to this answer alone: an adapter may add to it. */
   readonly headers: Record<string, string>;
+  /** An event stream that was complete from the start may be text. */
   readonly body: string | EventStream | null;
 }
 

@@ -72,7 +72,8 @@ export interface TwinEngine {
    * nothing. Then it is called before the send is stored, and the question and its complete reply are stored in one
    * transaction instead of two. The send may be refused after that; and if the reply fails, or takes more than some
    * fifteen `await`s in a row, it is dropped, and `reply` is called again once the question is stored. An engine that
-   * takes more is logged, and from then on called only after that, as by default (false).
+   * takes more is logged, and from then on treated as by default. Default false: `reply` is called once, after the
+   * question is stored.
    */
   readonly immediate?: boolean;
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;

@@ -77,7 +77,7 @@ export interface FollowOptions {
 /** The maximum length of a delta, in code units: what a stalled reader may cost. */
 const deltaLength = 16_384;
 
-/** Follows a reply as an event stream; or all of its events as text, if it has ended and the rest is one delta. */
+/** Follows a reply as an event stream. If it has ended, and the rest is one delta at most: all of its events as text. */
 export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream | string {
   const follower = new ReplyFollower(feed, options);
   return feed.ended && feed.length - options.from <= deltaLength ? follower.read() : follower;

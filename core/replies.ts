@@ -95,9 +95,6 @@ interface Beginning {
 /** How long a shutdown waits for the store to take the last endings, in milliseconds. */
 const lastStoreMs = 5000;
 
-const waits =
-  "an engine says that it is immediate, but has to wait; from now on it is asked once a send is stored";
-
 export function createReplies(options: RepliesOptions): Replies {
   const { store, memory, engines, clock, log, newId } = options;
   const { leaseMs, maxReplyMs, cancelOnDisconnect, waitUntil } = options;
@@ -173,7 +170,9 @@ export function createReplies(options: RepliesOptions): Replies {
     if (typeof immediate !== "string") return await storeCompleted(send, immediate);
     if (immediate === "waits" && !waiting.has(engine)) {
       waiting.add(engine);
-      log("warn", waits, { engine: twin.engine });
+      log("warn", "an immediate engine had to wait; from now on it is asked after a send is stored", {
+        engine: twin.engine,
+      });
     }
     return await beginRunning(send);
   }

@@ -172,8 +172,7 @@ test("an engine that has to wait, although it says that it is immediate, is aske
   });
   for (const content of ["one", "two", "three"]) assert.equal((await chat.send(content)).status, 200);
   assert.deepEqual(asked, ["one", "one", "two", "three"]);
-  const message =
-    "an engine says that it is immediate, but has to wait; from now on it is asked once a send is stored";
+  const message = "an immediate engine had to wait; from now on it is asked after a send is stored";
   assert.deepEqual(warnings, [[message, { engine: "scripted" }]]);
 });
 

@@ -162,7 +162,7 @@ describe("buckets in SQLite", () => {
   });
 
   test("the log belongs to the file, not to the link by which it was opened", {
-    skip: process.platform === "win32",
+    skip: process.platform === "win32" && "Windows requires a privilege to create links",
   }, async () => {
     const path = folder.newPath();
     const link = folder.newPath();
@@ -241,7 +241,7 @@ describe("buckets in SQLite", () => {
 
   test("a full disk puts aside all or nothing, so that it does not fill up with one attempt after the other", {
     skip,
-  }, async () => {
+  }, () => {
     const path = folder.newPath();
     const said = runProcess(
       path,
@@ -274,7 +274,7 @@ describe("buckets in SQLite", () => {
   });
 
   test("the log is readable by its owner alone, like the table", {
-    skip: process.platform === "win32",
+    skip: process.platform === "win32" && "Windows has no modes",
   }, async () => {
     const path = folder.newPath();
     const buckets = await openSqliteBuckets(path);
