@@ -14,7 +14,8 @@ import type { MessageRecord } from "./store.ts";
 const mostMicrotasks = 20;
 
 /** A completed reply that is not stored yet. */
-export interface ImmediateReply extends FinalState {
+export interface ImmediateReply {
+  readonly state: FinalState;
   readonly content: string;
   /** The engine's progress events, each as JSON. */
   readonly progress: readonly string[];
@@ -44,7 +45,7 @@ export async function replyImmediately(
     return state ?? "waits";
   }
   draft.end();
-  return { ...state, content: draft.text.toString(), progress: draft.progress };
+  return { state, content: draft.text.toString(), progress: draft.progress };
 }
 
 /** Async, so that an engine that throws instead of returning a promise is one that rejects. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ended } from "./ending.ts";
 import { keepClaim, madeBefore } from "./memory-store-claims.ts";
 import {
   type ConversationEntry,
@@ -108,8 +109,8 @@ function storeExchange(
 }
 
 function endEntry(entry: MessageEntry, end: EndReply): void {
-  const { status, finishReason, usage, error, completedAt, content = entry.record.content } = end;
-  entry.record = { ...entry.record, status, finishReason, usage, error, completedAt, content };
+  const { content = entry.record.content, completedAt } = end;
+  entry.record = ended(entry.record, end, content, completedAt);
   entry.lease = undefined;
   const { conversation } = entry;
   conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };

@@ -8,7 +8,7 @@
 import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
 import { type Clock, within } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending } from "./ending.ts";
+import { cancelled, type Ending, ended } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
@@ -178,14 +178,15 @@ export function createReplies(options: RepliesOptions): Replies {
   }
 
   /** Stores a question together with its reply. */
-  async function storeCompleted(send: Send, { progress, ...completed }: ImmediateReply): Promise<Sent> {
+  async function storeCompleted(send: Send, immediate: ImmediateReply): Promise<Sent> {
     const { owner, conversationId, content, position, claim } = send;
     const { question, reply: empty } = newExchange(conversationId, content, newId, clock.now());
-    const reply = { ...empty, ...completed, completedAt: empty.createdAt };
+    const reply = ended(empty, immediate.state, immediate.content, empty.createdAt);
+    const exchange = { owner, question, reply, position };
     const rivalId = completing.get(conversationId);
     if (!rivalId) completing.set(conversationId, reply.id);
     try {
-      const storing = beginStored(context, { owner, question, reply, position, ...(claim && { claim }) });
+      const storing = beginStored(context, claim ? { ...exchange, claim } : exchange);
       tellHost(reply.id, storing);
       const begun = await storing;
       if (begun.outcome === "moved") {
@@ -195,7 +196,7 @@ export function createReplies(options: RepliesOptions): Replies {
       }
       if (begun.outcome !== "begun") return notBegun(send, begun);
       memory.add(position, question, reply);
-      return { feed: new CompletedReply(reply, progress) };
+      return { feed: new CompletedReply(reply, immediate.progress) };
     } finally {
       if (!rivalId) completing.delete(conversationId);
     }

@@ -7,7 +7,7 @@
 
 import { type Clock, isWithin, sleep } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending, type FinalState, failed } from "./ending.ts";
+import { cancelled, type Ending, ended, type FinalState, failed } from "./ending.ts";
 import type { Log, LogLevel } from "./log.ts";
 import { type Repetition, repeat } from "./repeat.ts";
 import type { ReplyText } from "./reply-text.ts";
@@ -222,7 +222,6 @@ export class ReplyKeeper {
   }
 
   #record(state: FinalState) {
-    const completedAt = this.#context.clock.now();
-    return { ...this.#exchange.reply, ...state, content: this.#text.toString(), completedAt };
+    return ended(this.#exchange.reply, state, this.#text.toString(), this.#context.clock.now());
   }
 }
