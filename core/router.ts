@@ -14,15 +14,17 @@ export interface PathMatch {
 
 /** A node in the tree of all paths. */
 interface Place {
-  readonly literals: Map<string, Place>;
-  /** The child for any segment that is not a literal here, and the parameter's name. */
-  open?: { readonly name: string; readonly place: Place };
+  /** The segment that leads here, or the name of the parameter that it gives. */
+  readonly name: string;
+  readonly literals: Place[];
+  /** The child for any segment that is not a literal here. */
+  open?: Place;
   readonly routes: Map<string, Route>;
 }
 
 /** Creates a function that finds a path's routes (below the base path, not decoded). A literal segment wins. */
 export function createRouter(routes: readonly Route[]): (path: string) => PathMatch | undefined {
-  const root = newPlace();
+  const root = newPlace("");
   for (const route of routes) placeOf(root, route.path).routes.set(route.method, route);
 
   return (path) => {
@@ -33,16 +35,19 @@ export function createRouter(routes: readonly Route[]): (path: string) => PathMa
       const start = end + 1;
       const slash = path.indexOf("/", start);
       end = slash === -1 ? path.length : slash;
-      const segment = path.slice(start, end);
-      const literal = place.literals.get(segment);
+      const length = end - start;
+      // Compared in place: a segment that is cut out and looked up in a map has to be hashed each time.
+      const isHere = ({ name }: Place) => name.length === length && path.startsWith(name, start);
+      const literal = place.literals.find(isHere);
       if (literal) {
         place = literal;
         continue;
       }
-      const value = place.open && decodeSegment(segment);
-      if (!place.open || value === undefined) return undefined;
-      params[place.open.name] = value;
-      place = place.open.place;
+      const { open } = place;
+      const value = open && decodeSegment(path.slice(start, end));
+      if (!open || value === undefined) return undefined;
+      params[open.name] = value;
+      place = open;
     } while (end < path.length);
     return place.routes.size > 0 ? { routes: place.routes, params } : undefined;
   };
@@ -65,8 +70,8 @@ export function paramsOf(route: Route, path: string, given: Partial<PathParams> 
 
 const noParams: PathParams = { id: "", messageId: "" };
 
-function newPlace(): Place {
-  return { literals: new Map(), routes: new Map() };
+function newPlace(name: string): Place {
+  return { name, literals: [], routes: new Map() };
 }
 
 function placeOf(root: Place, path: string): Place {
@@ -75,13 +80,15 @@ function placeOf(root: Place, path: string): Place {
 
 /** The child of a node for a pattern's segment, created if it is missing. */
 function following(place: Place, segment: string): Place {
-  const name = paramName(segment);
-  if (name) {
-    place.open ??= { name, place: newPlace() };
-    return place.open.place;
+  const parameter = paramName(segment);
+  if (parameter) {
+    place.open ??= newPlace(parameter);
+    return place.open;
   }
-  const next = place.literals.get(segment) ?? newPlace();
-  place.literals.set(segment, next);
+  const known = place.literals.find(({ name }) => name === segment);
+  if (known) return known;
+  const next = newPlace(segment);
+  place.literals.push(next);
   return next;
 }
 
