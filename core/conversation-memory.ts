@@ -57,7 +57,7 @@ export function createConversationMemory(
     const entry = entries.get(id);
     if (!entry) return;
     const { id: ownId, owner, twinId } = entry;
-    entries.set(ownId, { id: ownId, owner, twinId, position, history }); // V8 is slow to replace what was spread
+    entries.set(ownId, { id: ownId, owner, twinId, position, history }); // a spread would be slow here
   }
 
   function recall(id: string, position: number): readonly HistoryMessage[] | undefined {

@@ -12,7 +12,7 @@ import type { EndReply, MessageRecord, ReplyFailure, Usage } from "./store.ts";
 /** How a reply has ended, once and for all. Its text and time are stored with it. */
 export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
 
-/** A reply in progress, as it has ended. Named one by one: V8 is slow to replace properties that were spread. */
+/** A reply in progress, as it has ended. Named one by one: V8 can be slow where a literal goes on after a spread. */
 export function ended(
   { id, conversationId, role, inReplyTo, createdAt }: MessageRecord,
   { status, finishReason, usage, error }: FinalState,
