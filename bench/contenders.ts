@@ -36,6 +36,12 @@ export function waiting(contender: Contender): Contender {
   return { ...contender, name: `${name}, an engine that waits`, env: { ...env, TWIN: "later" } };
 }
 
+/** The least that the same send can be: HTTP and the store, nothing else. */
+export function storeOnly(contender: Contender): Contender {
+  const { name, env } = contender;
+  return { ...contender, name: `${name}, HTTP and store alone`, env: { ...env, STORE_ONLY: "yes" } };
+}
+
 /** Raw node:http. */
 export function raw(name: string, path: string, more: Partial<Contender> = {}): Contender {
   return { ...stream, name: `node:http, ${name}`, file: "raw.ts", path, ...more };
@@ -47,6 +53,7 @@ export const bursts: readonly Contender[] = [
   waiting(service("burst")),
   service("burst", { name: "this service, old conversations", env: { SCATTERED: "yes" } }),
   inMemory(service("burst")),
+  storeOnly(service("burst")),
   raw("one write per token", "/each", { goal: timesAtLeast(4) }),
   { ...stream, name: "Hono", file: "hono.mjs", goal: timesAtLeast(12) },
   { ...stream, name: "Fastify", file: "fastify.mjs", goal: timesAtLeast(5) },

@@ -4,7 +4,18 @@
  * @module
  */
 
-import { bare, bursts, inMemory, lists, raw, send, service, serviceList, waiting } from "./contenders.ts";
+import {
+  bare,
+  bursts,
+  inMemory,
+  lists,
+  raw,
+  send,
+  service,
+  serviceList,
+  storeOnly,
+  waiting,
+} from "./contenders.ts";
 import { measureDisk } from "./disk.ts";
 import { atMost, columnAtMost, flat, type Goal, timesAtLeast, timesAtMost, withGoal } from "./goals.ts";
 import { type Arena, type Contender, compare, type Effort, loadNotes } from "./measure.ts";
@@ -91,7 +102,12 @@ const asked: Readonly<Record<string, Scenario>> = {
       const unit = "answers/s";
       const goal = timesAtLeast(0.5);
       const durable = [send, { ...serviceList, name: "this service, GET /twins?limit=20", goal }];
-      const rows = await compare([...durable, waiting(send)], { connections }, arena, effort);
+      const rows = await compare(
+        [...durable, waiting(send), storeOnly(send)],
+        { connections },
+        arena,
+        effort,
+      );
       const memoryRows = await compare(durable.map(inMemory), { connections }, arena, effort);
       return [
         { title: `${this.title}, durable`, unit, rows, notes: loadNotes(rows) },
@@ -117,7 +133,7 @@ const asked: Readonly<Record<string, Scenario>> = {
         }
         const own = service("burst", { name: `this service on ${name}`, command });
         const each = { ...bare(name, command, "/each"), goal: timesAtLeast(1) };
-        const contenders = [own, inMemory(own), each, bare(name, command, "/joined")];
+        const contenders = [own, inMemory(own), storeOnly(own), each, bare(name, command, "/joined")];
         const rows = await compare(contenders, { connections }, arena, effort);
         parts.push({ title, unit, rows, notes: loadNotes(rows) });
       }

@@ -6,7 +6,7 @@
  * have. `SHARED`: whether all keys share one owner and its conversations. `SCATTERED`: whether all conversations of a
  * key are created before those of the next, instead of in the order in which they are used. `DATABASE`: a new SQLite
  * file, or `memory`. `MODEL`: the address of the model that the `relay` engine asks. `LENGTH`: how many tokens a reply
- * of the `step` engine has.
+ * of the `step` engine has. `STORE_ONLY`: whether to leave out everything but HTTP and the store (`store-only.ts`).
  *
  * Runs on Node, Deno and Bun, each with its own server.
  */
@@ -24,16 +24,18 @@ import {
   createService,
   createTwinList,
   type RateLimiter,
+  type Service,
   type Store,
   systemClock,
 } from "../../core/mod.ts";
 import { conversationRecord, converse } from "../fill.ts";
 import { createPacer, createStepper, type Feeder } from "./pace.ts";
 import { announce, type Client, tokens, twins } from "./reply.ts";
+import { onlyStoring } from "./store-only.ts";
 
 const done: EngineResult = { finishReason: "stop", usage: null };
 const { KEYS = "100", CONVERSATIONS = "0", MESSAGES = "0", LENGTH = tokens.length } = process.env;
-const { SHARED, SCATTERED } = process.env;
+const { SHARED, SCATTERED, STORE_ONLY } = process.env;
 const { TWIN = "burst", MODEL = "http://127.0.0.1:9/v1" } = process.env;
 
 const stepper = createStepper(Number(LENGTH));
@@ -74,12 +76,18 @@ function untilAborted(signal: AbortSignal): Promise<EngineResult> {
 
 const newId = createIds(systemClock, systemRandom);
 
+/** A client, and whom its key and conversations belong to. */
+interface OwnedClient extends Client {
+  readonly owner: string;
+}
+
 /** Creates the clients: each key has its own owner, or all share one. */
-async function createClients(store: Store): Promise<Client[]> {
+async function createClients(store: Store): Promise<OwnedClient[]> {
   const owners = Array.from({ length: Number(KEYS) }, (_, index) => (SHARED ? "owner" : `owner-${index}`));
   const keys = await Promise.all(owners.map((owner) => createKey(store, owner)));
   const conversations = await createConversations(store, [...new Set(owners)]);
-  return keys.map((key, index) => ({ key, conversations: conversations.get(owners[index] ?? "") ?? [] }));
+  const ownedBy = (owner = "") => ({ owner, conversations: conversations.get(owner) ?? [] });
+  return keys.map((key, index) => ({ key, ...ownedBy(owners[index]) }));
 }
 
 async function createKey(store: Store, owner: string): Promise<string> {
@@ -134,6 +142,13 @@ async function importAdapter() {
   return import("../../adapters/node.ts");
 }
 
+function withStoreOnly(): Service {
+  const owned = clients.flatMap(({ owner, conversations }) =>
+    conversations.map((id) => [id, owner] as const),
+  );
+  return onlyStoring(service, store, new Map(owned));
+}
+
 const { serve } = await importAdapter();
-const { url } = await serve(service, { port: 0 });
+const { url } = await serve(STORE_ONLY ? withStoreOnly() : service, { port: 0 });
 announce(Number(new URL(url).port), clients, pacer.start);

@@ -1,0 +1,53 @@
+/**
+ * The least that a durable send can be, on the service's own HTTP server and with its own store: the body is read,
+ * question and reply are stored together, the reply is answered. No key, limit, validation, history or engine.
+ */
+
+import type { Answer } from "../../core/answer.ts";
+import { newExchange } from "../../core/beginning.ts";
+import { readBytes } from "../../core/body.ts";
+import { completed, ended } from "../../core/ending.ts";
+import { createIds, systemRandom } from "../../core/ids.ts";
+import { type Service, type Store, systemClock } from "../../core/mod.ts";
+import { deltaEvent, tokens } from "./reply.ts";
+
+const text = tokens.join("");
+const state = completed({ finishReason: "stop", usage: null });
+const newId = createIds(systemClock, systemRandom);
+const decoder = new TextDecoder();
+
+/** The same service, except that each request is such a send. `owners`: of all conversations, by their ids. */
+export function onlyStoring(service: Service, store: Store, owners: ReadonlyMap<string, string>): Service {
+  const lengths = new Map<string, number>();
+
+  async function send(id: string, content: string) {
+    const owner = owners.get(id) ?? "";
+    const position = lengths.get(id) ?? 0;
+    lengths.set(id, position + 2);
+    const { question, reply: empty } = newExchange(id, content, newId, Date.now());
+    const reply = ended(empty, state, text, empty.createdAt);
+    const { outcome } = await store.beginReply({ owner, question, reply, position });
+    if (outcome !== "begun") throw new Error(`The store answered ${outcome}.`);
+    return reply;
+  }
+
+  return {
+    ...service,
+    async answer(request) {
+      const [, id = "", stream] = /\/conversations\/([^/]+)\/messages(\/stream)?$/.exec(request.url) ?? [];
+      const { content } = JSON.parse(decoder.decode(await readBytes(request, systemClock)));
+      const message = await send(id, content);
+      return stream ? asEvents(message) : asJson(message);
+    },
+  };
+}
+
+function asEvents(message: object): Answer {
+  const complete = `data: ${JSON.stringify({ type: "complete", message })}\n\n`;
+  return { status: 200, headers: { "Content-Type": "text/event-stream" }, body: deltaEvent(text) + complete };
+}
+
+function asJson(message: object): Answer {
+  const body = JSON.stringify({ data: message });
+  return { status: 200, headers: { "Content-Type": "application/json" }, body };
+}
