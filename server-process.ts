@@ -86,10 +86,10 @@ export function logWarnings(log: Log): void {
 }
 
 /**
- * The time within which a second signal counts as the same one, in milliseconds: npm passes on a signal that the whole
- * process group has already received.
+ * The time within which a second signal counts as the same one, in milliseconds. What runs scripts of a `package.json`
+ * (npm and its like, `bun run`, `deno task`) passes on a signal that the whole process group has already received.
  */
-const sameSignalMs = 200;
+const sameSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 200;
 
 /**
  * The first signal stops the server gracefully, the second one immediately. `stop` resolves with whether it succeeded.
