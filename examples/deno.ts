@@ -1,4 +1,4 @@
-/** On Deno: `deno run --allow-net --allow-env examples/deno.ts`. */
+/** On Deno, after `npm ci`: `deno run --allow-net --allow-env examples/deno.ts`. */
 
 import process from "node:process";
 import { serve } from "../adapters/deno.ts";
