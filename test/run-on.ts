@@ -27,6 +27,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "bench.test.ts": otherNode,
       "bench-cluster.test.ts": otherNode,
+      "browsers.test.ts": otherNode,
+      "copy.test.ts": otherNode,
       "demo.test.ts": otherNode,
       "doc-examples.test.ts": otherNode,
       "examples.test.ts": otherNode,
