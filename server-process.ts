@@ -86,8 +86,8 @@ export function logWarnings(log: Log): void {
 }
 
 /**
- * The time within which a second signal counts as the same one, in milliseconds. What runs scripts of a `package.json`
- * (npm and its like, `bun run`, `deno task`) passes on a signal that the whole process group has already received.
+ * The time within which a second signal counts as the same one, in milliseconds. npm passes on a signal that the whole
+ * process group has already received; whatever else runs scripts of a `package.json` sets this variable, too.
  */
 const sameSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 200;
 
