@@ -17,7 +17,7 @@ import {
   truncateSync,
   writeSync,
 } from "node:fs";
-import { isString } from "../core/json.ts";
+import { isString } from "../core/base/json.ts";
 import type { Bucket } from "../core/limit.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { codeOf } from "./error-code.ts";

@@ -6,7 +6,7 @@
 
 import { lookup } from "node:dns/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { systemClock, within } from "../core/clock.ts";
+import { systemClock, within } from "../core/base/clock.ts";
 import type { Service } from "../core/service.ts";
 import {
   addressIn,

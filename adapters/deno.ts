@@ -4,7 +4,7 @@
  * @module
  */
 
-import { systemClock, within } from "../core/clock.ts";
+import { systemClock, within } from "../core/base/clock.ts";
 import type { Service } from "../core/service.ts";
 import {
   addressIn,

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { isoTime } from "../core/iso-time.ts";
-import { type Log, type LogLevel, logLevels } from "../core/log.ts";
-import { functionThat, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
+import { isoTime } from "../core/base/clock.ts";
+import { type Log, type LogLevel, logLevels } from "../core/base/log.ts";
+import { functionThat, optional, type RulesFor, requireOptions } from "../core/base/option-rules.ts";
 
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {

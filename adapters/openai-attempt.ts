@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/base/clock.ts";
+import { unusable } from "../core/base/option-rules.ts";
 import { type EngineResult, ModelError } from "../core/engine.ts";
-import { unusable } from "../core/option-rules.ts";
 import { type Deadlines, timeout, type Waiter } from "./openai-deadlines.ts";
 import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
 import type { CompletionReader } from "./openai-stream.ts";

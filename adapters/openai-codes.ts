@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isJsonObject } from "../core/json.ts";
+import { isJsonObject } from "../core/base/json.ts";
 
 /** An error's simple codes, as the end of a sentence about it. `value` is the JSON that was received. */
 export function codesOf(value: unknown): string {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/base/clock.ts";
 import { ModelError } from "../core/engine.ts";
 
 /** What limits an engine's waits. */

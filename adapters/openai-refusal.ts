@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/base/clock.ts";
 import { ModelError } from "../core/engine.ts";
 import { codesOf, saysTooLong } from "./openai-codes.ts";
 import type { ModelHeaders } from "./openai-transport.ts";

@@ -10,8 +10,8 @@ import {
   type EventSourceParser,
   type ParseError,
 } from "eventsource-parser";
+import { isCount, isJsonObject, type JsonObject } from "../core/base/json.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
-import { isCount, isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Usage } from "../core/store.ts";
 import { codesOf, saysTooLong } from "./openai-codes.ts";
 

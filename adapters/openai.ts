@@ -4,8 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../core/clock.ts";
-import type { ReplyOutput, Turn, TwinEngine } from "../core/engine.ts";
+import { type Clock, systemClock } from "../core/base/clock.ts";
 import {
   clockRule,
   functionThat,
@@ -14,7 +13,8 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "../core/option-rules.ts";
+} from "../core/base/option-rules.ts";
+import type { ReplyOutput, Turn, TwinEngine } from "../core/engine.ts";
 import { Attempt, type Outcome } from "./openai-attempt.ts";
 import { Deadlines } from "./openai-deadlines.ts";
 import { CompletionReader } from "./openai-stream.ts";

@@ -5,8 +5,8 @@
  */
 
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
-import { longestTimerMs } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
+import { longestTimerMs } from "../core/base/clock.ts";
+import type { Log } from "../core/base/log.ts";
 import { wasGivenUp } from "./postgres-driver.ts";
 import { createBuckets } from "./postgres-limiter.ts";
 import { createSockets, type Sockets } from "./postgres-sockets.ts";

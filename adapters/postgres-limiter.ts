@@ -5,6 +5,7 @@
  */
 
 import type { Pool } from "pg";
+import { type Log, noLog } from "../core/base/log.ts";
 import { groupItems } from "../core/grouping.ts";
 import {
   decisionAt,
@@ -15,7 +16,6 @@ import {
   takeToken,
   windowMicroseconds,
 } from "../core/limit.ts";
-import { type Log, noLog } from "../core/log.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./postgres-driver.ts";
 import type { SqlRow } from "./sql-driver.ts";
 

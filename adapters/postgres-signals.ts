@@ -5,9 +5,9 @@
  */
 
 import type { Client, Pool } from "pg";
-import type { Log } from "../core/log.ts";
+import { Underway } from "../core/base/in-flight.ts";
+import type { Log } from "../core/base/log.ts";
 import type { StoreSignals } from "../core/store.ts";
-import { Underway } from "../core/underway.ts";
 import { prepared } from "./postgres-driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { RateLimiter } from "../core/limit.ts";
-import { type Log, noLog } from "../core/log.ts";
+import { type Log, noLog } from "../core/base/log.ts";
 import {
   logRule,
   objectWith,
@@ -13,7 +12,8 @@ import {
   type RulesFor,
   requireAddress,
   requireOptions,
-} from "../core/option-rules.ts";
+} from "../core/base/option-rules.ts";
+import type { RateLimiter } from "../core/limit.ts";
 import type { Store } from "../core/store.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";

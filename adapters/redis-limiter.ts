@@ -6,7 +6,15 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
-import { longestTimerMs } from "../core/clock.ts";
+import { longestTimerMs } from "../core/base/clock.ts";
+import {
+  hasMethods,
+  optional,
+  type RulesFor,
+  requireOptions,
+  textRule,
+  unusable,
+} from "../core/base/option-rules.ts";
 import { type Grouping, groupItems } from "../core/grouping.ts";
 import {
   decisionAt,
@@ -16,14 +24,6 @@ import {
   refillInterval,
   windowMicroseconds,
 } from "../core/limit.ts";
-import {
-  hasMethods,
-  optional,
-  type RulesFor,
-  requireOptions,
-  textRule,
-  unusable,
-} from "../core/option-rules.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {

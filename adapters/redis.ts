@@ -4,11 +4,17 @@
  * @module
  */
 
-import { systemClock, within } from "../core/clock.ts";
+import { systemClock, within } from "../core/base/clock.ts";
+import { type Log, noLog } from "../core/base/log.ts";
+import {
+  logRule,
+  optional,
+  type RulesFor,
+  requireAddress,
+  requireOptions,
+} from "../core/base/option-rules.ts";
 import { createFallbackLimiter } from "../core/fallback-limiter.ts";
 import type { RateLimiter } from "../core/limit.ts";
-import { type Log, noLog } from "../core/log.ts";
-import { logRule, optional, type RulesFor, requireAddress, requireOptions } from "../core/option-rules.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./redis-limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";

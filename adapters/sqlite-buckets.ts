@@ -13,8 +13,8 @@
 
 import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
+import type { Log } from "../core/base/log.ts";
 import type { Bucket, BucketStore } from "../core/limit.ts";
-import type { Log } from "../core/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/base/log.ts";
 import type { SqlDriver } from "./sql-driver.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";

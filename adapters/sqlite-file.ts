@@ -6,7 +6,7 @@
 
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Log, noLog } from "../core/log.ts";
+import { type Log, noLog } from "../core/base/log.ts";
 import { codeOf } from "./error-code.ts";
 import { makeFolder } from "./make-folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";

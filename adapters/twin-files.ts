@@ -5,12 +5,12 @@
  */
 
 import { clearTimeout, setTimeout } from "node:timers";
-import { type Clock, longestTimerMs } from "../core/clock.ts";
+import { type Clock, longestTimerMs } from "../core/base/clock.ts";
+import { isJsonObject, isString } from "../core/base/json.ts";
+import { type Log, noLog } from "../core/base/log.ts";
+import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../core/base/option-rules.ts";
 import type { TwinEngine } from "../core/engine.ts";
-import { isJsonObject, isString } from "../core/json.ts";
 import { occasions, readKnowledge } from "../core/knowledge-text.ts";
-import { type Log, noLog } from "../core/log.ts";
-import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../core/option-rules.ts";
 import { listTwins, type Twin, type TwinSource } from "../core/twins.ts";
 import { followFolder } from "./folder-changes.ts";
 import { type Folder, hasChanged, readFolder } from "./twin-folder.ts";

@@ -6,8 +6,8 @@
 
 import type { IncomingRequest } from "./answer.ts";
 import { insufficientScope, readToken, scopePermits } from "./auth.ts";
+import type { Clock } from "./base/clock.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
-import type { Clock } from "./clock.ts";
 import type { Keyring } from "./keyring.ts";
 import type { RateLimiter } from "./limit.ts";
 import { isOwnerName } from "./owner.ts";

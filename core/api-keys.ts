@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type RandomBytes, systemRandom } from "./ids.ts";
-import { sha256 } from "./sha256.ts";
+import { sha256 } from "./base/crypto.ts";
+import { type RandomBytes, systemRandom } from "./base/ids.ts";
 import type { ApiKeyRecord } from "./store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { type Clock, within } from "./clock.ts";
+import { type Clock, within } from "./base/clock.ts";
+import type { NewId } from "./base/ids.ts";
+import type { Log } from "./base/log.ts";
 import { ApiError } from "./errors.ts";
-import type { NewId } from "./ids.ts";
-import type { Log } from "./log.ts";
 import {
   type BeginOutcome,
   type BeginReply,

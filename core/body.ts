@@ -5,7 +5,7 @@
  */
 
 import type { IncomingRequest } from "./answer.ts";
-import { type Clock, within } from "./clock.ts";
+import { type Clock, within } from "./base/clock.ts";
 import { ApiError } from "./errors.ts";
 
 /** The maximum size of a body, in bytes. */

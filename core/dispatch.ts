@@ -7,6 +7,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Admit, PendingRequest } from "./admission.ts";
 import type { Answer, IncomingRequest } from "./answer.ts";
+import type { Log } from "./base/log.ts";
 import { readBytes } from "./body.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import {
@@ -20,7 +21,6 @@ import {
 import { ApiError, shuttingDown } from "./errors.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import { readBody, readQuery, requireJsonBody } from "./input.ts";
-import type { Log } from "./log.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, type PathMatch, paramsOf } from "./router.ts";
 import { readTarget, requireHost } from "./target.ts";

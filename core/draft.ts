@@ -4,8 +4,8 @@
  * @module
  */
 
+import { isString } from "./base/json.ts";
 import type { EngineProgress, ReplyOutput } from "./engine.ts";
-import { isString } from "./json.ts";
 import { ReplyText } from "./reply-text.ts";
 import { encodeJson } from "./sse.ts";
 

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { isCount } from "./base/json.ts";
+import { unusable } from "./base/option-rules.ts";
 import type { EngineResult } from "./engine.ts";
-import { isCount } from "./json.ts";
-import { unusable } from "./option-rules.ts";
 import type { EndReply, MessageRecord, ReplyFailure, Usage } from "./store.ts";
 
 /** How a reply has ended, once and for all. Its text and time are stored with it. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, sleep, systemClock } from "./clock.ts";
+import { type Clock, sleep, systemClock } from "./base/clock.ts";
 import type { FinishReason, Usage } from "./store.ts";
 import type { Twin } from "./twins.ts";
 

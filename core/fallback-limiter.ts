@@ -4,10 +4,17 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { type Log, noLog } from "./base/log.ts";
+import {
+  clockRule,
+  limiterRule,
+  logRule,
+  optional,
+  type RulesFor,
+  requireOptions,
+} from "./base/option-rules.ts";
 import { createMemoryLimiter, type RateDecision, type RateLimiter, type RatePolicy } from "./limit.ts";
-import { type Log, noLog } from "./log.ts";
-import { clockRule, limiterRule, logRule, optional, type RulesFor, requireOptions } from "./option-rules.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {

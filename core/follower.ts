@@ -5,7 +5,7 @@
  */
 
 import type { ClientSignal } from "./answer.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./base/clock.ts";
 import { ApiError, shuttingDown } from "./errors.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";

@@ -5,9 +5,9 @@
  */
 
 import type { RequestHeaders } from "./answer.ts";
+import type { Sha256 } from "./base/crypto.ts";
 import { ApiError, validationError } from "./errors.ts";
 import type { Call, Route } from "./route.ts";
-import type { Sha256 } from "./sha256.ts";
 import type { IdempotencyClaim, MadeClaim } from "./store.ts";
 
 /** How long a key is remembered, in milliseconds. */

@@ -6,12 +6,9 @@
 
 import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { invalidToken } from "./auth.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import type { ApiError } from "./errors.ts";
-import { isJsonObject, isString } from "./json.ts";
-import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
-import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
-import { type Log, noLog } from "./log.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { isJsonObject, isString } from "./base/json.ts";
+import { type Log, noLog } from "./base/log.ts";
 import {
   clockRule,
   functionThat,
@@ -20,7 +17,10 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "./option-rules.ts";
+} from "./base/option-rules.ts";
+import type { ApiError } from "./errors.ts";
+import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
+import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
 import { isOwnerName } from "./owner.ts";
 
 /** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */

@@ -8,10 +8,10 @@ import { LRUCache } from "lru-cache";
 import type { RequestHeaders } from "./answer.ts";
 import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
 import { readApiKey } from "./auth.ts";
-import { type Clock, isWithin } from "./clock.ts";
+import { type Clock, isWithin } from "./base/clock.ts";
+import type { Sha256 } from "./base/crypto.ts";
+import type { Log } from "./base/log.ts";
 import { ApiError } from "./errors.ts";
-import type { Log } from "./log.ts";
-import type { Sha256 } from "./sha256.ts";
 import type { ApiKeyRecord, Store } from "./store.ts";
 
 /** Options of {@link createKeyring}. */

@@ -5,7 +5,7 @@
  */
 
 import MiniSearch, { type SearchResult } from "minisearch";
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, sleep } from "./base/clock.ts";
 import type { Knowledge, Passage } from "./knowledge-text.ts";
 import { isPair, isWeak, phraseKey, termsOf } from "./knowledge-words.ts";
 

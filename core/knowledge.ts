@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
 import {
   type HistoryMessage,
   isUnpaced,

@@ -19,7 +19,10 @@
  */
 
 export type { Answer, ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "./answer.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, systemClock } from "./base/clock.ts";
+export type { Sha256 } from "./base/crypto.ts";
+export type { RandomBytes } from "./base/ids.ts";
+export type { Log, LogLevel } from "./base/log.ts";
 export {
   createEchoEngine,
   type EngineProgress,
@@ -43,7 +46,6 @@ export {
   type FallbackLimiter,
   type FallbackLimiterOptions,
 } from "./fallback-limiter.ts";
-export type { RandomBytes } from "./ids.ts";
 export { type PublicKey, readPublicKey } from "./jwk.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
@@ -58,7 +60,6 @@ export {
   type RatePolicy,
   takeToken,
 } from "./limit.ts";
-export type { Log, LogLevel } from "./log.ts";
 export { createMemoryStore } from "./memory-store.ts";
 export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
@@ -74,7 +75,6 @@ export type {
 } from "./schema.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
-export type { Sha256 } from "./sha256.ts";
 export type { EventStream } from "./sse.ts";
 export {
   type AbandonedReply,

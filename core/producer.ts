@@ -5,12 +5,12 @@
  * @module
  */
 
-import { sleep } from "./clock.ts";
+import { sleep } from "./base/clock.ts";
+import type { LogLevel } from "./base/log.ts";
 import { Draft } from "./draft.ts";
 import { cancelled, completed, type Ending, failed } from "./ending.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
-import type { LogLevel } from "./log.ts";
 import {
   type Exchange,
   type KeeperContext,

@@ -5,23 +5,23 @@
  * @module
  */
 
+import { type Clock, within } from "./base/clock.ts";
+import type { NewId } from "./base/ids.ts";
+import { Underway } from "./base/in-flight.ts";
+import type { Log } from "./base/log.ts";
 import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
-import { type Clock, within } from "./clock.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, ended } from "./ending.ts";
 import type { TwinEngine } from "./engine.ts";
 import { shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
-import type { NewId } from "./ids.ts";
 import { CompletedReply, type ImmediateReply, replyImmediately } from "./immediate.ts";
-import type { Log } from "./log.ts";
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
 import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
-import { Underway } from "./underway.ts";
 import { createWatching } from "./watching.ts";
 
 /** What replies need. */

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { type Clock, isWithin, sleep } from "./clock.ts";
+import { type Clock, isWithin, sleep } from "./base/clock.ts";
+import type { Log, LogLevel } from "./base/log.ts";
+import { type Repetition, repeat } from "./base/repeat.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, ended, type FinalState, failed } from "./ending.ts";
-import type { Log, LogLevel } from "./log.ts";
-import { type Repetition, repeat } from "./repeat.ts";
 import type { ReplyText } from "./reply-text.ts";
 import type { Lease, MessageRecord, Store } from "./store.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isoTime } from "./iso-time.ts";
+import { isoTime } from "./base/clock.ts";
 import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schema.ts";
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store.ts";
 import type { Twin } from "./twins.ts";

@@ -6,15 +6,15 @@
  */
 
 import type { IncomingRequest } from "./answer.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./base/clock.ts";
+import type { Sha256 } from "./base/crypto.ts";
+import type { NewId, RandomBytes } from "./base/ids.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { NewId, RandomBytes } from "./ids.ts";
 import type { Keyring } from "./keyring.ts";
 import type { RateDecision, RatePolicy } from "./limit.ts";
 import type { Replies } from "./replies.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "./schema.ts";
-import type { Sha256 } from "./sha256.ts";
 import type { EventStream } from "./sse.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store.ts";
 import type { TwinSource } from "./twins.ts";

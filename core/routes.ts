@@ -4,8 +4,8 @@
  * @module
  */
 
+import { isoTime } from "./base/clock.ts";
 import { policyOf } from "./budget.ts";
-import { isoTime } from "./iso-time.ts";
 import { remainingTokens } from "./limit.ts";
 import { requireTwin } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./paging.ts";

@@ -5,15 +5,15 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./base/clock.ts";
+import type { Underway } from "./base/in-flight.ts";
+import type { Log } from "./base/log.ts";
+import { type Repetition, repeat } from "./base/repeat.ts";
 import { cancelled } from "./ending.ts";
 import type { ReplyFeed } from "./follower.ts";
-import type { Log } from "./log.ts";
-import { type Repetition, repeat } from "./repeat.ts";
 import { announceMs } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
 import type { MessageRecord, Store } from "./store.ts";
-import type { Underway } from "./underway.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;

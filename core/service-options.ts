@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
-import type { TwinEngine } from "./engine.ts";
-import type { RandomBytes } from "./ids.ts";
-import { isJsonObject, isString } from "./json.ts";
-import type { RateLimiter } from "./limit.ts";
-import type { Log } from "./log.ts";
+import type { Clock } from "./base/clock.ts";
+import { sha256 as portableSha256, type Sha256 } from "./base/crypto.ts";
+import type { RandomBytes } from "./base/ids.ts";
+import { isJsonObject, isString } from "./base/json.ts";
+import type { Log } from "./base/log.ts";
 import {
   clockRule,
   functionThat,
@@ -22,8 +21,9 @@ import {
   requireOptions,
   unusable,
   wholeNumber,
-} from "./option-rules.ts";
-import { sha256 as portableSha256, type Sha256 } from "./sha256.ts";
+} from "./base/option-rules.ts";
+import type { TwinEngine } from "./engine.ts";
+import type { RateLimiter } from "./limit.ts";
 import type { Store } from "./store.ts";
 import type { TwinSource } from "./twins.ts";
 

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { logLevels } from "./base/log.ts";
 import { isJwksUrl } from "./jwks.ts";
 import { minSecretBytes } from "./jwt.ts";
-import { logLevels } from "./log.ts";
 import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
 /** An invalid setting. The message is one line that says which setting, and what is accepted. */

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./base/clock.ts";
+import type { Log } from "./base/log.ts";
+import { type Repetition, repeat } from "./base/repeat.ts";
 import { failed } from "./ending.ts";
-import type { Log } from "./log.ts";
-import { type Repetition, repeat } from "./repeat.ts";
 import type { Store } from "./store.ts";
 
 /** What a sweeper needs. */

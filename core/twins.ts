@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./clock.ts";
-import { isString } from "./json.ts";
-import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "./option-rules.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { isString } from "./base/json.ts";
+import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "./base/option-rules.ts";
 import type { Listing, Slice } from "./store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { isJsonObject } from "./base/json.ts";
 import type { FieldError } from "./errors.ts";
-import { isJsonObject } from "./json.ts";
 import { type InputSchema, type Property, propertiesOf, type ValueSchema, type ValueType } from "./schema.ts";
 
 /** The invalid fields of an object; empty if it is valid. */

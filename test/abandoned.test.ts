@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sleep } from "../core/clock.ts";
+import { sleep } from "../core/base/clock.ts";
 import {
   createMemoryStore,
   type Log,

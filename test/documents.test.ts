@@ -8,11 +8,11 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { maxHeaderBytes, maxHeaderFields } from "../adapters/header-section.ts";
 import { openTwinFiles } from "../adapters/twin-files.ts";
+import { noLog } from "../core/base/log.ts";
 import { maxBodyBytes } from "../core/body.ts";
 import { policyOf } from "../core/budget.ts";
 import { errorCodes, errorStatus } from "../core/errors.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
-import { noLog } from "../core/log.ts";
 import { routes } from "../core/routes.ts";
 import {
   createApiKeySchema,

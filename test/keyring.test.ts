@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../core/api-keys.ts";
+import { sha256 } from "../core/base/crypto.ts";
+import { systemRandom } from "../core/base/ids.ts";
 import { ApiError } from "../core/errors.ts";
-import { systemRandom } from "../core/ids.ts";
 import { createKeyring } from "../core/keyring.ts";
-import { sha256 } from "../core/sha256.ts";
 import type { ApiKeyRecord } from "../core/store.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { createGate } from "./gate.ts";

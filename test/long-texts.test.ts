@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { readLongTextsInTurn } from "../adapters/long-texts.ts";
+import { noLog } from "../core/base/log.ts";
 import { readConfig } from "../core/config.ts";
 import type { TwinEngine } from "../core/engine.ts";
-import { noLog } from "../core/log.ts";
 import { createMemoryStore } from "../core/mod.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { openStorage, type Storage } from "../server-storage.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/base/clock.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { collectGarbage } from "./garbage.ts";
 import * as model from "./model-server.ts";

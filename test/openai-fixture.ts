@@ -11,7 +11,7 @@ import { inspect } from "node:util";
 import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../adapters/openai.ts";
 import { createNodeTransport } from "../adapters/openai-node.ts";
 import { fetchTransport } from "../adapters/openai-transport.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/base/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/engine.ts";
 import type { Twin } from "../core/twins.ts";
 import { createManualClock } from "./clock.ts";

@@ -8,7 +8,7 @@ import { openConnections } from "../adapters/postgres-connections.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import { createApiKey } from "../core/api-keys.ts";
-import { type Log, noLog } from "../core/log.ts";
+import { type Log, noLog } from "../core/base/log.ts";
 import { StoreUnavailable } from "../core/store.ts";
 import { withoutSignals } from "./child-process.ts";
 import { limiterContract } from "./limit.contract.ts";

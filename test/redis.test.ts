@@ -6,7 +6,7 @@ import { setImmediate as turnEnd } from "node:timers/promises";
 import { createClient } from "redis";
 import { openRedis } from "../adapters/redis.ts";
 import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis-limiter.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/base/log.ts";
 import { createGate } from "./gate.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { freePort, listen } from "./ports.ts";

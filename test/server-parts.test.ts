@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noLog } from "../core/log.ts";
+import { noLog } from "../core/base/log.ts";
 import { createParts } from "../server-parts.ts";
 
 test("parts are closed in reverse order, even after one fails to close, which is logged", async () => {

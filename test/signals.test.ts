@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { sleep } from "../core/clock.ts";
+import { sleep } from "../core/base/clock.ts";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../core/mod.ts";
 import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../core/mod.ts";
 import { createManualClock, settle } from "./clock.ts";

@@ -31,7 +31,7 @@ async function openIdleReader(url: string, path: string, key: string): Promise<S
 const most = skipOffV8 ? 512 : 128;
 
 test(`500 readers that read nothing of 16 MB cost less than ${most} MB together`, async () => {
-  const script = fileURLToPath(new URL("slow-readers.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./slow-readers.ts", import.meta.url));
   const server = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["pipe", "pipe", "inherit"] });
   const sockets: Socket[] = [];
   try {

@@ -16,8 +16,8 @@ import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
 import { createApiKey } from "../../core/api-keys.ts";
+import { createIds, systemRandom } from "../../core/base/ids.ts";
 import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/engine.ts";
-import { createIds, systemRandom } from "../../core/ids.ts";
 import {
   createMemoryLimiter,
   createMemoryStore,

@@ -4,10 +4,10 @@
  */
 
 import type { Answer } from "../../core/answer.ts";
+import { createIds, systemRandom } from "../../core/base/ids.ts";
 import { newExchange } from "../../core/beginning.ts";
 import { readBytes } from "../../core/body.ts";
 import { completed, ended } from "../../core/ending.ts";
-import { createIds, systemRandom } from "../../core/ids.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
 import { deltaEvent, tokens } from "./reply.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isoTime } from "../core/iso-time.ts";
+import { isoTime } from "../../core/base/clock.ts";
 
 const day = 86_400_000;
 
