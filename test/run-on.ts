@@ -7,6 +7,7 @@
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { basename } from "node:path";
 
 interface Runtime {
   /** The npm package with the runtime, pinned. */
@@ -78,7 +79,9 @@ const runtime = runtimes[name];
 if (!runtime) throw new Error(`Name a runtime: ${Object.keys(runtimes).join(", ")}.`);
 
 for (const [file, reason] of Object.entries(runtime.leftOut)) console.log(`left out: ${file}: ${reason}`);
-const all = readdirSync("test").filter((file) => file.endsWith(".test.ts") && !(file in runtime.leftOut));
+const all = readdirSync("test", { recursive: true, encoding: "utf8" }).filter(
+  (file) => file.endsWith(".test.ts") && !(basename(file) in runtime.leftOut),
+);
 const files = chosen.length > 0 ? chosen : all.map((file) => `test/${file}`);
 const { status } = spawnSync("npx", ["--yes", "-p", runtime.binary, "--", ...runtime.command, ...files], {
   stdio: "inherit",
