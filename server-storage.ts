@@ -8,9 +8,9 @@ import { readLongTextsInTurn } from "./adapters/long-texts.ts";
 import type { Log } from "./core/base/log.ts";
 import { createFallbackLimiter } from "./core/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
-import { createMemoryStore } from "./core/memory-store.ts";
 import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
-import type { Store } from "./core/store.ts";
+import { createMemoryStore } from "./core/store/memory.ts";
+import type { Store } from "./core/store/store.ts";
 
 /** The storage that the settings choose. */
 export interface Storage {

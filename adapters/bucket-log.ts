@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { isString } from "../core/base/json.ts";
 import type { Bucket } from "../core/limit.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { codeOf } from "./error-code.ts";
 
 /** Changed buckets, in the order of the changes. Throws a {@link StoreUnavailable} if the system refuses. */

@@ -12,7 +12,7 @@ import {
 } from "eventsource-parser";
 import { isCount, isJsonObject, type JsonObject } from "../core/base/json.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
-import type { Usage } from "../core/store.ts";
+import type { Usage } from "../core/store/store.ts";
 import { codesOf, saysTooLong } from "./openai-codes.ts";
 
 /** The limits of a completion. */

@@ -7,7 +7,7 @@
 import type { Client, Pool } from "pg";
 import { Underway } from "../core/base/in-flight.ts";
 import type { Log } from "../core/base/log.ts";
-import type { StoreSignals } from "../core/store.ts";
+import type { StoreSignals } from "../core/store/store.ts";
 import { prepared } from "./postgres-driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */

@@ -14,7 +14,7 @@ import {
   requireOptions,
 } from "../core/base/option-rules.ts";
 import type { RateLimiter } from "../core/limit.ts";
-import type { Store } from "../core/store.ts";
+import type { Store } from "../core/store/store.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";
 import { createPostgresDriver } from "./postgres-driver.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { IdempotencyClaim, MadeClaim, Store } from "../core/store.ts";
+import type { IdempotencyClaim, MadeClaim, Store } from "../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
 import { claimFromRow } from "./sql-rows.ts";
 

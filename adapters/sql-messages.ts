@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { MessageSlice, Store } from "../core/store.ts";
+import type { MessageSlice, Store } from "../core/store/store.ts";
 import type { SqlDriver, SqlRow } from "./sql-driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./sql-rows.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../core/store.ts";
+import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../core/store/store.ts";
 import { findClaim, makeClaim } from "./sql-claims.ts";
 import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
 import { toJson } from "./sql-rows.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../core/store.ts";
+import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../core/store/store.ts";
 import type { SqlRow, SqlValue } from "./sql-driver.ts";
 
 export const keyColumns =

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { ConversationRecord, Slice, Store } from "../core/store.ts";
+import type { ConversationRecord, Slice, Store } from "../core/store/store.ts";
 import { claimAndRun, claimMethods } from "./sql-claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
 import { messageMethods } from "./sql-messages.ts";

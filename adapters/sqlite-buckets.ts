@@ -15,7 +15,7 @@ import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
 import type { Log } from "../core/base/log.ts";
 import type { Bucket, BucketStore } from "../core/limit.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
 import { explain, openSqliteFile } from "./sqlite-file.ts";

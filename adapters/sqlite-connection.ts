@@ -5,7 +5,7 @@
  * @module
  */
 
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { codeOf } from "./error-code.ts";
 import type { SqlRow, SqlValue } from "./sql-driver.ts";
 

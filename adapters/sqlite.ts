@@ -9,7 +9,7 @@ import { isString } from "../core/base/json.ts";
 import type { Log } from "../core/base/log.ts";
 import { logRule, optional, type RulesFor, requireOptions, unusable } from "../core/base/option-rules.ts";
 import type { BucketStore } from "../core/limit.ts";
-import { type Store, StoreUnavailable } from "../core/store.ts";
+import { type Store, StoreUnavailable } from "../core/store/store.ts";
 import { codeOf } from "./error-code.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { createSqlStore } from "./sql.ts";

@@ -10,8 +10,8 @@
 
 import process from "node:process";
 import { openSqlite } from "../adapters/sqlite.ts";
-import { createMemoryStore } from "../core/memory-store.ts";
-import type { Store } from "../core/store.ts";
+import { createMemoryStore } from "../core/store/memory.ts";
+import type { Store } from "../core/store/store.ts";
 import { conversationRecord, converse, start } from "./fill.ts";
 import { flat, withGoal } from "./goals.ts";
 import { inTurn } from "./measure.ts";

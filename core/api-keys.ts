@@ -6,7 +6,7 @@
 
 import { sha256 } from "./base/crypto.ts";
 import { type RandomBytes, systemRandom } from "./base/ids.ts";
-import type { ApiKeyRecord } from "./store.ts";
+import type { ApiKeyRecord } from "./store/store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const marker = "twin_";

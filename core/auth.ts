@@ -8,7 +8,7 @@ import type { RequestHeaders } from "./answer.ts";
 import { isWellFormedApiKey } from "./api-keys.ts";
 import { trimBlanks } from "./blanks.ts";
 import { ApiError, challenge } from "./errors.ts";
-import type { Scope } from "./store.ts";
+import type { Scope } from "./store/store.ts";
 
 /**
  * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Does not check whether it is

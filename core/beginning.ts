@@ -14,7 +14,7 @@ import {
   type MessageRecord,
   type Store,
   StoreUnavailable,
-} from "./store.ts";
+} from "./store/store.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

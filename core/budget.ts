@@ -14,7 +14,7 @@ import {
   windowMicroseconds,
   windowSeconds,
 } from "./limit.ts";
-import type { Scope } from "./store.ts";
+import type { Scope } from "./store/store.ts";
 
 const policies: Record<Scope, RatePolicy> = {
   read_only: { capacity: 200 },

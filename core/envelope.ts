@@ -7,7 +7,7 @@
 import type { Answer } from "./answer.ts";
 import { ApiError } from "./errors.ts";
 import type { Result, Route, Success } from "./route.ts";
-import { StoreUnavailable } from "./store.ts";
+import { StoreUnavailable } from "./store/store.ts";
 
 /** The header fields of every answer. */
 export function commonHeaders(requestId: string): Record<string, string> {

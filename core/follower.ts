@@ -10,7 +10,7 @@ import { ApiError, shuttingDown } from "./errors.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
 import { messageResource } from "./resources.ts";
 import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "./sse.ts";
-import type { MessageRecord } from "./store.ts";
+import type { MessageRecord } from "./store/store.ts";
 
 /** A reply as followers see it, wherever it is produced. */
 export interface ReplyFeed {

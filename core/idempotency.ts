@@ -8,7 +8,7 @@ import type { RequestHeaders } from "./answer.ts";
 import type { Sha256 } from "./base/crypto.ts";
 import { ApiError, validationError } from "./errors.ts";
 import type { Call, Route } from "./route.ts";
-import type { IdempotencyClaim, MadeClaim } from "./store.ts";
+import type { IdempotencyClaim, MadeClaim } from "./store/store.ts";
 
 /** How long a key is remembered, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;

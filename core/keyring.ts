@@ -12,7 +12,7 @@ import { type Clock, isWithin } from "./base/clock.ts";
 import type { Sha256 } from "./base/crypto.ts";
 import type { Log } from "./base/log.ts";
 import { ApiError } from "./errors.ts";
-import type { ApiKeyRecord, Store } from "./store.ts";
+import type { ApiKeyRecord, Store } from "./store/store.ts";
 
 /** Options of {@link createKeyring}. */
 export interface KeyringOptions {

@@ -60,7 +60,6 @@ export {
   type RatePolicy,
   takeToken,
 } from "./limit.ts";
-export { createMemoryStore } from "./memory-store.ts";
 export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
 export type {
@@ -76,6 +75,7 @@ export type {
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export type { EventStream } from "./sse.ts";
+export { createMemoryStore } from "./store/memory.ts";
 export {
   type AbandonedReply,
   type ApiKeyRecord,
@@ -101,5 +101,5 @@ export {
   type StoreSignals,
   StoreUnavailable,
   type Usage,
-} from "./store.ts";
+} from "./store/store.ts";
 export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";

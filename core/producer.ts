@@ -18,7 +18,7 @@ import {
   ReplyKeeper,
   retryMs,
 } from "./reply-keeper.ts";
-import { type MessageRecord, StoreUnavailable } from "./store.ts";
+import { type MessageRecord, StoreUnavailable } from "./store/store.ts";
 import type { Twin } from "./twins.ts";
 
 /** What the producers of one service share. */

@@ -19,7 +19,7 @@ import { CompletedReply, type ImmediateReply, replyImmediately } from "./immedia
 import { conversationNotFound } from "./lookup.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
-import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store.ts";
+import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store/store.ts";
 import { createSweeper } from "./sweeper.ts";
 import type { Twin } from "./twins.ts";
 import { createWatching } from "./watching.ts";

@@ -11,7 +11,7 @@ import { type Repetition, repeat } from "./base/repeat.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, ended, type FinalState, failed } from "./ending.ts";
 import type { ReplyText } from "./reply-text.ts";
-import type { Lease, MessageRecord, Store } from "./store.ts";
+import type { Lease, MessageRecord, Store } from "./store/store.ts";
 
 /** What the keepers of one service share. */
 export interface KeeperContext {

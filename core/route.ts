@@ -16,7 +16,7 @@ import type { RateDecision, RatePolicy } from "./limit.ts";
 import type { Replies } from "./replies.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "./schema.ts";
 import type { EventStream } from "./sse.ts";
-import type { ApiKeyRecord, Scope, Store } from "./store.ts";
+import type { ApiKeyRecord, Scope, Store } from "./store/store.ts";
 import type { TwinSource } from "./twins.ts";
 
 /** The path parameters, decoded. Those that the route's pattern does not name are empty. */

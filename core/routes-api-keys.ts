@@ -10,7 +10,7 @@ import { pageOf, sliceOf } from "./paging.ts";
 import { apiKeyResource } from "./resources.ts";
 import { route } from "./route.ts";
 import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "./schema.ts";
-import type { ApiKeyRecord } from "./store.ts";
+import type { ApiKeyRecord } from "./store/store.ts";
 
 /** Keys of one owner that are neither revoked nor expired. */
 const maxLiveKeys = 50;

@@ -15,7 +15,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "./schema.ts";
-import type { ConversationRecord } from "./store.ts";
+import type { ConversationRecord } from "./store/store.ts";
 
 export const conversationRoutes = [
   route({

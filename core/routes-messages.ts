@@ -26,7 +26,7 @@ import {
   sendMessageSchema,
   streamQuerySchema,
 } from "./schema.ts";
-import type { MessageRecord, ReplyFailure } from "./store.ts";
+import type { MessageRecord, ReplyFailure } from "./store/store.ts";
 
 /** The header in which a reconnecting EventSource says how much of the reply it has. */
 const lastEventId = "Last-Event-ID";

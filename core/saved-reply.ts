@@ -13,7 +13,7 @@ import { cancelled } from "./ending.ts";
 import type { ReplyFeed } from "./follower.ts";
 import { announceMs } from "./reply-keeper.ts";
 import { ReplyText } from "./reply-text.ts";
-import type { MessageRecord, Store } from "./store.ts";
+import type { MessageRecord, Store } from "./store/store.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;

@@ -24,7 +24,7 @@ import {
 } from "./base/option-rules.ts";
 import type { TwinEngine } from "./engine.ts";
 import type { RateLimiter } from "./limit.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 import type { TwinSource } from "./twins.ts";
 
 /** Options of {@link createService}. */

@@ -8,7 +8,7 @@ import type { Clock } from "./base/clock.ts";
 import type { Log } from "./base/log.ts";
 import { type Repetition, repeat } from "./base/repeat.ts";
 import { failed } from "./ending.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 
 /** What a sweeper needs. */
 export interface SweeperOptions {

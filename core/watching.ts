@@ -5,7 +5,7 @@
  */
 
 import { SavedReply, type WatchContext } from "./saved-reply.ts";
-import type { MessageRecord } from "./store.ts";
+import type { MessageRecord } from "./store/store.ts";
 
 /** The followed replies. */
 export interface Watching {

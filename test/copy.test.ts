@@ -8,7 +8,7 @@ import { after, describe, test } from "node:test";
 import { openPostgres } from "../adapters/postgres.ts";
 import { tables } from "../adapters/sql-schema.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
-import type { Store } from "../core/store.ts";
+import type { Store } from "../core/store/store.ts";
 import { fill, readAll } from "./owner-records.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
 import { runServer } from "./server-process.ts";

@@ -5,7 +5,7 @@ import { sha256 } from "../core/base/crypto.ts";
 import { systemRandom } from "../core/base/ids.ts";
 import { ApiError } from "../core/errors.ts";
 import { createKeyring } from "../core/keyring.ts";
-import type { ApiKeyRecord } from "../core/store.ts";
+import type { ApiKeyRecord } from "../core/store/store.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { createGate } from "./gate.ts";
 

@@ -9,7 +9,7 @@ import { noLog } from "../core/base/log.ts";
 import { readConfig } from "../core/config.ts";
 import type { TwinEngine } from "../core/engine.ts";
 import { createMemoryStore } from "../core/mod.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { openStorage, type Storage } from "../server-storage.ts";
 import { createGate } from "./gate.ts";
 import { inProcess, openFixture } from "./harness.ts";

@@ -9,7 +9,7 @@ import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
 import { createApiKey } from "../core/api-keys.ts";
 import { type Log, noLog } from "../core/base/log.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { withoutSignals } from "./child-process.ts";
 import { limiterContract } from "./limit.contract.ts";
 import { listen } from "./ports.ts";

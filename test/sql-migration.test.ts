@@ -8,7 +8,7 @@ import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-
 import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
-import type { Store } from "../core/store.ts";
+import type { Store } from "../core/store/store.ts";
 import { fill, type Records, readAll } from "./owner-records.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
 import { makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";

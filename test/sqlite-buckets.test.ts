@@ -8,7 +8,7 @@ import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
 import { type Bucket, createMemoryLimiter } from "../core/limit.ts";
-import { StoreUnavailable } from "../core/store.ts";
+import { StoreUnavailable } from "../core/store/store.ts";
 import { createManualClock } from "./clock.ts";
 import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./sqlite-fixture.ts";
 import { start } from "./store-records.ts";

@@ -16,7 +16,7 @@ import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql-sc
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
-import type { ConversationRecord } from "../core/store.ts";
+import type { ConversationRecord } from "../core/store/store.ts";
 import { limitedTime } from "./child-process.ts";
 import { conversation } from "./store-records.ts";
 

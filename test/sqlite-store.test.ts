@@ -9,7 +9,7 @@ import { openSqlite } from "../adapters/sqlite.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
-import { type Store, StoreUnavailable } from "../core/store.ts";
+import { type Store, StoreUnavailable } from "../core/store/store.ts";
 import {
   commandLine,
   type Folder,

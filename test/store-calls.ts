@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Store } from "../core/store.ts";
+import type { Store } from "../core/store/store.ts";
 import {
   begin,
   claim,

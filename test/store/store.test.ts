@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite } from "../adapters/sqlite.ts";
-import { createMemoryStore } from "../core/memory-store.ts";
-import { storeContract } from "./store.contract.ts";
+import { openSqlite } from "../../adapters/sqlite.ts";
+import { createMemoryStore } from "../../core/store/memory.ts";
+import { storeContract } from "../store.contract.ts";
 
 storeContract("memory", async () => {
   const store = createMemoryStore();

@@ -9,8 +9,8 @@ import {
   findMessage,
   type MemoryRecords,
   type MessageEntry,
-} from "./memory-store-records.ts";
-import { newestFirst } from "./newest-first.ts";
+  newestFirst,
+} from "./memory-records.ts";
 import type { Listing, MessageRecord, MessageSlice, Store } from "./store.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;

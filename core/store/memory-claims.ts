@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryRecords } from "./memory-store-records.ts";
+import type { MemoryRecords } from "./memory-records.ts";
 import type { IdempotencyClaim, MadeClaim, Store } from "./store.ts";
 
 /** The store's methods about idempotency claims. */

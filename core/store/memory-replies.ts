@@ -4,8 +4,8 @@
  * @module
  */
 
-import { ended } from "./ending.ts";
-import { keepClaim, madeBefore } from "./memory-store-claims.ts";
+import { ended } from "../ending.ts";
+import { keepClaim, madeBefore } from "./memory-claims.ts";
 import {
   type ConversationEntry,
   findConversation,
@@ -14,7 +14,7 @@ import {
   type MessageEntry,
   type OwnerRecords,
   recordsOf,
-} from "./memory-store-records.ts";
+} from "./memory-records.ts";
 import type { AbandonedReply, BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "./store.ts";
 
 type ReplyMethods = Pick<

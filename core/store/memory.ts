@@ -5,18 +5,20 @@
  * @module
  */
 
-import { isLiveKey } from "./api-keys.ts";
-import { claimMethods, keepClaim, madeBefore } from "./memory-store-claims.ts";
-import { messageMethods } from "./memory-store-messages.ts";
+import { isLiveKey } from "../api-keys.ts";
+import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
+import { messageMethods } from "./memory-messages.ts";
 import {
   type ConversationEntry,
   findConversation,
+  insertByAge,
   type MemoryRecords,
+  newestFirst,
   newRecords,
   recordsOf,
-} from "./memory-store-records.ts";
-import { replyMethods } from "./memory-store-replies.ts";
-import { insertByAge, newestFirst, removeByAge } from "./newest-first.ts";
+  removeByAge,
+} from "./memory-records.ts";
+import { replyMethods } from "./memory-replies.ts";
 import type { Store } from "./store.ts";
 
 /**
