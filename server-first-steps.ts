@@ -5,7 +5,7 @@
  */
 
 import type { Settings } from "./core/settings.ts";
-import type { TwinSource } from "./core/twins.ts";
+import type { TwinSource } from "./core/twins/twins.ts";
 import { posixShell, programWords, quoteForShell } from "./server-process.ts";
 import { makeToken } from "./server-tokens.ts";
 

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../core/base/clock.ts";
 import { unusable } from "../core/base/option-rules.ts";
-import { type EngineResult, ModelError } from "../core/engine.ts";
+import { type EngineResult, ModelError } from "../core/twins/engine.ts";
 import { type Deadlines, timeout, type Waiter } from "./openai-deadlines.ts";
 import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
 import type { CompletionReader } from "./openai-stream.ts";

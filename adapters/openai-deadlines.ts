@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../core/base/clock.ts";
-import { ModelError } from "../core/engine.ts";
+import { ModelError } from "../core/twins/engine.ts";
 
 /** What limits an engine's waits. */
 export interface DeadlinesOptions {

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../core/base/clock.ts";
-import { ModelError } from "../core/engine.ts";
+import { ModelError } from "../core/twins/engine.ts";
 import { codesOf, saysTooLong } from "./openai-codes.ts";
 import type { ModelHeaders } from "./openai-transport.ts";
 

@@ -11,8 +11,8 @@ import {
   type ParseError,
 } from "eventsource-parser";
 import { isCount, isJsonObject, type JsonObject } from "../core/base/json.ts";
-import { type EngineResult, ModelError, type ReplyOutput } from "../core/engine.ts";
 import type { Usage } from "../core/store/store.ts";
+import { type EngineResult, ModelError, type ReplyOutput } from "../core/twins/engine.ts";
 import { codesOf, saysTooLong } from "./openai-codes.ts";
 
 /** The limits of a completion. */

@@ -14,7 +14,7 @@ import {
   requireOptions,
   textRule,
 } from "../core/base/option-rules.ts";
-import type { ReplyOutput, Turn, TwinEngine } from "../core/engine.ts";
+import type { ReplyOutput, Turn, TwinEngine } from "../core/twins/engine.ts";
 import { Attempt, type Outcome } from "./openai-attempt.ts";
 import { Deadlines } from "./openai-deadlines.ts";
 import { CompletionReader } from "./openai-stream.ts";

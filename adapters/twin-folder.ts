@@ -7,7 +7,7 @@
 import type { Stats } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Twin } from "../core/twins.ts";
+import type { Twin } from "../core/twins/twins.ts";
 import { codeOf } from "./error-code.ts";
 import {
   largestTwinFile,

@@ -5,9 +5,9 @@
  */
 
 import { isString } from "./base/json.ts";
-import type { EngineProgress, ReplyOutput } from "./engine.ts";
 import { ReplyText } from "./reply-text.ts";
 import { encodeJson } from "./sse.ts";
+import type { EngineProgress, ReplyOutput } from "./twins/engine.ts";
 
 /** What an engine has written so far, and the output for it to write to. */
 export class Draft {

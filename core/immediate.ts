@@ -6,9 +6,9 @@
 
 import { Draft } from "./draft.ts";
 import { completed, type FinalState } from "./ending.ts";
-import type { Turn, TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import type { MessageRecord } from "./store/store.ts";
+import type { Turn, TwinEngine } from "./twins/engine.ts";
 
 /** How many microtasks an engine may take. One that waits for nothing needs a few, one for each `await` in a row. */
 const mostMicrotasks = 20;

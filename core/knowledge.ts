@@ -6,14 +6,6 @@
 
 import { type Clock, systemClock } from "./base/clock.ts";
 import {
-  type HistoryMessage,
-  isUnpaced,
-  type PacingOptions,
-  type Turn,
-  type TwinEngine,
-  writeWords,
-} from "./engine.ts";
-import {
   createKnowledgeIndex,
   type Finding,
   hasSubject,
@@ -30,7 +22,15 @@ import {
   type SmallTalk,
 } from "./knowledge-talk.ts";
 import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./knowledge-text.ts";
-import type { Twin } from "./twins.ts";
+import {
+  type HistoryMessage,
+  isUnpaced,
+  type PacingOptions,
+  type Turn,
+  type TwinEngine,
+  writeWords,
+} from "./twins/engine.ts";
+import type { Twin } from "./twins/twins.ts";
 
 /** A twin's answer, and the passages that it comes from. */
 interface Answer {

@@ -7,7 +7,7 @@
 
 import { ApiError } from "./errors.ts";
 import type { ConversationRecord, MessageRecord, Store } from "./store/store.ts";
-import type { Twin, TwinSource } from "./twins.ts";
+import type { Twin, TwinSource } from "./twins/twins.ts";
 
 export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
   return (await twins.get(owner, id)) ?? twinNotFound();

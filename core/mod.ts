@@ -24,17 +24,6 @@ export type { Sha256 } from "./base/crypto.ts";
 export type { RandomBytes } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export {
-  createEchoEngine,
-  type EngineProgress,
-  type EngineResult,
-  type HistoryMessage,
-  ModelError,
-  type PacingOptions,
-  type ReplyOutput,
-  type Turn,
-  type TwinEngine,
-} from "./engine.ts";
-export {
   ApiError,
   type ApiErrorOptions,
   type ErrorCode,
@@ -102,4 +91,15 @@ export {
   StoreUnavailable,
   type Usage,
 } from "./store/store.ts";
-export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins.ts";
+export {
+  createEchoEngine,
+  type EngineProgress,
+  type EngineResult,
+  type HistoryMessage,
+  ModelError,
+  type PacingOptions,
+  type ReplyOutput,
+  type Turn,
+  type TwinEngine,
+} from "./twins/engine.ts";
+export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins/twins.ts";

@@ -9,7 +9,6 @@ import { sleep } from "./base/clock.ts";
 import type { LogLevel } from "./base/log.ts";
 import { Draft } from "./draft.ts";
 import { cancelled, completed, type Ending, failed } from "./ending.ts";
-import { type HistoryMessage, ModelError, type TwinEngine } from "./engine.ts";
 import type { ReplyFeed } from "./follower.ts";
 import {
   type Exchange,
@@ -19,7 +18,8 @@ import {
   retryMs,
 } from "./reply-keeper.ts";
 import { type MessageRecord, StoreUnavailable } from "./store/store.ts";
-import type { Twin } from "./twins.ts";
+import { type HistoryMessage, ModelError, type TwinEngine } from "./twins/engine.ts";
+import type { Twin } from "./twins/twins.ts";
 
 /** What the producers of one service share. */
 export interface ProducerContext extends KeeperContext {

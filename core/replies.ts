@@ -12,7 +12,6 @@ import type { Log } from "./base/log.ts";
 import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, ended } from "./ending.ts";
-import type { TwinEngine } from "./engine.ts";
 import { shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import { CompletedReply, type ImmediateReply, replyImmediately } from "./immediate.ts";
@@ -21,7 +20,8 @@ import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./reply-keeper.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store/store.ts";
 import { createSweeper } from "./sweeper.ts";
-import type { Twin } from "./twins.ts";
+import type { TwinEngine } from "./twins/engine.ts";
+import type { Twin } from "./twins/twins.ts";
 import { createWatching } from "./watching.ts";
 
 /** What replies need. */

@@ -17,7 +17,7 @@ import type { Replies } from "./replies.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "./schema.ts";
 import type { EventStream } from "./sse.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store/store.ts";
-import type { TwinSource } from "./twins.ts";
+import type { TwinSource } from "./twins/twins.ts";
 
 /** The path parameters, decoded. Those that the route's pattern does not name are empty. */
 export interface PathParams {

@@ -22,10 +22,10 @@ import {
   unusable,
   wholeNumber,
 } from "./base/option-rules.ts";
-import type { TwinEngine } from "./engine.ts";
 import type { RateLimiter } from "./limit.ts";
 import type { Store } from "./store/store.ts";
-import type { TwinSource } from "./twins.ts";
+import type { TwinEngine } from "./twins/engine.ts";
+import type { TwinSource } from "./twins/twins.ts";
 
 /** Options of {@link createService}. */
 export interface ServiceOptions {

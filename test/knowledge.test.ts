@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openTwinFiles } from "../adapters/twin-files.ts";
-import type { EngineProgress, HistoryMessage, PacingOptions } from "../core/engine.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { toQuery } from "../core/knowledge-search.ts";
 import { readKnowledge } from "../core/knowledge-text.ts";
 import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
-import type { Twin } from "../core/twins.ts";
+import type { EngineProgress, HistoryMessage, PacingOptions } from "../core/twins/engine.ts";
+import type { Twin } from "../core/twins/twins.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { newTwin } from "./harness.ts";
 

@@ -12,8 +12,8 @@ import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../
 import { createNodeTransport } from "../adapters/openai-node.ts";
 import { fetchTransport } from "../adapters/openai-transport.ts";
 import type { Clock } from "../core/base/clock.ts";
-import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/engine.ts";
-import type { Twin } from "../core/twins.ts";
+import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/twins/engine.ts";
+import type { Twin } from "../core/twins/twins.ts";
 import { createManualClock } from "./clock.ts";
 import { newTwin } from "./harness.ts";
 import { type Script, startModelServer } from "./model-server.ts";

@@ -9,7 +9,7 @@ import { parseTwinFile, TwinFileError } from "../adapters/twin-file.ts";
 import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../adapters/twin-files.ts";
 import type { Clock } from "../core/base/clock.ts";
 import type { LogLevel } from "../core/base/log.ts";
-import { createEchoEngine } from "../core/engine.ts";
+import { createEchoEngine } from "../core/twins/engine.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { runtime } from "./runtime.ts";
 

@@ -17,7 +17,6 @@ import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
 import { createApiKey } from "../../core/api-keys.ts";
 import { createIds, systemRandom } from "../../core/base/ids.ts";
-import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/engine.ts";
 import {
   createMemoryLimiter,
   createMemoryStore,
@@ -28,6 +27,7 @@ import {
   type Store,
   systemClock,
 } from "../../core/mod.ts";
+import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
 import { conversationRecord, converse } from "../fill.ts";
 import { createPacer, createStepper, type Feeder } from "./pace.ts";
 import { announce, type Client, tokens, twins } from "./reply.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./base/clock.ts";
-import { isString } from "./base/json.ts";
-import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "./base/option-rules.ts";
-import type { Listing, Slice } from "./store/store.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { isString } from "../base/json.ts";
+import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/option-rules.ts";
+import type { Listing, Slice } from "../store/store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
 export interface Twin {

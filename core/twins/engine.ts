@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Clock, sleep, systemClock } from "./base/clock.ts";
-import type { FinishReason, Usage } from "./store/store.ts";
+import { type Clock, sleep, systemClock } from "../base/clock.ts";
+import type { FinishReason, Usage } from "../store/store.ts";
 import type { Twin } from "./twins.ts";
 
 /** An earlier message of a conversation, as a model sees it. */
