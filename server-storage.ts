@@ -6,8 +6,8 @@
 
 import { readLongTextsInTurn } from "./adapters/long-texts.ts";
 import type { Log } from "./core/base/log.ts";
-import { createFallbackLimiter } from "./core/fallback-limiter.ts";
-import { createMemoryLimiter, type RateLimiter } from "./core/limit.ts";
+import { createFallbackLimiter } from "./core/limits/fallback-limiter.ts";
+import { createMemoryLimiter, type RateLimiter } from "./core/limits/memory-limiter.ts";
 import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
 import { createMemoryStore } from "./core/store/memory.ts";
 import type { Store } from "./core/store/store.ts";

@@ -6,7 +6,7 @@
 
 import type { Pool } from "pg";
 import { type Log, noLog } from "../core/base/log.ts";
-import { groupItems } from "../core/grouping.ts";
+import { groupItems } from "../core/limits/batch.ts";
 import {
   decisionAt,
   type Grant,
@@ -15,7 +15,7 @@ import {
   refillInterval,
   takeToken,
   windowMicroseconds,
-} from "../core/limit.ts";
+} from "../core/limits/memory-limiter.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./postgres-driver.ts";
 import type { SqlRow } from "./sql-driver.ts";
 
@@ -31,7 +31,7 @@ export const createBuckets = `CREATE TABLE rate_buckets (
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /**
- * The token bucket of `core/limit.ts` as one statement for any number of buckets. For each bucket, `asked` requests
+ * The token bucket of `core/limits/memory-limiter.ts` as one statement for any number of buckets. For each bucket, `asked` requests
  * want a token, which costs `price` microseconds, and `admitted` of them get one. The time is read after the row is
  * locked, so that statements that wait for the lock do not turn the clock back. Rows are locked in the order of their
  * ids, so that concurrent statements wait for each other instead of deadlocking.

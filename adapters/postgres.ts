@@ -13,7 +13,7 @@ import {
   requireAddress,
   requireOptions,
 } from "../core/base/option-rules.ts";
-import type { RateLimiter } from "../core/limit.ts";
+import type { RateLimiter } from "../core/limits/memory-limiter.ts";
 import type { Store } from "../core/store/store.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { openConnections } from "./postgres-connections.ts";

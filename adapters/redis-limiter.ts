@@ -15,7 +15,7 @@ import {
   textRule,
   unusable,
 } from "../core/base/option-rules.ts";
-import { type Grouping, groupItems } from "../core/grouping.ts";
+import { type Grouping, groupItems } from "../core/limits/batch.ts";
 import {
   decisionAt,
   type RateDecision,
@@ -23,7 +23,7 @@ import {
   type RatePolicy,
   refillInterval,
   windowMicroseconds,
-} from "../core/limit.ts";
+} from "../core/limits/memory-limiter.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {
@@ -57,7 +57,7 @@ export const limiterRules: RulesFor<RedisLimiterOptions> = {
 };
 
 /**
- * The token bucket of `core/limit.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
+ * The token bucket of `core/limits/memory-limiter.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
  * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
  * It is also saved on refusals, and when a mere look finds it in the future, or a clock that was set back would lock it.
  * Returns how many tokens there were, and the debt after taking as many of them as were asked for.

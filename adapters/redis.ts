@@ -13,8 +13,8 @@ import {
   requireAddress,
   requireOptions,
 } from "../core/base/option-rules.ts";
-import { createFallbackLimiter } from "../core/fallback-limiter.ts";
-import type { RateLimiter } from "../core/limit.ts";
+import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
+import type { RateLimiter } from "../core/limits/memory-limiter.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./redis-limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";

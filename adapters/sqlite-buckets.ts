@@ -14,7 +14,7 @@
 import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
 import type { Log } from "../core/base/log.ts";
-import type { Bucket, BucketStore } from "../core/limit.ts";
+import type { Bucket, BucketStore } from "../core/limits/memory-limiter.ts";
 import { StoreUnavailable } from "../core/store/store.ts";
 import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";

@@ -9,7 +9,7 @@ import { insufficientScope, readToken, scopePermits } from "./auth.ts";
 import type { Clock } from "./base/clock.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
 import type { Keyring } from "./keyring.ts";
-import type { RateLimiter } from "./limit.ts";
+import type { RateLimiter } from "./limits/memory-limiter.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
 

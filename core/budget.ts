@@ -13,7 +13,7 @@ import {
   secondsToNextToken,
   windowMicroseconds,
   windowSeconds,
-} from "./limit.ts";
+} from "./limits/memory-limiter.ts";
 import type { Scope } from "./store/store.ts";
 
 const policies: Record<Scope, RatePolicy> = {

@@ -30,14 +30,14 @@ export {
   type ErrorObject,
   type FieldError,
 } from "./errors.ts";
+export { type PublicKey, readPublicKey } from "./jwk.ts";
+export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
+export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   createFallbackLimiter,
   type FallbackLimiter,
   type FallbackLimiterOptions,
-} from "./fallback-limiter.ts";
-export { type PublicKey, readPublicKey } from "./jwk.ts";
-export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
-export { createKnowledgeEngine } from "./knowledge.ts";
+} from "./limits/fallback-limiter.ts";
 export {
   type Bucket,
   type BucketStore,
@@ -48,7 +48,7 @@ export {
   type RateLimiter,
   type RatePolicy,
   takeToken,
-} from "./limit.ts";
+} from "./limits/memory-limiter.ts";
 export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
 export type {

@@ -12,7 +12,7 @@ import type { NewId, RandomBytes } from "./base/ids.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Keyring } from "./keyring.ts";
-import type { RateDecision, RatePolicy } from "./limit.ts";
+import type { RateDecision, RatePolicy } from "./limits/memory-limiter.ts";
 import type { Replies } from "./replies.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "./schema.ts";
 import type { EventStream } from "./sse.ts";

@@ -6,7 +6,7 @@
 
 import { isoTime } from "./base/clock.ts";
 import { policyOf } from "./budget.ts";
-import { remainingTokens } from "./limit.ts";
+import { remainingTokens } from "./limits/memory-limiter.ts";
 import { requireTwin } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./paging.ts";
 import { twinJson } from "./resources.ts";

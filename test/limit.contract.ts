@@ -17,7 +17,7 @@ import {
   refillInterval,
   remainingTokens,
   secondsToNextToken,
-} from "../core/limit.ts";
+} from "../core/limits/memory-limiter.ts";
 import type { ManualClock } from "./clock.ts";
 
 /** A limiter under test. */

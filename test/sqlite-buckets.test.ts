@@ -7,7 +7,7 @@ import { openBucketLog } from "../adapters/bucket-log.ts";
 import { openSqlite } from "../adapters/sqlite.ts";
 import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
 import { connect } from "../adapters/sqlite-connection.ts";
-import { type Bucket, createMemoryLimiter } from "../core/limit.ts";
+import { type Bucket, createMemoryLimiter } from "../core/limits/memory-limiter.ts";
 import { StoreUnavailable } from "../core/store/store.ts";
 import { createManualClock } from "./clock.ts";
 import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./sqlite-fixture.ts";

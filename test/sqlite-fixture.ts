@@ -67,7 +67,7 @@ export function commandLine(path: string, code: string): [program: string, param
   const script = `
     import { writeSync } from "node:fs";
     import { openSqlite } from "./adapters/sqlite.ts";
-    import { createMemoryLimiter } from "./core/limit.ts";
+    import { createMemoryLimiter } from "./core/limits/memory-limiter.ts";
     const path = ${JSON.stringify(path)};
     const conversation = (n) => ({ ...${JSON.stringify(firstConversation)}, id: "conv_" + n });
     const say = (line) => {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./base/clock.ts";
-import { type Log, noLog } from "./base/log.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { type Log, noLog } from "../base/log.ts";
 import {
   clockRule,
   limiterRule,
@@ -13,8 +13,13 @@ import {
   optional,
   type RulesFor,
   requireOptions,
-} from "./base/option-rules.ts";
-import { createMemoryLimiter, type RateDecision, type RateLimiter, type RatePolicy } from "./limit.ts";
+} from "../base/option-rules.ts";
+import {
+  createMemoryLimiter,
+  type RateDecision,
+  type RateLimiter,
+  type RatePolicy,
+} from "./memory-limiter.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {

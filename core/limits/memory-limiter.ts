@@ -9,7 +9,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { type Clock, systemClock } from "./base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import {
   clockRule,
   objectWith,
@@ -17,7 +17,7 @@ import {
   type RulesFor,
   requireOptions,
   wholeNumber,
-} from "./base/option-rules.ts";
+} from "../base/option-rules.ts";
 
 /** A bucket's size: `capacity` tokens, refilled evenly over an hour. */
 export interface RatePolicy {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createFallbackLimiter, type FallbackLimiterOptions } from "../core/fallback-limiter.ts";
-import { createMemoryLimiter, type RateLimiter } from "../core/limit.ts";
-import { createManualClock } from "./clock.ts";
-import { limiterContract } from "./limit.contract.ts";
+import { createFallbackLimiter, type FallbackLimiterOptions } from "../../core/limits/fallback-limiter.ts";
+import { createMemoryLimiter, type RateLimiter } from "../../core/limits/memory-limiter.ts";
+import { createManualClock } from "../clock.ts";
+import { limiterContract } from "../limit.contract.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
+import { openSqliteBuckets } from "../../adapters/sqlite-buckets.ts";
 import {
   type Bucket,
   type BucketStore,
@@ -14,9 +14,9 @@ import {
   remainingTokens,
   secondsToNextToken,
   takeToken,
-} from "../core/limit.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { limiterContract } from "./limit.contract.ts";
+} from "../../core/limits/memory-limiter.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { limiterContract } from "../limit.contract.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

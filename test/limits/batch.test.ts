@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupItems } from "../core/grouping.ts";
+import { groupItems } from "../../core/limits/batch.ts";
 
 /** A grouping whose groups a test completes, one by one. */
 function createGroups() {
