@@ -5,8 +5,8 @@
  * @module
  */
 
-import { trimBlanks } from "../core/blanks.ts";
-import { ApiError } from "../core/errors.ts";
+import { ApiError } from "../core/wire/errors.ts";
+import { trimBlanks } from "../core/wire/request.ts";
 import {
   headError,
   headersTooLong,

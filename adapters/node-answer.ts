@@ -6,7 +6,7 @@
 
 import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http";
 import { Duplex } from "node:stream";
-import type { Answer } from "../core/answer.ts";
+import type { Answer } from "../core/wire/request.ts";
 import { writeEvents } from "./node-events.ts";
 import type { NodeRequest } from "./node-request.ts";
 import { writeText } from "./node-text.ts";

@@ -5,9 +5,9 @@
  */
 
 import type { Socket } from "node:net";
-import type { Answer } from "../core/answer.ts";
-import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
+import { ApiError } from "../core/wire/errors.ts";
+import type { Answer } from "../core/wire/request.ts";
 import { headLength, methodOf, type RequestHead, readHead } from "./http-head.ts";
 import { hangUp } from "./node-answer.ts";
 import { writeEvents } from "./node-events.ts";

@@ -7,8 +7,8 @@
 import { EventEmitter } from "node:events";
 import { type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
+import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
 import { readField } from "./header-section.ts";
 import { type BodyDecoder, createBodyDecoder } from "./http-body.ts";
 import type { RequestHead } from "./http-head.ts";

@@ -5,9 +5,9 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
-import type { ApiError } from "../core/errors.ts";
+import type { ApiError } from "../core/wire/errors.ts";
+import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
 import { headError, readField } from "./header-section.ts";
 
 /**

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Answer } from "../core/answer.ts";
-import { stallMs } from "../core/sse.ts";
+import type { Answer } from "../core/wire/request.ts";
+import { stallMs } from "../core/wire/sse.ts";
 import type { Outgoing } from "./node-outgoing.ts";
 import { awaitReader } from "./node-unread.ts";
 

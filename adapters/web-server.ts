@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type Answer, toResponse } from "../core/answer.ts";
 import { maxBodyBytes } from "../core/body.ts";
-import { ApiError } from "../core/errors.ts";
 import type { Service } from "../core/service.ts";
-import type { EventStream } from "../core/sse.ts";
+import { ApiError } from "../core/wire/errors.ts";
+import { type Answer, toResponse } from "../core/wire/request.ts";
+import type { EventStream } from "../core/wire/sse.ts";
 import {
   headersTooLong,
   isKnownExpectation,

@@ -5,7 +5,7 @@
  */
 
 import process from "node:process";
-import { encodeEvent, encodeJson } from "../core/sse.ts";
+import { encodeEvent, encodeJson } from "../core/wire/sse.ts";
 import type { Row } from "./report.ts";
 import { spread } from "./spread.ts";
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { IncomingRequest } from "./answer.ts";
 import { insufficientScope, readToken, scopePermits } from "./auth.ts";
 import type { Clock } from "./base/clock.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
@@ -12,6 +11,7 @@ import type { Keyring } from "./keyring.ts";
 import type { RateLimiter } from "./limits/memory-limiter.ts";
 import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
+import type { IncomingRequest } from "./wire/request.ts";
 
 /** What admission needs. */
 export interface AdmissionOptions {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { RequestHeaders } from "./answer.ts";
 import { isWellFormedApiKey } from "./api-keys.ts";
-import { trimBlanks } from "./blanks.ts";
-import { ApiError, challenge } from "./errors.ts";
 import type { Scope } from "./store/store.ts";
+import { ApiError, challenge } from "./wire/errors.ts";
+import type { RequestHeaders } from "./wire/request.ts";
+import { trimBlanks } from "./wire/request.ts";
 
 /**
  * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Does not check whether it is

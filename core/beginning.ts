@@ -7,7 +7,6 @@
 import { type Clock, within } from "./base/clock.ts";
 import type { NewId } from "./base/ids.ts";
 import type { Log } from "./base/log.ts";
-import { ApiError } from "./errors.ts";
 import {
   type BeginOutcome,
   type BeginReply,
@@ -15,6 +14,7 @@ import {
   type Store,
   StoreUnavailable,
 } from "./store/store.ts";
+import { ApiError } from "./wire/errors.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ApiError } from "./errors.ts";
 import {
   type RateDecision,
   type RatePolicy,
@@ -15,6 +14,7 @@ import {
   windowSeconds,
 } from "./limits/memory-limiter.ts";
 import type { Scope } from "./store/store.ts";
+import { ApiError } from "./wire/errors.ts";
 
 const policies: Record<Scope, RatePolicy> = {
   read_only: { capacity: 200 },

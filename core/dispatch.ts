@@ -6,7 +6,6 @@
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Admit, PendingRequest } from "./admission.ts";
-import type { Answer, IncomingRequest } from "./answer.ts";
 import type { Log } from "./base/log.ts";
 import { readBytes } from "./body.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
@@ -18,12 +17,13 @@ import {
   toAnswer,
   toApiError,
 } from "./envelope.ts";
-import { ApiError, shuttingDown } from "./errors.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import { readBody, readQuery, requireJsonBody } from "./input.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, type PathMatch, paramsOf } from "./router.ts";
 import { readTarget, requireHost } from "./target.ts";
+import { ApiError, shuttingDown } from "./wire/errors.ts";
+import type { Answer, IncomingRequest } from "./wire/request.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {

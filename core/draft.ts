@@ -6,8 +6,8 @@
 
 import { isString } from "./base/json.ts";
 import { ReplyText } from "./reply-text.ts";
-import { encodeJson } from "./sse.ts";
 import type { EngineProgress, ReplyOutput } from "./twins/engine.ts";
+import { encodeJson } from "./wire/sse.ts";
 
 /** What an engine has written so far, and the output for it to write to. */
 export class Draft {

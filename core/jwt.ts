@@ -18,10 +18,10 @@ import {
   requireOptions,
   textRule,
 } from "./base/option-rules.ts";
-import type { ApiError } from "./errors.ts";
 import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
 import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
 import { isOwnerName } from "./owner.ts";
+import type { ApiError } from "./wire/errors.ts";
 
 /** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;

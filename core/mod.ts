@@ -18,18 +18,10 @@
  * @module
  */
 
-export type { Answer, ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "./answer.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
 export type { Sha256 } from "./base/crypto.ts";
 export type { RandomBytes } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
-export {
-  ApiError,
-  type ApiErrorOptions,
-  type ErrorCode,
-  type ErrorObject,
-  type FieldError,
-} from "./errors.ts";
 export { type PublicKey, readPublicKey } from "./jwk.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
@@ -51,19 +43,8 @@ export {
 } from "./limits/memory-limiter.ts";
 export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
-export type {
-  ApiKeyResource,
-  ConversationResource,
-  CreatedApiKeyResource,
-  MessageResource,
-  Pagination,
-  StreamEventData,
-  TwinResource,
-  UsageResource,
-} from "./schema.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
-export type { EventStream } from "./sse.ts";
 export { createMemoryStore } from "./store/memory.ts";
 export {
   type AbandonedReply,
@@ -103,3 +84,22 @@ export {
   type TwinEngine,
 } from "./twins/engine.ts";
 export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins/twins.ts";
+export {
+  ApiError,
+  type ApiErrorOptions,
+  type ErrorCode,
+  type ErrorObject,
+  type FieldError,
+} from "./wire/errors.ts";
+export type { Answer, ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "./wire/request.ts";
+export type {
+  ApiKeyResource,
+  ConversationResource,
+  CreatedApiKeyResource,
+  MessageResource,
+  Pagination,
+  StreamEventData,
+  TwinResource,
+  UsageResource,
+} from "./wire/schemas.ts";
+export type { EventStream } from "./wire/sse.ts";

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type ErrorCode, errorCodes, errorStatus } from "./errors.ts";
 import { keyPattern } from "./idempotency.ts";
 import { wholeNumber } from "./input.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 import type { Route } from "./route.ts";
+import { type ErrorCode, errorCodes, errorStatus } from "./wire/errors.ts";
 import {
   apiKeySchema,
   conversationSchema,
@@ -26,7 +26,7 @@ import {
   twinSchema,
   updateConversationSchema,
   usageSchema,
-} from "./schema.ts";
+} from "./wire/schemas.ts";
 
 const components: Readonly<Record<string, Schema>> = {
   Twin: twinSchema,

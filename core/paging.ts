@@ -7,8 +7,8 @@
 import { LRUCache } from "lru-cache";
 import { envelope } from "./envelope.ts";
 import type { Result } from "./route.ts";
-import type { Pagination } from "./schema.ts";
 import type { Listing, Slice } from "./store/store.ts";
+import type { Pagination } from "./wire/schemas.ts";
 
 /** Which page, counted from 1, and how many items it has. */
 export interface PageQuery {

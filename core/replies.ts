@@ -12,7 +12,6 @@ import type { Log } from "./base/log.ts";
 import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { cancelled, type Ending, ended } from "./ending.ts";
-import { shuttingDown } from "./errors.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import { CompletedReply, type ImmediateReply, replyImmediately } from "./immediate.ts";
 import { conversationNotFound } from "./lookup.ts";
@@ -23,6 +22,7 @@ import { createSweeper } from "./sweeper.ts";
 import type { TwinEngine } from "./twins/engine.ts";
 import type { Twin } from "./twins/twins.ts";
 import { createWatching } from "./watching.ts";
+import { shuttingDown } from "./wire/errors.ts";
 
 /** What replies need. */
 export interface RepliesOptions {

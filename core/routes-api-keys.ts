@@ -5,12 +5,12 @@
  */
 
 import { createApiKey } from "./api-keys.ts";
-import { ApiError } from "./errors.ts";
 import { pageOf, sliceOf } from "./paging.ts";
-import { apiKeyResource } from "./resources.ts";
 import { route } from "./route.ts";
-import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "./schema.ts";
 import type { ApiKeyRecord } from "./store/store.ts";
+import { ApiError } from "./wire/errors.ts";
+import { apiKeyResource } from "./wire/resources.ts";
+import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "./wire/schemas.ts";
 
 /** Keys of one owner that are neither revoked nor expired. */
 const maxLiveKeys = 50;

@@ -7,15 +7,15 @@
 import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
 import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
-import { conversationResource } from "./resources.ts";
 import { route } from "./route.ts";
+import type { ConversationRecord } from "./store/store.ts";
+import { conversationResource } from "./wire/resources.ts";
 import {
   conversationSchema,
   conversationsQuerySchema,
   createConversationSchema,
   updateConversationSchema,
-} from "./schema.ts";
-import type { ConversationRecord } from "./store/store.ts";
+} from "./wire/schemas.ts";
 
 export const conversationRoutes = [
   route({

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ApiError, type ErrorCode, validationError } from "./errors.ts";
 import { endOf, followReply, type ReplyFeed } from "./follower.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
 import {
@@ -17,16 +16,17 @@ import {
 } from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
 import { splitsSurrogatePair } from "./reply-text.ts";
-import { messageResource } from "./resources.ts";
 import { type Call, type HandlerContext, type Result, route } from "./route.ts";
+import type { MessageRecord, ReplyFailure } from "./store/store.ts";
+import { ApiError, type ErrorCode, validationError } from "./wire/errors.ts";
+import { messageResource } from "./wire/resources.ts";
 import {
   type FromSchema,
   messageSchema,
   messagesQuerySchema,
   sendMessageSchema,
   streamQuerySchema,
-} from "./schema.ts";
-import type { MessageRecord, ReplyFailure } from "./store/store.ts";
+} from "./wire/schemas.ts";
 
 /** The header in which a reconnecting EventSource says how much of the reply it has. */
 const lastEventId = "Last-Event-ID";

@@ -9,12 +9,18 @@ import { policyOf } from "./budget.ts";
 import { remainingTokens } from "./limits/memory-limiter.ts";
 import { requireTwin } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./paging.ts";
-import { twinJson } from "./resources.ts";
 import { type Route, route } from "./route.ts";
 import { apiKeyRoutes } from "./routes-api-keys.ts";
 import { conversationRoutes } from "./routes-conversations.ts";
 import { messageRoutes } from "./routes-messages.ts";
-import { healthSchema, pageQuerySchema, twinSchema, type UsageResource, usageSchema } from "./schema.ts";
+import { twinJson } from "./wire/resources.ts";
+import {
+  healthSchema,
+  pageQuerySchema,
+  twinSchema,
+  type UsageResource,
+  usageSchema,
+} from "./wire/schemas.ts";
 
 const twinRoutes = [
   route({

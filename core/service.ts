@@ -5,7 +5,6 @@
  */
 
 import { createAdmission } from "./admission.ts";
-import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./answer.ts";
 import { systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256 } from "./base/crypto.ts";
 import { createIds, systemRandom } from "./base/ids.ts";
@@ -13,13 +12,14 @@ import { noLog } from "./base/log.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch.ts";
 import { unavailable } from "./envelope.ts";
-import { type ApiError, shuttingDown } from "./errors.ts";
 import { createKeyring } from "./keyring.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
 import type { HandlerContext, PathParams } from "./route.ts";
 import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
+import { type ApiError, shuttingDown } from "./wire/errors.ts";
+import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
 
 /**
  * One endpoint as a function, for hosts with their own router. Path parameters are read from the path unless they are

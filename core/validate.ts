@@ -6,8 +6,14 @@
  */
 
 import { isJsonObject } from "./base/json.ts";
-import type { FieldError } from "./errors.ts";
-import { type InputSchema, type Property, propertiesOf, type ValueSchema, type ValueType } from "./schema.ts";
+import type { FieldError } from "./wire/errors.ts";
+import {
+  type InputSchema,
+  type Property,
+  propertiesOf,
+  type ValueSchema,
+  type ValueType,
+} from "./wire/schemas.ts";
 
 /** The invalid fields of an object; empty if it is valid. */
 export function validate(schema: InputSchema, value: unknown): FieldError[] {

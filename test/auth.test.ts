@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { RequestHeaders } from "../core/answer.ts";
 import { readApiKey, readToken } from "../core/auth.ts";
-import { ApiError } from "../core/errors.ts";
+import { ApiError } from "../core/wire/errors.ts";
+import type { RequestHeaders } from "../core/wire/request.ts";
 import { settle } from "./clock.ts";
 
 const plainChallenge = 'Bearer realm="twins"';

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinList } from "../core/mod.ts";
 import { routes } from "../core/routes.ts";
-import type { ConversationResource } from "../core/schema.ts";
+import type { ConversationResource } from "../core/wire/schemas.ts";
 import {
   countConversations,
   dataOf,

@@ -11,15 +11,15 @@ import { openTwinFiles } from "../adapters/twin-files.ts";
 import { noLog } from "../core/base/log.ts";
 import { maxBodyBytes } from "../core/body.ts";
 import { policyOf } from "../core/budget.ts";
-import { errorCodes, errorStatus } from "../core/errors.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { routes } from "../core/routes.ts";
+import { errorCodes, errorStatus } from "../core/wire/errors.ts";
 import {
   createApiKeySchema,
   createConversationSchema,
   pageQuerySchema,
   sendMessageSchema,
-} from "../core/schema.ts";
+} from "../core/wire/schemas.ts";
 import { eventsOf, inProcess, openFixture } from "./harness.ts";
 import { brokenLinks } from "./links.ts";
 

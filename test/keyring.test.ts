@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { createApiKey } from "../core/api-keys.ts";
 import { sha256 } from "../core/base/crypto.ts";
 import { systemRandom } from "../core/base/ids.ts";
-import { ApiError } from "../core/errors.ts";
 import { createKeyring } from "../core/keyring.ts";
 import type { ApiKeyRecord } from "../core/store/store.ts";
+import { ApiError } from "../core/wire/errors.ts";
 import { createManualClock, settle } from "./clock.ts";
 import { createGate } from "./gate.ts";
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { setImmediate } from "node:timers";
 import type { MessageResource, Pagination, TwinEngine } from "../core/mod.ts";
 import { ModelError } from "../core/mod.ts";
-import type { ConversationResource } from "../core/schema.ts";
+import type { ConversationResource } from "../core/wire/schemas.ts";
 import {
   dataOf,
   errorOf,

@@ -8,7 +8,7 @@ import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../adapters/node.ts";
 import { createMemoryStore, createTwinList, type Service, type Store, type TwinEngine } from "../core/mod.ts";
-import { joinMs } from "../core/sse.ts";
+import { joinMs } from "../core/wire/sse.ts";
 import { createGate } from "./gate.ts";
 import { inProcess, newTwin, openFixture, parseEvents, textOf } from "./harness.ts";
 import { listen } from "./ports.ts";

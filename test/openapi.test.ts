@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { errorCodes } from "../core/errors.ts";
 import { routes } from "../core/routes.ts";
+import { errorCodes } from "../core/wire/errors.ts";
 import type { OpenApiDocument, Operation } from "./conformance.ts";
 import { openFixture, transports } from "./harness.ts";
 

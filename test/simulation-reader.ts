@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { EventStream, MessageResource } from "../core/mod.ts";
-import { messageResource } from "../core/resources.ts";
+import { messageResource } from "../core/wire/resources.ts";
 import { parseEvents, type StreamEvent } from "./harness.ts";
 import type { Process } from "./simulation-processes.ts";
 import type { Ledger, StoredReply } from "./simulation-store.ts";

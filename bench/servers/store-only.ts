@@ -3,12 +3,12 @@
  * question and reply are stored together, the reply is answered. No key, limit, validation, history or engine.
  */
 
-import type { Answer } from "../../core/answer.ts";
 import { createIds, systemRandom } from "../../core/base/ids.ts";
 import { newExchange } from "../../core/beginning.ts";
 import { readBytes } from "../../core/body.ts";
 import { completed, ended } from "../../core/ending.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
+import type { Answer } from "../../core/wire/request.ts";
 import { deltaEvent, tokens } from "./reply.ts";
 
 const text = tokens.join("");

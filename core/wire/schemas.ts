@@ -5,8 +5,8 @@
  * @module
  */
 
+import type { EngineProgress } from "../twins/engine.ts";
 import type { ErrorObject } from "./errors.ts";
-import type { EngineProgress } from "./twins/engine.ts";
 
 /** The subset of JSON Schema that the service uses. */
 export interface Schema {

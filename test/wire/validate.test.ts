@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { routes } from "../core/routes.ts";
-import type { InputSchema } from "../core/schema.ts";
-import { validate } from "../core/validate.ts";
-import { runtime } from "./runtime.ts";
+import { routes } from "../../core/routes.ts";
+import { validate } from "../../core/validate.ts";
+import type { InputSchema } from "../../core/wire/schemas.ts";
+import { runtime } from "../runtime.ts";
 
 // An independent implementation of JSON Schema, which generates code and so cannot be used everywhere.
 const ajv = new Ajv2020({
@@ -74,8 +74,8 @@ test("inherited members do not count as the body's", () => {
 
 const flag = "--disallow-code-generation-from-strings";
 const commands = {
-  node: [flag, "--import", "tsx", "test/without-code-generation.ts"],
-  deno: ["run", "-A", "--no-check", `--v8-flags=${flag}`, "test/without-code-generation.ts"],
+  node: [flag, "--import", "tsx", "test/wire/without-code-generation.ts"],
+  deno: ["run", "-A", "--no-check", `--v8-flags=${flag}`, "test/wire/without-code-generation.ts"],
   bun: undefined,
 };
 const command = commands[runtime];

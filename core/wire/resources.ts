@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isoTime } from "./base/clock.ts";
-import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schema.ts";
-import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./store/store.ts";
-import type { Twin } from "./twins/twins.ts";
+import { isoTime } from "../base/clock.ts";
+import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../store/store.ts";
+import type { Twin } from "../twins/twins.ts";
+import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schemas.ts";
 
 // Twins are read often and rarely change; a changed twin is a new object.
 const twinTexts = new WeakMap<Twin, string>();

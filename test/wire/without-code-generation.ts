@@ -3,7 +3,7 @@
  * valid body and of an invalid one.
  */
 
-import { signToken } from "../core/jwt.ts";
+import { signToken } from "../../core/jwt.ts";
 import {
   createEchoEngine,
   createJwtVerifier,
@@ -11,7 +11,7 @@ import {
   createMemoryStore,
   createService,
   createTwinList,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 
 const secret = "a secret for tests, 32 bytes long or more";
 const service = createService({
