@@ -6,9 +6,9 @@
 
 import { dirname, join } from "node:path";
 import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
+import { createJwtVerifier, signToken, type VerifyToken } from "./core/auth/jwt.ts";
+import { readPublicKey } from "./core/auth/public-key.ts";
 import type { Log } from "./core/base/log.ts";
-import { readPublicKey } from "./core/jwk.ts";
-import { createJwtVerifier, signToken, type VerifyToken } from "./core/jwt.ts";
 import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
 
 /** How JWTs are verified. */

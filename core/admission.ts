@@ -4,12 +4,11 @@
  * @module
  */
 
-import { insufficientScope, readToken, scopePermits } from "./auth.ts";
+import { insufficientScope, isOwnerName, readToken, scopePermits } from "./auth/credentials.ts";
+import type { Keyring } from "./auth/key-lookup.ts";
 import type { Clock } from "./base/clock.ts";
 import { policyOf, rateHeaders, rateLimited } from "./budget.ts";
-import type { Keyring } from "./keyring.ts";
 import type { RateLimiter } from "./limits/memory-limiter.ts";
-import { isOwnerName } from "./owner.ts";
 import type { Call, Route } from "./route.ts";
 import type { IncomingRequest } from "./wire/request.ts";
 

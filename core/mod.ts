@@ -18,12 +18,12 @@
  * @module
  */
 
+export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
+export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
 export type { Sha256 } from "./base/crypto.ts";
 export type { RandomBytes } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
-export { type PublicKey, readPublicKey } from "./jwk.ts";
-export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./jwt.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   createFallbackLimiter,

@@ -5,11 +5,11 @@
  * @module
  */
 
+import type { Keyring } from "./auth/key-lookup.ts";
 import type { Clock } from "./base/clock.ts";
 import type { Sha256 } from "./base/crypto.ts";
 import type { NewId, RandomBytes } from "./base/ids.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
-import type { Keyring } from "./keyring.ts";
 import type { RateDecision, RatePolicy } from "./limits/memory-limiter.ts";
 import type { Replies } from "./replies.ts";
 import type { ApiKeyRecord, Scope, Store } from "./store/store.ts";

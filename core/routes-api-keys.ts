@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createApiKey } from "./api-keys.ts";
+import { createApiKey } from "./auth/api-keys.ts";
 import { pageOf, sliceOf } from "./paging.ts";
 import { route } from "./route.ts";
 import type { ApiKeyRecord } from "./store/store.ts";

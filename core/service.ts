@@ -5,6 +5,7 @@
  */
 
 import { createAdmission } from "./admission.ts";
+import { createKeyring } from "./auth/key-lookup.ts";
 import { systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256 } from "./base/crypto.ts";
 import { createIds, systemRandom } from "./base/ids.ts";
@@ -12,7 +13,6 @@ import { noLog } from "./base/log.ts";
 import { createConversationMemory } from "./conversation-memory.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch.ts";
 import { unavailable } from "./envelope.ts";
-import { createKeyring } from "./keyring.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createReplies } from "./replies.ts";
 import type { HandlerContext, PathParams } from "./route.ts";

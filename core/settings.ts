@@ -4,9 +4,9 @@
  * @module
  */
 
+import { isJwksUrl } from "./auth/jwks.ts";
+import { minSecretBytes } from "./auth/jwt.ts";
 import { logLevels } from "./base/log.ts";
-import { isJwksUrl } from "./jwks.ts";
-import { minSecretBytes } from "./jwt.ts";
 import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
 
 /** An invalid setting. The message is one line that says which setting, and what is accepted. */

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { signToken } from "../core/jwt.ts";
+import { signToken } from "../core/auth/jwt.ts";
 import { surroundings } from "./child-process.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
 import { listen } from "./ports.ts";

@@ -11,7 +11,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { signToken } from "../core/jwt.ts";
+import { signToken } from "../core/auth/jwt.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
 import { listen } from "./ports.ts";

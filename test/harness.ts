@@ -2,7 +2,7 @@
  * What the tests of the API share: a service on a clock of its own, reached in-process or over a socket.
  */
 
-import { createJwtVerifier, signToken } from "../core/jwt.ts";
+import { createJwtVerifier, signToken } from "../core/auth/jwt.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,

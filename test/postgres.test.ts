@@ -7,7 +7,7 @@ import { openPostgres } from "../adapters/postgres.ts";
 import { openConnections } from "../adapters/postgres-connections.ts";
 import { createPostgresDriver } from "../adapters/postgres-driver.ts";
 import { createPostgresLimiter } from "../adapters/postgres-limiter.ts";
-import { createApiKey } from "../core/api-keys.ts";
+import { createApiKey } from "../core/auth/api-keys.ts";
 import { type Log, noLog } from "../core/base/log.ts";
 import { StoreUnavailable } from "../core/store/store.ts";
 import { withoutSignals } from "./child-process.ts";

@@ -8,7 +8,7 @@
  * comes to rest.
  */
 
-import { createApiKey } from "../core/api-keys.ts";
+import { createApiKey } from "../core/auth/api-keys.ts";
 import { createMemoryStore } from "../core/mod.ts";
 import { startOfTests } from "./harness.ts";
 import { createClients } from "./simulation-clients.ts";

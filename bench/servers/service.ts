@@ -15,7 +15,7 @@ import { hash } from "node:crypto";
 import { createOpenAIEngine } from "../../adapters/openai.ts";
 import { createNodeTransport } from "../../adapters/openai-node.ts";
 import { openSqlite } from "../../adapters/sqlite.ts";
-import { createApiKey } from "../../core/api-keys.ts";
+import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createIds, systemRandom } from "../../core/base/ids.ts";
 import {
   createMemoryLimiter,

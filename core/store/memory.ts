@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isLiveKey } from "../api-keys.ts";
+import { isLiveKey } from "../auth/api-keys.ts";
 import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {

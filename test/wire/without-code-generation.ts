@@ -3,7 +3,7 @@
  * valid body and of an invalid one.
  */
 
-import { signToken } from "../../core/jwt.ts";
+import { signToken } from "../../core/auth/jwt.ts";
 import {
   createEchoEngine,
   createJwtVerifier,

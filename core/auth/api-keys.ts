@@ -4,9 +4,9 @@
  * @module
  */
 
-import { sha256 } from "./base/crypto.ts";
-import { type RandomBytes, systemRandom } from "./base/ids.ts";
-import type { ApiKeyRecord } from "./store/store.ts";
+import { sha256 } from "../base/crypto.ts";
+import { type RandomBytes, systemRandom } from "../base/ids.ts";
+import type { ApiKeyRecord } from "../store/store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const marker = "twin_";

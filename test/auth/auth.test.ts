@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readApiKey, readToken } from "../core/auth.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import type { RequestHeaders } from "../core/wire/request.ts";
-import { settle } from "./clock.ts";
+import { readApiKey, readToken } from "../../core/auth/credentials.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import type { RequestHeaders } from "../../core/wire/request.ts";
+import { settle } from "../clock.ts";
 
 const plainChallenge = 'Bearer realm="twins"';
 const refusedChallenge = 'Bearer realm="twins", error="invalid_token"';

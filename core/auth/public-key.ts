@@ -5,7 +5,7 @@
  */
 
 import { exportJWK, importJWK, importSPKI, type JWK } from "jose";
-import { isString } from "./base/json.ts";
+import { isString } from "../base/json.ts";
 
 /** A public key, and the values of `alg` that it can verify. */
 export interface PublicKey {

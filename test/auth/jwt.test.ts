@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, test } from "node:test";
 import { exportJWK, type JWK, SignJWT } from "jose";
-import { readPublicKey, toPublicKey } from "../core/jwk.ts";
-import { createJwtVerifier, type JwtVerifierOptions, signToken } from "../core/jwt.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import { createManualClock } from "./clock.ts";
+import { createJwtVerifier, type JwtVerifierOptions, signToken } from "../../core/auth/jwt.ts";
+import { readPublicKey, toPublicKey } from "../../core/auth/public-key.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import { createManualClock } from "../clock.ts";
 import { reread } from "./key-pair.ts";
 
 const secret = "a secret of at least 32 bytes, in ASCII";

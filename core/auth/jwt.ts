@@ -5,10 +5,9 @@
  */
 
 import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { invalidToken } from "./auth.ts";
-import { type Clock, systemClock } from "./base/clock.ts";
-import { isJsonObject, isString } from "./base/json.ts";
-import { type Log, noLog } from "./base/log.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { isJsonObject, isString } from "../base/json.ts";
+import { type Log, noLog } from "../base/log.ts";
 import {
   clockRule,
   functionThat,
@@ -17,11 +16,11 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "./base/option-rules.ts";
-import { asymmetricAlgorithms, type PublicKey } from "./jwk.ts";
+} from "../base/option-rules.ts";
+import type { ApiError } from "../wire/errors.ts";
+import { invalidToken, isOwnerName } from "./credentials.ts";
 import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
-import { isOwnerName } from "./owner.ts";
-import type { ApiError } from "./wire/errors.ts";
+import { asymmetricAlgorithms, type PublicKey } from "./public-key.ts";
 
 /** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;

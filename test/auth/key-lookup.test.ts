@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createApiKey } from "../core/api-keys.ts";
-import { sha256 } from "../core/base/crypto.ts";
-import { systemRandom } from "../core/base/ids.ts";
-import { createKeyring } from "../core/keyring.ts";
-import type { ApiKeyRecord } from "../core/store/store.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { createGate } from "./gate.ts";
+import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createKeyring } from "../../core/auth/key-lookup.ts";
+import { sha256 } from "../../core/base/crypto.ts";
+import { systemRandom } from "../../core/base/ids.ts";
+import type { ApiKeyRecord } from "../../core/store/store.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { createGate } from "../gate.ts";
 
 /** A keyring over a store with one key, whose answers a test can hold back. */
 function openKeyring() {

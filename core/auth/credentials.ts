@@ -4,11 +4,11 @@
  * @module
  */
 
+import type { Scope } from "../store/store.ts";
+import { ApiError, challenge } from "../wire/errors.ts";
+import type { RequestHeaders } from "../wire/request.ts";
+import { trimBlanks } from "../wire/request.ts";
 import { isWellFormedApiKey } from "./api-keys.ts";
-import type { Scope } from "./store/store.ts";
-import { ApiError, challenge } from "./wire/errors.ts";
-import type { RequestHeaders } from "./wire/request.ts";
-import { trimBlanks } from "./wire/request.ts";
 
 /**
  * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Does not check whether it is
@@ -89,4 +89,13 @@ export function insufficientScope(needed: Scope): ApiError {
 /** Whether a key of scope `held` may do what needs `needed`. */
 export function scopePermits(held: Scope, needed: Scope): boolean {
   return held === "full_access" || held === needed;
+}
+
+/** Whether a value can name an owner: 1 to 255 characters, all printable, not only white space. */
+export function isOwnerName(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,255}$/u.test(value) &&
+    value.trim() !== ""
+  );
 }

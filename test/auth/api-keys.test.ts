@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { createApiKey, isWellFormedApiKey } from "../core/api-keys.ts";
-import { systemRandom } from "../core/base/ids.ts";
+import { createApiKey, isWellFormedApiKey } from "../../core/auth/api-keys.ts";
+import { systemRandom } from "../../core/base/ids.ts";
 import {
   type ApiKeyRecord,
   type ApiKeyResource,
   type CreatedApiKeyResource,
   createMemoryStore,
   type Store,
-} from "../core/mod.ts";
-import { openChat } from "./chat.ts";
-import { dataOf, errorOf, type Fixture, inProcess, openFixture, textOf, transports } from "./harness.ts";
+} from "../../core/mod.ts";
+import { openChat } from "../chat.ts";
+import { dataOf, errorOf, type Fixture, inProcess, openFixture, textOf, transports } from "../harness.ts";
 
 const keys = "/auth/api-keys";
 

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SignJWT } from "jose";
-import { createApiKey } from "../core/api-keys.ts";
+import { createApiKey } from "../../core/auth/api-keys.ts";
 import {
   ApiError,
   type ApiKeyResource,
   type CreatedApiKeyResource,
   createMemoryStore,
   type Log,
-} from "../core/mod.ts";
-import { routes } from "../core/routes.ts";
-import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "./harness.ts";
+} from "../../core/mod.ts";
+import { routes } from "../../core/routes.ts";
+import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "../harness.ts";
 
 const ofKeys = routes.filter((route) => route.credential === "api_key");
 const ofTokens = routes.filter((route) => route.credential === "token");

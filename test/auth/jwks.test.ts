@@ -3,11 +3,11 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import { test } from "node:test";
 import { exportJWK, type JWK, SignJWT } from "jose";
-import { createJwtVerifier } from "../core/jwt.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import { createManualClock, settle } from "./clock.ts";
+import { createJwtVerifier } from "../../core/auth/jwt.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { listen } from "../ports.ts";
 import { reread } from "./key-pair.ts";
-import { listen } from "./ports.ts";
 
 const minute = 60_000;
 const one = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));

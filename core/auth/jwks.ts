@@ -5,11 +5,11 @@
  */
 
 import type { JWK } from "jose";
-import { type Clock, isWithin, within } from "./base/clock.ts";
-import { isJsonObject } from "./base/json.ts";
-import type { Log } from "./base/log.ts";
-import { type PublicKey, toPublicKey } from "./jwk.ts";
-import { ApiError } from "./wire/errors.ts";
+import { type Clock, isWithin, within } from "../base/clock.ts";
+import { isJsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { ApiError } from "../wire/errors.ts";
+import { type PublicKey, toPublicKey } from "./public-key.ts";
 
 /** What a token's header says about its key. */
 export interface KeyHint {
