@@ -4,7 +4,6 @@
  * @module
  */
 
-import { endOf, followReply, type ReplyFeed } from "./follower.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
 import {
   conversationNotFound,
@@ -15,7 +14,8 @@ import {
   twinNotFound,
 } from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
-import { splitsSurrogatePair } from "./reply-text.ts";
+import { endOf, followReply, type ReplyFeed } from "./replies/follower.ts";
+import { splitsSurrogatePair } from "./replies/text.ts";
 import { type Call, type HandlerContext, type Result, route } from "./route.ts";
 import type { MessageRecord, ReplyFailure } from "./store/store.ts";
 import { ApiError, type ErrorCode, validationError } from "./wire/errors.ts";

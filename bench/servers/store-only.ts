@@ -4,10 +4,10 @@
  */
 
 import { createIds, systemRandom } from "../../core/base/ids.ts";
-import { newExchange } from "../../core/beginning.ts";
 import { readBytes } from "../../core/body.ts";
-import { completed, ended } from "../../core/ending.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
+import { completed, ended } from "../../core/replies/outcome.ts";
+import { newExchange } from "../../core/replies/send.ts";
 import type { Answer } from "../../core/wire/request.ts";
 import { deltaEvent, tokens } from "./reply.ts";
 

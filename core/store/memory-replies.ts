@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ended } from "../ending.ts";
+import { ended } from "../replies/outcome.ts";
 import { keepClaim, madeBefore } from "./memory-claims.ts";
 import {
   type ConversationEntry,

@@ -11,10 +11,10 @@ import {
   type Store,
   StoreUnavailable,
   type TwinEngine,
-} from "../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "./chat.ts";
-import { createManualClock } from "./clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
+} from "../../core/mod.ts";
+import { acceptedId, openChat, withOutages } from "../chat.ts";
+import { createManualClock } from "../clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "../harness.ts";
 
 test("complete is not sent before the store has the reply's end", async () => {
   let down = false;

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isCount } from "./base/json.ts";
-import { unusable } from "./base/option-rules.ts";
-import type { EndReply, MessageRecord, ReplyFailure, Usage } from "./store/store.ts";
-import type { EngineResult } from "./twins/engine.ts";
+import { isCount } from "../base/json.ts";
+import { unusable } from "../base/option-rules.ts";
+import type { EndReply, MessageRecord, ReplyFailure, Usage } from "../store/store.ts";
+import type { EngineResult } from "../twins/engine.ts";
 
 /** How a reply has ended, once and for all. Its text and time are stored with it. */
 export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;

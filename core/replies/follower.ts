@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { Clock } from "./base/clock.ts";
-import { splitsSurrogatePair } from "./reply-text.ts";
-import type { MessageRecord } from "./store/store.ts";
-import { ApiError, shuttingDown } from "./wire/errors.ts";
-import type { ClientSignal } from "./wire/request.ts";
-import { messageResource } from "./wire/resources.ts";
-import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "./wire/sse.ts";
+import type { Clock } from "../base/clock.ts";
+import type { MessageRecord } from "../store/store.ts";
+import { ApiError, shuttingDown } from "../wire/errors.ts";
+import type { ClientSignal } from "../wire/request.ts";
+import { messageResource } from "../wire/resources.ts";
+import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
+import { splitsSurrogatePair } from "./text.ts";
 
 /** A reply as followers see it, wherever it is produced. */
 export interface ReplyFeed {

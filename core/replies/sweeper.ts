@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Clock } from "./base/clock.ts";
-import type { Log } from "./base/log.ts";
-import { type Repetition, repeat } from "./base/repeat.ts";
-import { failed } from "./ending.ts";
-import type { Store } from "./store/store.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type Repetition, repeat } from "../base/repeat.ts";
+import type { Store } from "../store/store.ts";
+import { failed } from "./outcome.ts";
 
 /** What a sweeper needs. */
 export interface SweeperOptions {

@@ -10,11 +10,11 @@ import {
   createService,
   createTwinList,
   type Log,
-} from "../core/mod.ts";
-import { acceptedId, openChat } from "./chat.ts";
-import { settle } from "./clock.ts";
-import { createGate } from "./gate.ts";
-import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "./harness.ts";
+} from "../../core/mod.ts";
+import { acceptedId, openChat } from "../chat.ts";
+import { settle } from "../clock.ts";
+import { createGate } from "../gate.ts";
+import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "../harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

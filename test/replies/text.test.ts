@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ReplyText, splitsSurrogatePair } from "../core/reply-text.ts";
+import { ReplyText, splitsSurrogatePair } from "../../core/replies/text.ts";
 
 /** What a reply's text must be, computed in the obvious way: well-formed, without NUL. */
 function plain(written: string): string {

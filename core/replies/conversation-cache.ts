@@ -7,8 +7,8 @@
  */
 
 import { LRUCache } from "lru-cache";
-import type { MessageRecord, Store } from "./store/store.ts";
-import type { HistoryMessage } from "./twins/engine.ts";
+import type { MessageRecord, Store } from "../store/store.ts";
+import type { HistoryMessage } from "../twins/engine.ts";
 
 /** How many earlier exchanges a model sees. */
 const historyExchanges = 25;

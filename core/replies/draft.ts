@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isString } from "./base/json.ts";
-import { ReplyText } from "./reply-text.ts";
-import type { EngineProgress, ReplyOutput } from "./twins/engine.ts";
-import { encodeJson } from "./wire/sse.ts";
+import { isString } from "../base/json.ts";
+import type { EngineProgress, ReplyOutput } from "../twins/engine.ts";
+import { encodeJson } from "../wire/sse.ts";
+import { ReplyText } from "./text.ts";
 
 /** What an engine has written so far, and the output for it to write to. */
 export class Draft {

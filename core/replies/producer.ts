@@ -5,21 +5,15 @@
  * @module
  */
 
-import { sleep } from "./base/clock.ts";
-import type { LogLevel } from "./base/log.ts";
+import { sleep } from "../base/clock.ts";
+import type { LogLevel } from "../base/log.ts";
+import { type MessageRecord, StoreUnavailable } from "../store/store.ts";
+import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
+import type { Twin } from "../twins/twins.ts";
 import { Draft } from "./draft.ts";
-import { cancelled, completed, type Ending, failed } from "./ending.ts";
 import type { ReplyFeed } from "./follower.ts";
-import {
-  type Exchange,
-  type KeeperContext,
-  type KeptProducer,
-  ReplyKeeper,
-  retryMs,
-} from "./reply-keeper.ts";
-import { type MessageRecord, StoreUnavailable } from "./store/store.ts";
-import { type HistoryMessage, ModelError, type TwinEngine } from "./twins/engine.ts";
-import type { Twin } from "./twins/twins.ts";
+import { cancelled, completed, type Ending, failed } from "./outcome.ts";
+import { type Exchange, type KeeperContext, type KeptProducer, ReplyKeeper, retryMs } from "./saver.ts";
 
 /** What the producers of one service share. */
 export interface ProducerContext extends KeeperContext {

@@ -10,10 +10,10 @@ import {
   type ServiceOptions,
   type Store,
   StoreUnavailable,
-} from "../core/mod.ts";
-import { acceptedId, openChat } from "./chat.ts";
-import { createGate } from "./gate.ts";
-import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
+} from "../../core/mod.ts";
+import { acceptedId, openChat } from "../chat.ts";
+import { createGate } from "../gate.ts";
+import { dataOf, errorOf, inProcess, textOf, transports } from "../harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

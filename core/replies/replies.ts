@@ -5,24 +5,31 @@
  * @module
  */
 
-import { type Clock, within } from "./base/clock.ts";
-import type { NewId } from "./base/ids.ts";
-import { Underway } from "./base/in-flight.ts";
-import type { Log } from "./base/log.ts";
-import { beginStored, conversationBusy, type NotBegun, newExchange } from "./beginning.ts";
-import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending, ended } from "./ending.ts";
+import { type Clock, within } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import { Underway } from "../base/in-flight.ts";
+import type { Log } from "../base/log.ts";
+import { conversationNotFound } from "../lookup.ts";
+import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "../store/store.ts";
+import type { TwinEngine } from "../twins/engine.ts";
+import type { Twin } from "../twins/twins.ts";
+import { shuttingDown } from "../wire/errors.ts";
+import type { ConversationMemory } from "./conversation-cache.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
-import { CompletedReply, type ImmediateReply, replyImmediately } from "./immediate.ts";
-import { conversationNotFound } from "./lookup.ts";
+import { cancelled, type Ending, ended } from "./outcome.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
-import { newLease } from "./reply-keeper.ts";
-import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "./store/store.ts";
+import { newLease } from "./saver.ts";
+import {
+  beginStored,
+  CompletedReply,
+  conversationBusy,
+  type ImmediateReply,
+  type NotBegun,
+  newExchange,
+  replyImmediately,
+} from "./send.ts";
+import { createWatching } from "./stored-reply.ts";
 import { createSweeper } from "./sweeper.ts";
-import type { TwinEngine } from "./twins/engine.ts";
-import type { Twin } from "./twins/twins.ts";
-import { createWatching } from "./watching.ts";
-import { shuttingDown } from "./wire/errors.ts";
 
 /** What replies need. */
 export interface RepliesOptions {

@@ -15,11 +15,11 @@ import {
   StoreUnavailable,
   type Turn,
   type TwinEngine,
-} from "../core/mod.ts";
-import { type Chat, countCalls, openChat } from "./chat.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { createGate } from "./gate.ts";
-import { dataOf, errorOf, eventsOf, inProcess, startOfTests, textOf } from "./harness.ts";
+} from "../../core/mod.ts";
+import { type Chat, countCalls, openChat } from "../chat.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { createGate } from "../gate.ts";
+import { dataOf, errorOf, eventsOf, inProcess, startOfTests, textOf } from "../harness.ts";
 
 /** An engine that a test plays, which says that it is immediate. */
 function immediately(reply: TwinEngine["reply"]): TwinEngine {

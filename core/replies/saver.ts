@@ -5,13 +5,13 @@
  * @module
  */
 
-import { type Clock, isWithin, sleep } from "./base/clock.ts";
-import type { Log, LogLevel } from "./base/log.ts";
-import { type Repetition, repeat } from "./base/repeat.ts";
-import type { ConversationMemory } from "./conversation-memory.ts";
-import { cancelled, type Ending, ended, type FinalState, failed } from "./ending.ts";
-import type { ReplyText } from "./reply-text.ts";
-import type { Lease, MessageRecord, Store } from "./store/store.ts";
+import { type Clock, isWithin, sleep } from "../base/clock.ts";
+import type { Log, LogLevel } from "../base/log.ts";
+import { type Repetition, repeat } from "../base/repeat.ts";
+import type { Lease, MessageRecord, Store } from "../store/store.ts";
+import type { ConversationMemory } from "./conversation-cache.ts";
+import { cancelled, type Ending, ended, type FinalState, failed } from "./outcome.ts";
+import type { ReplyText } from "./text.ts";
 
 /** What the keepers of one service share. */
 export interface KeeperContext {

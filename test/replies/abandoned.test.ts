@@ -4,18 +4,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sleep } from "../core/base/clock.ts";
+import { sleep } from "../../core/base/clock.ts";
 import {
   createMemoryStore,
   type Log,
   type MessageResource,
   type Store,
   StoreUnavailable,
-} from "../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "./chat.ts";
-import { createManualClock } from "./clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "./harness.ts";
-import { createScriptedEngine } from "./scripted-engine.ts";
+} from "../../core/mod.ts";
+import { acceptedId, openChat, withOutages } from "../chat.ts";
+import { createManualClock } from "../clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "../harness.ts";
+import { createScriptedEngine } from "../scripted-engine.ts";
 
 /** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {

@@ -5,15 +5,15 @@
  * @module
  */
 
-import type { Clock } from "./base/clock.ts";
-import type { Underway } from "./base/in-flight.ts";
-import type { Log } from "./base/log.ts";
-import { type Repetition, repeat } from "./base/repeat.ts";
-import { cancelled } from "./ending.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Underway } from "../base/in-flight.ts";
+import type { Log } from "../base/log.ts";
+import { type Repetition, repeat } from "../base/repeat.ts";
+import type { MessageRecord, Store } from "../store/store.ts";
 import type { ReplyFeed } from "./follower.ts";
-import { announceMs } from "./reply-keeper.ts";
-import { ReplyText } from "./reply-text.ts";
-import type { MessageRecord, Store } from "./store/store.ts";
+import { cancelled } from "./outcome.ts";
+import { announceMs } from "./saver.ts";
+import { ReplyText } from "./text.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;
@@ -159,4 +159,41 @@ export class SavedReply implements ReplyFeed {
       return undefined;
     }
   }
+}
+
+/** The followed replies. */
+export interface Watching {
+  /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
+  feedOf(owner: string, reply: MessageRecord): SavedReply;
+  /** Whether a reply is followed now. */
+  follows(replyId: string): boolean;
+  /** Releases all followers, also those that come later, because this process is shutting down. */
+  release(): void;
+}
+
+export function createWatching(options: Omit<WatchContext, "followed" | "left">): Watching {
+  const followed = new Set<SavedReply>(); // two of one reply, where both came before either was followed
+  const shared = new Map<string, SavedReply>();
+  let released = false;
+  const context: WatchContext = {
+    ...options,
+    followed(saved) {
+      followed.add(saved);
+      shared.set(saved.id, saved);
+      if (released) saved.release();
+    },
+    left(saved) {
+      followed.delete(saved);
+      if (shared.get(saved.id) === saved) shared.delete(saved.id);
+    },
+  };
+
+  return {
+    feedOf: (owner, reply) => shared.get(reply.id) ?? new SavedReply(context, owner, reply),
+    follows: (replyId) => shared.has(replyId),
+    release() {
+      released = true;
+      for (const saved of followed) saved.release();
+    },
+  };
 }

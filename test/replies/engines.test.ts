@@ -15,10 +15,10 @@ import {
   type Store,
   StoreUnavailable,
   type TwinEngine,
-} from "../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "./chat.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { readEvents } from "./event-reader.ts";
+} from "../../core/mod.ts";
+import { acceptedId, type Chat, openChat } from "../chat.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { readEvents } from "../event-reader.ts";
 import {
   dataOf,
   errorOf,
@@ -28,7 +28,7 @@ import {
   startOfTests,
   terminal,
   textOf,
-} from "./harness.ts";
+} from "../harness.ts";
 
 const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
   "throws at once": {
