@@ -7,7 +7,7 @@
 import { EventEmitter } from "node:events";
 import { type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { maxBodyBytes } from "../core/body.ts";
+import { maxBodyBytes } from "../core/http/body.ts";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
 import { readField } from "./header-section.ts";
 import { type BodyDecoder, createBodyDecoder } from "./http-body.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { maxBodyBytes } from "../core/body.ts";
+import { maxBodyBytes } from "../core/http/body.ts";
 import type { ApiError } from "../core/wire/errors.ts";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
 import { headError, readField } from "./header-section.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { maxBodyBytes } from "../core/body.ts";
+import { maxBodyBytes } from "../core/http/body.ts";
 import type { Service } from "../core/service.ts";
 import { ApiError } from "../core/wire/errors.ts";
 import { type Answer, toResponse } from "../core/wire/request.ts";

@@ -24,6 +24,7 @@ export { type Clock, systemClock } from "./base/clock.ts";
 export type { Sha256 } from "./base/crypto.ts";
 export type { RandomBytes } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
+export type { PathParams } from "./http/route.ts";
 export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   createFallbackLimiter,
@@ -41,7 +42,6 @@ export {
   type RatePolicy,
   takeToken,
 } from "./limits/memory-limiter.ts";
-export type { PathParams } from "./route.ts";
 export type { OperationId } from "./routes.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Route } from "./route.ts";
+import type { Route } from "./http/route.ts";
 import type { ErrorCode } from "./wire/errors.ts";
 
 /** Each header field's description, once. */

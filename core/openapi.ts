@@ -4,10 +4,10 @@
  * @module
  */
 
-import { keyPattern } from "./idempotency.ts";
-import { wholeNumber } from "./input.ts";
+import { keyPattern } from "./http/idempotency.ts";
+import { wholeNumber } from "./http/input.ts";
+import type { Route } from "./http/route.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
-import type { Route } from "./route.ts";
 import { type ErrorCode, errorCodes, errorStatus } from "./wire/errors.ts";
 import {
   apiKeySchema,

@@ -5,8 +5,8 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { envelope } from "./envelope.ts";
-import type { Result } from "./route.ts";
+import { envelope } from "./http/envelope.ts";
+import type { Result } from "./http/route.ts";
 import type { Listing, Slice } from "./store/store.ts";
 import type { Pagination } from "./wire/schemas.ts";
 

@@ -5,8 +5,8 @@
  */
 
 import { createApiKey } from "./auth/api-keys.ts";
+import { route } from "./http/route.ts";
 import { pageOf, sliceOf } from "./paging.ts";
-import { route } from "./route.ts";
 import type { ApiKeyRecord } from "./store/store.ts";
 import { ApiError } from "./wire/errors.ts";
 import { apiKeyResource } from "./wire/resources.ts";

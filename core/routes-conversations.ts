@@ -4,10 +4,10 @@
  * @module
  */
 
-import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "./http/idempotency.ts";
+import { route } from "./http/route.ts";
 import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./paging.ts";
-import { route } from "./route.ts";
 import type { ConversationRecord } from "./store/store.ts";
 import { conversationResource } from "./wire/resources.ts";
 import {

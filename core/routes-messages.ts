@@ -4,7 +4,8 @@
  * @module
  */
 
-import { claimOf, replayedHeaders, requireSameFields } from "./idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "./http/idempotency.ts";
+import { type Call, type HandlerContext, type Result, route } from "./http/route.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -16,7 +17,6 @@ import {
 import { pageOf, sliceOf } from "./paging.ts";
 import { endOf, followReply, type ReplyFeed } from "./replies/follower.ts";
 import { splitsSurrogatePair } from "./replies/text.ts";
-import { type Call, type HandlerContext, type Result, route } from "./route.ts";
 import type { MessageRecord, ReplyFailure } from "./store/store.ts";
 import { ApiError, type ErrorCode, validationError } from "./wire/errors.ts";
 import { messageResource } from "./wire/resources.ts";

@@ -5,11 +5,11 @@
  */
 
 import { isoTime } from "./base/clock.ts";
-import { policyOf } from "./budget.ts";
+import { policyOf } from "./http/rate-limit.ts";
+import { type Route, route } from "./http/route.ts";
 import { remainingTokens } from "./limits/memory-limiter.ts";
 import { requireTwin } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./paging.ts";
-import { type Route, route } from "./route.ts";
 import { apiKeyRoutes } from "./routes-api-keys.ts";
 import { conversationRoutes } from "./routes-conversations.ts";
 import { messageRoutes } from "./routes-messages.ts";

@@ -4,18 +4,18 @@
  * @module
  */
 
-import { createAdmission } from "./admission.ts";
 import { createKeyring } from "./auth/key-lookup.ts";
 import { systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256 } from "./base/crypto.ts";
 import { createIds, systemRandom } from "./base/ids.ts";
 import { noLog } from "./base/log.ts";
-import { createDispatcher, type Dispatcher } from "./dispatch.ts";
-import { unavailable } from "./envelope.ts";
+import { createAdmission } from "./http/admission.ts";
+import { createDispatcher, type Dispatcher } from "./http/dispatch.ts";
+import { unavailable } from "./http/envelope.ts";
+import type { HandlerContext, PathParams } from "./http/route.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createConversationMemory } from "./replies/conversation-cache.ts";
 import { createReplies } from "./replies/replies.ts";
-import type { HandlerContext, PathParams } from "./route.ts";
 import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
 import { type ApiError, shuttingDown } from "./wire/errors.ts";

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { mock, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { serve, toNodeHandler } from "../adapters/node.ts";
-import { maxBodyBytes } from "../core/body.ts";
+import { maxBodyBytes } from "../core/http/body.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,

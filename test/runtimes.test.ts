@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { maxBodyBytes } from "../core/body.ts";
+import { maxBodyBytes } from "../core/http/body.ts";
 import type { Service } from "../core/mod.ts";
 import { openChat } from "./chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";

@@ -4,7 +4,7 @@
  */
 
 import { createIds, systemRandom } from "../../core/base/ids.ts";
-import { readBytes } from "../../core/body.ts";
+import { readBytes } from "../../core/http/body.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
 import { completed, ended } from "../../core/replies/outcome.ts";
 import { newExchange } from "../../core/replies/send.ts";

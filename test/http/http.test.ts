@@ -9,11 +9,11 @@ import {
   createService,
   type Store,
   type TwinEngine,
-} from "../core/mod.ts";
-import { routes } from "../core/routes.ts";
-import { countCalls } from "./chat.ts";
-import { requestIdPattern } from "./conformance.ts";
-import { dataOf, errorOf, inProcess, openFixture, transports } from "./harness.ts";
+} from "../../core/mod.ts";
+import { routes } from "../../core/routes.ts";
+import { countCalls } from "../chat.ts";
+import { requestIdPattern } from "../conformance.ts";
+import { dataOf, errorOf, inProcess, openFixture, transports } from "../harness.ts";
 
 /** Each path's methods, as `Allow` lists them. */
 const allowed = new Map<string, string>();

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { toNodeHandler } from "../adapters/node.ts";
-import { createMemoryLimiter, type Log, type Scope } from "../core/mod.ts";
-import { settle } from "./clock.ts";
-import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
-import { listen } from "./ports.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
+import { toNodeHandler } from "../../adapters/node.ts";
+import { createMemoryLimiter, type Log, type Scope } from "../../core/mod.ts";
+import { settle } from "../clock.ts";
+import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
+import { listen } from "../ports.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
 
 const maxBodyBytes = 256 * 1024;
 const body = '{"twinId":"echo"}';

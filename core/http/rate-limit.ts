@@ -12,9 +12,9 @@ import {
   secondsToNextToken,
   windowMicroseconds,
   windowSeconds,
-} from "./limits/memory-limiter.ts";
-import type { Scope } from "./store/store.ts";
-import { ApiError } from "./wire/errors.ts";
+} from "../limits/memory-limiter.ts";
+import type { Scope } from "../store/store.ts";
+import { ApiError } from "../wire/errors.ts";
 
 const policies: Record<Scope, RatePolicy> = {
   read_only: { capacity: 200 },

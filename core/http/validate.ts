@@ -5,15 +5,15 @@
  * @module
  */
 
-import { isJsonObject } from "./base/json.ts";
-import type { FieldError } from "./wire/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import type { FieldError } from "../wire/errors.ts";
 import {
   type InputSchema,
   type Property,
   propertiesOf,
   type ValueSchema,
   type ValueType,
-} from "./wire/schemas.ts";
+} from "../wire/schemas.ts";
 
 /** The invalid fields of an object; empty if it is valid. */
 export function validate(schema: InputSchema, value: unknown): FieldError[] {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Sha256 } from "./base/crypto.ts";
+import type { Sha256 } from "../base/crypto.ts";
+import type { IdempotencyClaim, MadeClaim } from "../store/store.ts";
+import { ApiError, validationError } from "../wire/errors.ts";
+import type { RequestHeaders } from "../wire/request.ts";
 import type { Call, Route } from "./route.ts";
-import type { IdempotencyClaim, MadeClaim } from "./store/store.ts";
-import { ApiError, validationError } from "./wire/errors.ts";
-import type { RequestHeaders } from "./wire/request.ts";
 
 /** How long a key is remembered, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;

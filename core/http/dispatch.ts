@@ -5,8 +5,10 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { Log } from "../base/log.ts";
+import { ApiError, shuttingDown } from "../wire/errors.ts";
+import type { Answer, IncomingRequest } from "../wire/request.ts";
 import type { Admit, PendingRequest } from "./admission.ts";
-import type { Log } from "./base/log.ts";
 import { readBytes } from "./body.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
 import {
@@ -22,8 +24,6 @@ import { readBody, readQuery, requireJsonBody } from "./input.ts";
 import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
 import { createRouter, type PathMatch, paramsOf } from "./router.ts";
 import { readTarget, requireHost } from "./target.ts";
-import { ApiError, shuttingDown } from "./wire/errors.ts";
-import type { Answer, IncomingRequest } from "./wire/request.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {

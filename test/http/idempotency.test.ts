@@ -4,10 +4,10 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource } from "../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "./chat.ts";
-import { readEvents } from "./event-reader.ts";
-import { dataOf, errorOf, inProcess, textOf, transports } from "./harness.ts";
+import { createMemoryStore, type MessageResource } from "../../core/mod.ts";
+import { acceptedId, type Chat, openChat } from "../chat.ts";
+import { readEvents } from "../event-reader.ts";
+import { dataOf, errorOf, inProcess, textOf, transports } from "../harness.ts";
 
 const once = { "Idempotency-Key": "once" };
 const dayMs = 24 * 3600 * 1000;

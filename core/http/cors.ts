@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RequestHeaders } from "./wire/request.ts";
+import type { RequestHeaders } from "../wire/request.ts";
 
 const exposed = [
   "Idempotency-Replayed",

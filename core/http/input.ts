@@ -4,12 +4,12 @@
  * @module
  */
 
+import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
+import type { RequestHeaders } from "../wire/request.ts";
+import { type InputSchema, propertiesOf, type ValueSchema } from "../wire/schemas.ts";
 import { requireShort } from "./body.ts";
 import type { Route } from "./route.ts";
 import { accepted, validate } from "./validate.ts";
-import { ApiError, type FieldError, validationError } from "./wire/errors.ts";
-import type { RequestHeaders } from "./wire/request.ts";
-import { type InputSchema, propertiesOf, type ValueSchema } from "./wire/schemas.ts";
 
 /** The deepest nesting of arrays and objects in a body. */
 const maxDepth = 64;

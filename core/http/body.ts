@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type Clock, within } from "./base/clock.ts";
-import { ApiError } from "./wire/errors.ts";
-import type { IncomingRequest } from "./wire/request.ts";
+import { type Clock, within } from "../base/clock.ts";
+import { ApiError } from "../wire/errors.ts";
+import type { IncomingRequest } from "../wire/request.ts";
 
 /** The maximum size of a body, in bytes. */
 export const maxBodyBytes = 256 * 1024;

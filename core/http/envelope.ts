@@ -4,10 +4,10 @@
  * @module
  */
 
+import { StoreUnavailable } from "../store/store.ts";
+import { ApiError } from "../wire/errors.ts";
+import type { Answer } from "../wire/request.ts";
 import type { Result, Route, Success } from "./route.ts";
-import { StoreUnavailable } from "./store/store.ts";
-import { ApiError } from "./wire/errors.ts";
-import type { Answer } from "./wire/request.ts";
 
 /** The header fields of every answer. */
 export function commonHeaders(requestId: string): Record<string, string> {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ApiError } from "./wire/errors.ts";
+import { ApiError } from "../wire/errors.ts";
 
 /** The longest path and query, in characters. */
 const maxTargetLength = 8192;

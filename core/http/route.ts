@@ -5,19 +5,19 @@
  * @module
  */
 
-import type { Keyring } from "./auth/key-lookup.ts";
-import type { Clock } from "./base/clock.ts";
-import type { Sha256 } from "./base/crypto.ts";
-import type { NewId, RandomBytes } from "./base/ids.ts";
-import type { RateDecision, RatePolicy } from "./limits/memory-limiter.ts";
-import type { ConversationMemory } from "./replies/conversation-cache.ts";
-import type { Replies } from "./replies/replies.ts";
-import type { ApiKeyRecord, Scope, Store } from "./store/store.ts";
-import type { TwinSource } from "./twins/twins.ts";
-import type { ErrorCode } from "./wire/errors.ts";
-import type { IncomingRequest } from "./wire/request.ts";
-import type { FromSchema, InputSchema, Pagination, Schema } from "./wire/schemas.ts";
-import type { EventStream } from "./wire/sse.ts";
+import type { Keyring } from "../auth/key-lookup.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Sha256 } from "../base/crypto.ts";
+import type { NewId, RandomBytes } from "../base/ids.ts";
+import type { RateDecision, RatePolicy } from "../limits/memory-limiter.ts";
+import type { ConversationMemory } from "../replies/conversation-cache.ts";
+import type { Replies } from "../replies/replies.ts";
+import type { ApiKeyRecord, Scope, Store } from "../store/store.ts";
+import type { TwinSource } from "../twins/twins.ts";
+import type { ErrorCode } from "../wire/errors.ts";
+import type { IncomingRequest } from "../wire/request.ts";
+import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
+import type { EventStream } from "../wire/sse.ts";
 
 /** The path parameters, decoded. Those that the route's pattern does not name are empty. */
 export interface PathParams {
