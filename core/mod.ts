@@ -18,6 +18,7 @@
  * @module
  */
 
+export type { OperationId } from "./api/routes.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
@@ -42,7 +43,6 @@ export {
   type RatePolicy,
   takeToken,
 } from "./limits/memory-limiter.ts";
-export type { OperationId } from "./routes.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export { createMemoryStore } from "./store/memory.ts";

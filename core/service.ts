@@ -4,6 +4,8 @@
  * @module
  */
 
+import { createOpenApi } from "./api/openapi.ts";
+import { type OperationId, routes } from "./api/routes.ts";
 import { createKeyring } from "./auth/key-lookup.ts";
 import { systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256 } from "./base/crypto.ts";
@@ -13,10 +15,8 @@ import { createAdmission } from "./http/admission.ts";
 import { createDispatcher, type Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
 import type { HandlerContext, PathParams } from "./http/route.ts";
-import { createOpenApi } from "./openapi.ts";
 import { createConversationMemory } from "./replies/conversation-cache.ts";
 import { createReplies } from "./replies/replies.ts";
-import { type OperationId, routes } from "./routes.ts";
 import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
 import { type ApiError, shuttingDown } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";

@@ -8,11 +8,11 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { maxHeaderBytes, maxHeaderFields } from "../adapters/header-section.ts";
 import { openTwinFiles } from "../adapters/twin-files.ts";
+import { routes } from "../core/api/routes.ts";
 import { noLog } from "../core/base/log.ts";
 import { maxBodyBytes } from "../core/http/body.ts";
 import { policyOf } from "../core/http/rate-limit.ts";
 import { createKnowledgeEngine } from "../core/knowledge.ts";
-import { routes } from "../core/routes.ts";
 import { errorCodes, errorStatus } from "../core/wire/errors.ts";
 import {
   createApiKeySchema,

@@ -5,11 +5,11 @@
  * @module
  */
 
+import { conversationNotFound } from "../api/lookup.ts";
 import { type Clock, within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import { Underway } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
-import { conversationNotFound } from "../lookup.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";

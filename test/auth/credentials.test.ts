@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SignJWT } from "jose";
+import { routes } from "../../core/api/routes.ts";
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import {
   ApiError,
@@ -9,7 +10,6 @@ import {
   createMemoryStore,
   type Log,
 } from "../../core/mod.ts";
-import { routes } from "../../core/routes.ts";
 import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "../harness.ts";
 
 const ofKeys = routes.filter((route) => route.credential === "api_key");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
+import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
 import { createMemoryStore, type IncomingRequest, type RateLimiter, type Store } from "../../core/mod.ts";
-import { routes } from "../../core/routes.ts";
 import { assertCommon, assertError } from "../conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
 import { parseAnswers, talk } from "../raw-socket.ts";

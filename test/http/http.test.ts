@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, test } from "node:test";
+import { routes } from "../../core/api/routes.ts";
 import {
   ApiError,
   createEchoEngine,
@@ -10,7 +11,6 @@ import {
   type Store,
   type TwinEngine,
 } from "../../core/mod.ts";
-import { routes } from "../../core/routes.ts";
 import { countCalls } from "../chat.ts";
 import { requestIdPattern } from "../conformance.ts";
 import { dataOf, errorOf, inProcess, openFixture, transports } from "../harness.ts";

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
+import { routes } from "../../core/api/routes.ts";
 import { validate } from "../../core/http/validate.ts";
-import { routes } from "../../core/routes.ts";
 import type { InputSchema } from "../../core/wire/schemas.ts";
 import { runtime } from "../runtime.ts";
 

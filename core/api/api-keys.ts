@@ -4,13 +4,13 @@
  * @module
  */
 
-import { createApiKey } from "./auth/api-keys.ts";
-import { route } from "./http/route.ts";
-import { pageOf, sliceOf } from "./paging.ts";
-import type { ApiKeyRecord } from "./store/store.ts";
-import { ApiError } from "./wire/errors.ts";
-import { apiKeyResource } from "./wire/resources.ts";
-import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "./wire/schemas.ts";
+import { createApiKey } from "../auth/api-keys.ts";
+import { route } from "../http/route.ts";
+import type { ApiKeyRecord } from "../store/store.ts";
+import { ApiError } from "../wire/errors.ts";
+import { apiKeyResource } from "../wire/resources.ts";
+import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";
+import { pageOf, sliceOf } from "./pagination.ts";
 
 /** Keys of one owner that are neither revoked nor expired. */
 const maxLiveKeys = 50;

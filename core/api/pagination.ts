@@ -5,10 +5,10 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { envelope } from "./http/envelope.ts";
-import type { Result } from "./http/route.ts";
-import type { Listing, Slice } from "./store/store.ts";
-import type { Pagination } from "./wire/schemas.ts";
+import { envelope } from "../http/envelope.ts";
+import type { Result } from "../http/route.ts";
+import type { Listing, Slice } from "../store/store.ts";
+import type { Pagination } from "../wire/schemas.ts";
 
 /** Which page, counted from 1, and how many items it has. */
 export interface PageQuery {

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { ConversationRecord, MessageRecord, Store } from "./store/store.ts";
-import type { Twin, TwinSource } from "./twins/twins.ts";
-import { ApiError } from "./wire/errors.ts";
+import type { ConversationRecord, MessageRecord, Store } from "../store/store.ts";
+import type { Twin, TwinSource } from "../twins/twins.ts";
+import { ApiError } from "../wire/errors.ts";
 
 export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
   return (await twins.get(owner, id)) ?? twinNotFound();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers";
-import type { MessageResource, Pagination, TwinEngine } from "../core/mod.ts";
-import { ModelError } from "../core/mod.ts";
-import type { ConversationResource } from "../core/wire/schemas.ts";
+import type { MessageResource, Pagination, TwinEngine } from "../../core/mod.ts";
+import { ModelError } from "../../core/mod.ts";
+import type { ConversationResource } from "../../core/wire/schemas.ts";
 import {
   dataOf,
   errorOf,
@@ -13,7 +13,7 @@ import {
   openFixture,
   textOf,
   transports,
-} from "./harness.ts";
+} from "../harness.ts";
 
 const echoTwin = newTwin({ id: "echo" });
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Route } from "./http/route.ts";
-import type { ErrorCode } from "./wire/errors.ts";
+import type { Route } from "../http/route.ts";
+import type { ErrorCode } from "../wire/errors.ts";
 
 /** Each header field's description, once. */
 export const responseHeaders = {

@@ -4,18 +4,18 @@
  * @module
  */
 
-import { claimOf, replayedHeaders, requireSameFields } from "./http/idempotency.ts";
-import { route } from "./http/route.ts";
-import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
-import { pageOf, sliceOf } from "./paging.ts";
-import type { ConversationRecord } from "./store/store.ts";
-import { conversationResource } from "./wire/resources.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { route } from "../http/route.ts";
+import type { ConversationRecord } from "../store/store.ts";
+import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,
   conversationsQuerySchema,
   createConversationSchema,
   updateConversationSchema,
-} from "./wire/schemas.ts";
+} from "../wire/schemas.ts";
+import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
+import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [
   route({

@@ -4,11 +4,10 @@
  * @module
  */
 
-import { keyPattern } from "./http/idempotency.ts";
-import { wholeNumber } from "./http/input.ts";
-import type { Route } from "./http/route.ts";
-import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
-import { type ErrorCode, errorCodes, errorStatus } from "./wire/errors.ts";
+import { keyPattern } from "../http/idempotency.ts";
+import { wholeNumber } from "../http/input.ts";
+import type { Route } from "../http/route.ts";
+import { type ErrorCode, errorCodes, errorStatus } from "../wire/errors.ts";
 import {
   apiKeySchema,
   conversationSchema,
@@ -26,7 +25,8 @@ import {
   twinSchema,
   updateConversationSchema,
   usageSchema,
-} from "./wire/schemas.ts";
+} from "../wire/schemas.ts";
+import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 
 const components: Readonly<Record<string, Schema>> = {
   Twin: twinSchema,

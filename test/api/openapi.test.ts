@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { routes } from "../core/routes.ts";
-import { errorCodes } from "../core/wire/errors.ts";
-import type { OpenApiDocument, Operation } from "./conformance.ts";
-import { openFixture, transports } from "./harness.ts";
+import { routes } from "../../core/api/routes.ts";
+import { errorCodes } from "../../core/wire/errors.ts";
+import type { OpenApiDocument, Operation } from "../conformance.ts";
+import { openFixture, transports } from "../harness.ts";
 
 /** Method, path, credential, success status: everything that the document must list, and nothing else. */
 const table = [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createTwinList } from "../core/mod.ts";
-import { routes } from "../core/routes.ts";
-import type { ConversationResource } from "../core/wire/schemas.ts";
+import { routes } from "../../core/api/routes.ts";
+import { createTwinList } from "../../core/mod.ts";
+import type { ConversationResource } from "../../core/wire/schemas.ts";
 import {
   countConversations,
   dataOf,
@@ -11,7 +11,7 @@ import {
   newTwin,
   openFixture,
   transports,
-} from "./harness.ts";
+} from "../harness.ts";
 
 for (const transport of transports) {
   describe(`conversations, ${transport.name}`, () => {

@@ -4,8 +4,20 @@
  * @module
  */
 
-import { claimOf, replayedHeaders, requireSameFields } from "./http/idempotency.ts";
-import { type Call, type HandlerContext, type Result, route } from "./http/route.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
+import { endOf, followReply, type ReplyFeed } from "../replies/follower.ts";
+import { splitsSurrogatePair } from "../replies/text.ts";
+import type { MessageRecord, ReplyFailure } from "../store/store.ts";
+import { ApiError, type ErrorCode, validationError } from "../wire/errors.ts";
+import { messageResource } from "../wire/resources.ts";
+import {
+  type FromSchema,
+  messageSchema,
+  messagesQuerySchema,
+  sendMessageSchema,
+  streamQuerySchema,
+} from "../wire/schemas.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -14,19 +26,7 @@ import {
   requireReply,
   twinNotFound,
 } from "./lookup.ts";
-import { pageOf, sliceOf } from "./paging.ts";
-import { endOf, followReply, type ReplyFeed } from "./replies/follower.ts";
-import { splitsSurrogatePair } from "./replies/text.ts";
-import type { MessageRecord, ReplyFailure } from "./store/store.ts";
-import { ApiError, type ErrorCode, validationError } from "./wire/errors.ts";
-import { messageResource } from "./wire/resources.ts";
-import {
-  type FromSchema,
-  messageSchema,
-  messagesQuerySchema,
-  sendMessageSchema,
-  streamQuerySchema,
-} from "./wire/schemas.ts";
+import { pageOf, sliceOf } from "./pagination.ts";
 
 /** The header in which a reconnecting EventSource says how much of the reply it has. */
 const lastEventId = "Last-Event-ID";

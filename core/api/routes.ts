@@ -4,23 +4,23 @@
  * @module
  */
 
-import { isoTime } from "./base/clock.ts";
-import { policyOf } from "./http/rate-limit.ts";
-import { type Route, route } from "./http/route.ts";
-import { remainingTokens } from "./limits/memory-limiter.ts";
-import { requireTwin } from "./lookup.ts";
-import { pageOfJson, sliceOf } from "./paging.ts";
-import { apiKeyRoutes } from "./routes-api-keys.ts";
-import { conversationRoutes } from "./routes-conversations.ts";
-import { messageRoutes } from "./routes-messages.ts";
-import { twinJson } from "./wire/resources.ts";
+import { isoTime } from "../base/clock.ts";
+import { policyOf } from "../http/rate-limit.ts";
+import { type Route, route } from "../http/route.ts";
+import { remainingTokens } from "../limits/memory-limiter.ts";
+import { twinJson } from "../wire/resources.ts";
 import {
   healthSchema,
   pageQuerySchema,
   twinSchema,
   type UsageResource,
   usageSchema,
-} from "./wire/schemas.ts";
+} from "../wire/schemas.ts";
+import { apiKeyRoutes } from "./api-keys.ts";
+import { conversationRoutes } from "./conversations.ts";
+import { requireTwin } from "./lookup.ts";
+import { messageRoutes } from "./messages.ts";
+import { pageOfJson, sliceOf } from "./pagination.ts";
 
 const twinRoutes = [
   route({
