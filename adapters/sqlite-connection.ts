@@ -6,8 +6,8 @@
  */
 
 import { StoreUnavailable } from "../core/store/store.ts";
-import { codeOf } from "./error-code.ts";
 import type { SqlRow, SqlValue } from "./sql-driver.ts";
+import { codeOf } from "./system.ts";
 
 /** A connection. Everything is synchronous. Errors are the library's own: see {@link errorKind}. */
 export interface SqliteConnection {

@@ -7,9 +7,8 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../core/base/log.ts";
-import { codeOf } from "./error-code.ts";
-import { makeFolder } from "./make-folder.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
+import { codeOf, makeFolder } from "./system.ts";
 
 /** Options of {@link openSqliteFile}. */
 export interface SqliteFileOptions {

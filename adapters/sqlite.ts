@@ -10,12 +10,12 @@ import type { Log } from "../core/base/log.ts";
 import { logRule, optional, type RulesFor, requireOptions, unusable } from "../core/base/option-rules.ts";
 import type { BucketStore } from "../core/limits/memory-limiter.ts";
 import { type Store, StoreUnavailable } from "../core/store/store.ts";
-import { codeOf } from "./error-code.ts";
 import { readLongTextsInTurn } from "./long-texts.ts";
 import { createSqlStore } from "./sql.ts";
 import type { SqlDriver } from "./sql-driver.ts";
 import { openSqliteBuckets } from "./sqlite-buckets.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
+import { codeOf } from "./system.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {

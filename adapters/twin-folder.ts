@@ -8,7 +8,7 @@ import type { Stats } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Twin } from "../core/twins/twins.ts";
-import { codeOf } from "./error-code.ts";
+import { codeOf } from "./system.ts";
 import {
   largestTwinFile,
   parseTwinFile,

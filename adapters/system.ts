@@ -1,11 +1,16 @@
 /**
- * Creates the folders that files are stored in.
+ * The system's codes for errors.
  *
  * @module
  */
 
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+
+/** The code of an error that has one, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
 
 /**
  * Creates a folder and its parents, unless it exists. Rejects with the file system's error.
