@@ -13,10 +13,10 @@ import {
   requireService,
   type ServeOptions,
   urlOf,
-} from "./running-server.ts";
+} from "./http/running-server.ts";
 import { respond } from "./web-server.ts";
 
-export type { RunningServer, ServeOptions } from "./running-server.ts";
+export type { RunningServer, ServeOptions } from "./http/running-server.ts";
 
 /** The part of Deno that is used here, so that this file type-checks without Deno's own types. */
 declare const Deno: {

@@ -14,7 +14,7 @@ import {
   readField,
   twoLengths,
   unknownCoding,
-} from "./header-section.ts";
+} from "./http/header-section.ts";
 
 /** What a head says. */
 export interface RequestHead {

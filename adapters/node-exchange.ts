@@ -9,12 +9,12 @@ import { type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { maxBodyBytes } from "../core/http/body.ts";
 import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
-import { readField } from "./header-section.ts";
+import { readField } from "./http/header-section.ts";
+import { keepAliveMs } from "./http/running-server.ts";
 import { type BodyDecoder, createBodyDecoder } from "./http-body.ts";
 import type { RequestHead } from "./http-head.ts";
 import { asChunk, type Outgoing } from "./node-outgoing.ts";
 import { encodingFor } from "./node-text.ts";
-import { keepAliveMs } from "./running-server.ts";
 
 const nothing: Buffer = Buffer.alloc(0);
 

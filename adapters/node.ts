@@ -10,10 +10,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Service } from "../core/service.ts";
-import { writeAnswer } from "./node-answer.ts";
-import { Connection, patrolMs } from "./node-connection.ts";
-import { type Exchange, inTurn } from "./node-pipeline.ts";
-import { framingError, NodeRequest } from "./node-request.ts";
 import {
   addressIn,
   lastAnswersMs,
@@ -21,9 +17,13 @@ import {
   requireService,
   type ServeOptions,
   urlOf,
-} from "./running-server.ts";
+} from "./http/running-server.ts";
+import { writeAnswer } from "./node-answer.ts";
+import { Connection, patrolMs } from "./node-connection.ts";
+import { type Exchange, inTurn } from "./node-pipeline.ts";
+import { framingError, NodeRequest } from "./node-request.ts";
 
-export type { RunningServer, ServeOptions } from "./running-server.ts";
+export type { RunningServer, ServeOptions } from "./http/running-server.ts";
 
 /**
  * A handler for `node:http`, Express and other servers that use its `(request, response)` functions. For hosts that

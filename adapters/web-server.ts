@@ -18,8 +18,8 @@ import {
   twoLengths,
   unknownCoding,
   unknownExpectation,
-} from "./header-section.ts";
-import { afterJoin } from "./shared-timer.ts";
+} from "./http/header-section.ts";
+import { afterJoin } from "./http/join-timer.ts";
 
 /** Properties of a server that answers depend on. */
 export interface RespondOptions {

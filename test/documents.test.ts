@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { maxHeaderBytes, maxHeaderFields } from "../adapters/header-section.ts";
+import { maxHeaderBytes, maxHeaderFields } from "../adapters/http/header-section.ts";
 import { openTwinFiles } from "../adapters/twin-files.ts";
 import { routes } from "../core/api/routes.ts";
 import { noLog } from "../core/base/log.ts";

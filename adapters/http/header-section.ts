@@ -5,7 +5,7 @@
  * @module
  */
 
-import { ApiError } from "../core/wire/errors.ts";
+import { ApiError } from "../../core/wire/errors.ts";
 
 /** The maximum size of a request's header fields, in bytes. */
 export const maxHeaderBytes = 32 * 1024;

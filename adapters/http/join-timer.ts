@@ -5,7 +5,7 @@
  * @module
  */
 
-import { joinMs } from "../core/wire/sse.ts";
+import { joinMs } from "../../core/wire/sse.ts";
 
 let waiting: (() => void)[] = [];
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { hasMethods, unusable } from "../core/base/option-rules.ts";
-import type { Service } from "../core/service.ts";
+import { hasMethods, unusable } from "../../core/base/option-rules.ts";
+import type { Service } from "../../core/service.ts";
 
 /** Options of a runtime's `serve`. */
 export interface ServeOptions {
