@@ -9,10 +9,10 @@ import { type Clock, longestTimerMs } from "../core/base/clock.ts";
 import { isJsonObject, isString } from "../core/base/json.ts";
 import { type Log, noLog } from "../core/base/log.ts";
 import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../core/base/option-rules.ts";
-import { occasions, readKnowledge } from "../core/knowledge-text.ts";
 import type { TwinEngine } from "../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../core/twins/twins.ts";
 import { followFolder } from "./folder-changes.ts";
+import { occasions, readKnowledge } from "./knowledge/markdown.ts";
 import { type Folder, hasChanged, readFolder } from "./twin-folder.ts";
 
 export { TwinFileError } from "./twin-file.ts";

@@ -18,6 +18,7 @@
  * @module
  */
 
+export { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
 export type { OperationId } from "./api/routes.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
@@ -26,7 +27,6 @@ export type { Sha256 } from "./base/crypto.ts";
 export type { RandomBytes } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export type { PathParams } from "./http/route.ts";
-export { createKnowledgeEngine } from "./knowledge.ts";
 export {
   createFallbackLimiter,
   type FallbackLimiter,

@@ -7,12 +7,12 @@ import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { maxHeaderBytes, maxHeaderFields } from "../adapters/http/header-section.ts";
+import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
 import { openTwinFiles } from "../adapters/twin-files.ts";
 import { routes } from "../core/api/routes.ts";
 import { noLog } from "../core/base/log.ts";
 import { maxBodyBytes } from "../core/http/body.ts";
 import { policyOf } from "../core/http/rate-limit.ts";
-import { createKnowledgeEngine } from "../core/knowledge.ts";
 import { errorCodes, errorStatus } from "../core/wire/errors.ts";
 import {
   createApiKeySchema,

@@ -6,8 +6,8 @@
  * @module
  */
 
-import type { Occasion, Voice } from "./knowledge-text.ts";
-import { wordSet, wordsOf } from "./knowledge-words.ts";
+import type { Occasion, Voice } from "./markdown.ts";
+import { wordSet, wordsOf } from "./words.ts";
 
 /** The kinds of small talk. */
 export type SmallTalk =

@@ -4,24 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "./base/clock.ts";
-import {
-  createKnowledgeIndex,
-  type Finding,
-  hasSubject,
-  type KnowledgeIndex,
-  type Query,
-  toQuery,
-} from "./knowledge-search.ts";
-import {
-  asksForNumber,
-  phraseFor,
-  pointsBack,
-  recognizeSmallTalk,
-  refersBack,
-  type SmallTalk,
-} from "./knowledge-talk.ts";
-import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./knowledge-text.ts";
+import { type Clock, systemClock } from "../../core/base/clock.ts";
 import {
   type HistoryMessage,
   isUnpaced,
@@ -29,8 +12,25 @@ import {
   type Turn,
   type TwinEngine,
   writeWords,
-} from "./twins/engine.ts";
-import type { Twin } from "./twins/twins.ts";
+} from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { type Knowledge, type Occasion, type Passage, readKnowledge } from "./markdown.ts";
+import {
+  createKnowledgeIndex,
+  type Finding,
+  hasSubject,
+  type KnowledgeIndex,
+  type Query,
+  toQuery,
+} from "./search.ts";
+import {
+  asksForNumber,
+  phraseFor,
+  pointsBack,
+  recognizeSmallTalk,
+  refersBack,
+  type SmallTalk,
+} from "./small-talk.ts";
 
 /** A twin's answer, and the passages that it comes from. */
 interface Answer {

@@ -5,9 +5,9 @@
  */
 
 import MiniSearch, { type SearchResult } from "minisearch";
-import { type Clock, sleep } from "./base/clock.ts";
-import type { Knowledge, Passage } from "./knowledge-text.ts";
-import { isPair, isWeak, phraseKey, termsOf } from "./knowledge-words.ts";
+import { type Clock, sleep } from "../../core/base/clock.ts";
+import type { Knowledge, Passage } from "./markdown.ts";
+import { isPair, isWeak, phraseKey, termsOf } from "./words.ts";
 
 /** A passage that was found for a question. */
 export interface Finding {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openTwinFiles } from "../adapters/twin-files.ts";
-import { createKnowledgeEngine } from "../core/knowledge.ts";
-import { toQuery } from "../core/knowledge-search.ts";
-import { readKnowledge } from "../core/knowledge-text.ts";
-import { stem, termsOf, wordsOf } from "../core/knowledge-words.ts";
-import type { EngineProgress, HistoryMessage, PacingOptions } from "../core/twins/engine.ts";
-import type { Twin } from "../core/twins/twins.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { newTwin } from "./harness.ts";
+import { readKnowledge } from "../../adapters/knowledge/markdown.ts";
+import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
+import { toQuery } from "../../adapters/knowledge/search.ts";
+import { stem, termsOf, wordsOf } from "../../adapters/knowledge/words.ts";
+import { openTwinFiles } from "../../adapters/twin-files.ts";
+import type { EngineProgress, HistoryMessage, PacingOptions } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { newTwin } from "../harness.ts";
 
 const keeper = `
 You are Odd, the lighthouse keeper. Never mention the SMUGGLERS of the cove.
@@ -197,7 +197,7 @@ async function topicsOf(twin: Twin): Promise<string[]> {
 }
 
 test("every topic that a twin offers is found by its own words", async () => {
-  const samples = await openTwinFiles(fileURLToPath(new URL("../twins", import.meta.url)), {
+  const samples = await openTwinFiles(fileURLToPath(new URL("../../twins", import.meta.url)), {
     defaultEngine: "knowledge",
   });
   const { items } = await samples.list("alice", { offset: 0, limit: 100 });
