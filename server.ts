@@ -10,7 +10,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createJsonLog } from "./adapters/json-log.ts";
 import { createKnowledgeEngine } from "./adapters/knowledge/mod.ts";
-import type { RunningServer } from "./adapters/node.ts";
+import type { RunningServer } from "./adapters/node/mod.ts";
 import { createOpenAIEngine } from "./adapters/openai.ts";
 import { createNodeTransport } from "./adapters/openai-node.ts";
 import { codeOf } from "./adapters/system.ts";
@@ -139,7 +139,7 @@ async function importServe() {
     case "bun":
       return (await import("./adapters/bun.ts")).serve;
     case "node":
-      return (await import("./adapters/node.ts")).serve;
+      return (await import("./adapters/node/mod.ts")).serve;
   }
 }
 

@@ -17,8 +17,9 @@ interface Runtime {
   readonly leftOut: Readonly<Record<string, string>>;
 }
 
-const ownFraming = "checks byte for byte what adapters/node.ts answers; docs/runtimes.md says what differs";
-const onlyNode = "tests only adapters/node.ts";
+const ownFraming =
+  "checks byte for byte what adapters/node/mod.ts answers; docs/runtimes.md says what differs";
+const onlyNode = "tests only adapters/node/mod.ts";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
 const runtimes: Readonly<Record<string, Runtime>> = {

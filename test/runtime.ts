@@ -2,7 +2,7 @@
  * The runtime that the tests run on, and its own way to serve.
  */
 
-import { serve as serveOnNode } from "../adapters/node.ts";
+import { serve as serveOnNode } from "../adapters/node/mod.ts";
 
 /** Bun and Deno have `process.versions.node`, too, so they are checked for first. */
 export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";

@@ -139,7 +139,7 @@ await service.ready();
 async function importAdapter() {
   if ("Deno" in globalThis) return import("../../adapters/deno.ts");
   if ("Bun" in globalThis) return import("../../adapters/bun.ts");
-  return import("../../adapters/node.ts");
+  return import("../../adapters/node/mod.ts");
 }
 
 function withStoreOnly(): Service {

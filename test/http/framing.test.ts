@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { toNodeHandler } from "../../adapters/node.ts";
+import { toNodeHandler } from "../../adapters/node/mod.ts";
 import { createMemoryLimiter, type Log, type Scope } from "../../core/mod.ts";
 import { settle } from "../clock.ts";
 import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";

@@ -6,11 +6,18 @@
 
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Answer, ClientSignal } from "../core/wire/request.ts";
-import { type EventStream, joinMs } from "../core/wire/sse.ts";
-import { afterJoin, forEach } from "./http/join-timer.ts";
-import { asChunk, type Outgoing } from "./node-outgoing.ts";
-import { cutIfStalled, encodingFor, pieceBytes, writePieces, writeText } from "./node-text.ts";
+import type { Answer, ClientSignal } from "../../core/wire/request.ts";
+import { type EventStream, joinMs } from "../../core/wire/sse.ts";
+import { afterJoin, forEach } from "../http/join-timer.ts";
+import {
+  asChunk,
+  cutIfStalled,
+  encodingFor,
+  type Outgoing,
+  pieceBytes,
+  writePieces,
+  writeText,
+} from "./text.ts";
 
 /** Writes an answer whose body is an event stream. */
 export function writeEvents(

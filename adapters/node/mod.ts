@@ -9,7 +9,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import type { Service } from "../core/service.ts";
+import type { Service } from "../../core/service.ts";
 import {
   addressIn,
   lastAnswersMs,
@@ -17,13 +17,13 @@ import {
   requireService,
   type ServeOptions,
   urlOf,
-} from "./http/running-server.ts";
-import { writeAnswer } from "./node-answer.ts";
-import { Connection, patrolMs } from "./node-connection.ts";
-import { type Exchange, inTurn } from "./node-pipeline.ts";
-import { framingError, NodeRequest } from "./node-request.ts";
+} from "../http/running-server.ts";
+import { writeAnswer } from "./answer.ts";
+import { Connection, patrolMs } from "./http1/connection.ts";
+import { type Exchange, inTurn } from "./pipeline.ts";
+import { framingError, NodeRequest } from "./request.ts";
 
-export type { RunningServer, ServeOptions } from "./http/running-server.ts";
+export type { RunningServer, ServeOptions } from "../http/running-server.ts";
 
 /**
  * A handler for `node:http`, Express and other servers that use its `(request, response)` functions. For hosts that

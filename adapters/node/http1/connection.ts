@@ -5,15 +5,15 @@
  */
 
 import type { Socket } from "node:net";
-import type { Service } from "../core/service.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import type { Answer } from "../core/wire/request.ts";
-import { keepAliveMs } from "./http/running-server.ts";
-import { headLength, methodOf, type RequestHead, readHead } from "./http-head.ts";
-import { hangUp } from "./node-answer.ts";
-import { writeEvents } from "./node-events.ts";
-import { Arrived, ConnectionRequest, ConnectionResponse, type ResponseOwner } from "./node-exchange.ts";
-import { writeText } from "./node-text.ts";
+import type { Service } from "../../../core/service.ts";
+import { ApiError } from "../../../core/wire/errors.ts";
+import type { Answer } from "../../../core/wire/request.ts";
+import { keepAliveMs } from "../../http/running-server.ts";
+import { hangUp } from "../answer.ts";
+import { writeEvents } from "../events.ts";
+import { writeText } from "../text.ts";
+import { Arrived, ConnectionRequest, ConnectionResponse, type ResponseOwner } from "./exchange.ts";
+import { headLength, methodOf, type RequestHead, readHead } from "./head.ts";
 
 /** How often a server calls {@link Connection.countPatrol}, in milliseconds. */
 export const patrolMs = 1_000;

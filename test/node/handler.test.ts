@@ -7,8 +7,8 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { mock, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
-import { serve, toNodeHandler } from "../adapters/node.ts";
-import { maxBodyBytes } from "../core/http/body.ts";
+import { serve, toNodeHandler } from "../../adapters/node/mod.ts";
+import { maxBodyBytes } from "../../core/http/body.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
@@ -16,13 +16,13 @@ import {
   createService,
   createTwinList,
   type Service,
-} from "../core/mod.ts";
-import { type Chat, openChat } from "./chat.ts";
-import { settle } from "./clock.ts";
-import { createGate } from "./gate.ts";
-import { inProcess, openFixture, overSocket, type Transport } from "./harness.ts";
-import { listen } from "./ports.ts";
-import { parseAnswers, talk } from "./raw-socket.ts";
+} from "../../core/mod.ts";
+import { type Chat, openChat } from "../chat.ts";
+import { settle } from "../clock.ts";
+import { createGate } from "../gate.ts";
+import { inProcess, openFixture, overSocket, type Transport } from "../harness.ts";
+import { listen } from "../ports.ts";
+import { parseAnswers, talk } from "../raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
   return createService({

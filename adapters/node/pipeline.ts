@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { NodeRequest } from "./node-request.ts";
+import type { NodeRequest } from "./request.ts";
 
 /** How many requests may wait on one connection: more than any real client pipelines. */
 const mostWaiting = 100;

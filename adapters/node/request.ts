@@ -5,10 +5,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { maxBodyBytes } from "../core/http/body.ts";
-import type { ApiError } from "../core/wire/errors.ts";
-import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
-import { headError, readField } from "./http/header-section.ts";
+import { maxBodyBytes } from "../../core/http/body.ts";
+import type { ApiError } from "../../core/wire/errors.ts";
+import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../../core/wire/request.ts";
+import { headError, readField } from "../http/header-section.ts";
 
 /**
  * The header section as it arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`,

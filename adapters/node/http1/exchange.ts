@@ -7,14 +7,18 @@
 import { EventEmitter } from "node:events";
 import { type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { maxBodyBytes } from "../core/http/body.ts";
-import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../core/wire/request.ts";
-import { readField } from "./http/header-section.ts";
-import { keepAliveMs } from "./http/running-server.ts";
-import { type BodyDecoder, createBodyDecoder } from "./http-body.ts";
-import type { RequestHead } from "./http-head.ts";
-import { asChunk, type Outgoing } from "./node-outgoing.ts";
-import { encodingFor } from "./node-text.ts";
+import { maxBodyBytes } from "../../../core/http/body.ts";
+import type {
+  ClientSignal,
+  IncomingRequest,
+  RequestBody,
+  RequestHeaders,
+} from "../../../core/wire/request.ts";
+import { readField } from "../../http/header-section.ts";
+import { keepAliveMs } from "../../http/running-server.ts";
+import { asChunk, encodingFor, type Outgoing } from "../text.ts";
+import { type BodyDecoder, createBodyDecoder } from "./body.ts";
+import type { RequestHead } from "./head.ts";
 
 const nothing: Buffer = Buffer.alloc(0);
 

@@ -6,13 +6,19 @@ import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
-import { toNodeHandler } from "../adapters/node.ts";
-import { createMemoryStore, createTwinList, type Service, type Store, type TwinEngine } from "../core/mod.ts";
-import { joinMs } from "../core/wire/sse.ts";
-import { createGate } from "./gate.ts";
-import { inProcess, newTwin, openFixture, parseEvents, textOf } from "./harness.ts";
-import { listen } from "./ports.ts";
-import { runtime } from "./runtime.ts";
+import { toNodeHandler } from "../../adapters/node/mod.ts";
+import {
+  createMemoryStore,
+  createTwinList,
+  type Service,
+  type Store,
+  type TwinEngine,
+} from "../../core/mod.ts";
+import { joinMs } from "../../core/wire/sse.ts";
+import { createGate } from "../gate.ts";
+import { inProcess, newTwin, openFixture, parseEvents, textOf } from "../harness.ts";
+import { listen } from "../ports.ts";
+import { runtime } from "../runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 

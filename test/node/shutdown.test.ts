@@ -12,11 +12,11 @@ import {
   type Store,
   StoreUnavailable,
   systemClock,
-} from "../core/mod.ts";
-import { acceptedId, openChat } from "./chat.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { readEvents } from "./event-reader.ts";
-import { createGate } from "./gate.ts";
+} from "../../core/mod.ts";
+import { acceptedId, openChat } from "../chat.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { readEvents } from "../event-reader.ts";
+import { createGate } from "../gate.ts";
 import {
   dataOf,
   errorOf,
@@ -27,7 +27,7 @@ import {
   overSocket,
   textOf,
   transports,
-} from "./harness.ts";
+} from "../harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

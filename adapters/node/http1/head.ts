@@ -5,8 +5,8 @@
  * @module
  */
 
-import { ApiError } from "../core/wire/errors.ts";
-import { trimBlanks } from "../core/wire/request.ts";
+import { ApiError } from "../../../core/wire/errors.ts";
+import { trimBlanks } from "../../../core/wire/request.ts";
 import {
   headError,
   headersTooLong,
@@ -14,7 +14,7 @@ import {
   readField,
   twoLengths,
   unknownCoding,
-} from "./http/header-section.ts";
+} from "../../http/header-section.ts";
 
 /** What a head says. */
 export interface RequestHead {

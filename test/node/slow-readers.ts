@@ -3,13 +3,13 @@
  * `slow-readers.test.ts`, in a process of its own so that only the server's memory is counted.
  */
 
-import { createApiKey } from "../core/auth/api-keys.ts";
-import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../core/mod.ts";
-import { collectGarbage, skipOffV8 } from "./garbage.ts";
-import { createGate } from "./gate.ts";
-import { newTwin } from "./harness.ts";
-import { serve } from "./runtime.ts";
-import { key as keyRecord } from "./store-records.ts";
+import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../../core/mod.ts";
+import { collectGarbage, skipOffV8 } from "../garbage.ts";
+import { createGate } from "../gate.ts";
+import { newTwin } from "../harness.ts";
+import { serve } from "../runtime.ts";
+import { key as keyRecord } from "../store-records.ts";
 
 /** What the server prints first. */
 export interface Invitation {

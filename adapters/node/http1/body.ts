@@ -4,7 +4,7 @@
  * @module
  */
 
-import { maxHeaderBytes } from "./http/header-section.ts";
+import { maxHeaderBytes } from "../../http/header-section.ts";
 
 /** Reads one body. */
 export interface BodyDecoder {

@@ -6,10 +6,10 @@
 
 import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http";
 import { Duplex } from "node:stream";
-import type { Answer } from "../core/wire/request.ts";
-import { writeEvents } from "./node-events.ts";
-import type { NodeRequest } from "./node-request.ts";
-import { writeText } from "./node-text.ts";
+import type { Answer } from "../../core/wire/request.ts";
+import { writeEvents } from "./events.ts";
+import type { NodeRequest } from "./request.ts";
+import { writeText } from "./text.ts";
 
 /** How long a client that is still sending has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
