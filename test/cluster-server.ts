@@ -11,7 +11,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { signToken } from "../core/auth/jwt.ts";
 import { surroundings } from "./child-process.ts";
-import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
+import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
 import { listen } from "./ports.ts";
 
 const secret = "the secret of all servers of a cluster";

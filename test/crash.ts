@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../core/auth/jwt.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
-import { begin, delta, endMarker, finish, questionIn } from "./model-server.ts";
+import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
 import { listen } from "./ports.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 

@@ -26,7 +26,7 @@ import { settings } from "../core/settings.ts";
 import { reread } from "./auth/key-pair.ts";
 import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
 import { dataOf } from "./harness.ts";
-import { delta, hang, hangAfter, type Script, startModelServer } from "./model-server.ts";
+import { delta, hang, hangAfter, type Script, startModelServer } from "./openai/model-server.ts";
 import { listen } from "./ports.ts";
 import { runtime } from "./runtime.ts";
 import {

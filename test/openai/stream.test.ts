@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../adapters/openai.ts";
-import { createManualClock } from "./clock.ts";
+import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../../adapters/openai/mod.ts";
+import { createManualClock } from "../clock.ts";
+import { createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
 import * as model from "./model-server.ts";
-import { createHastyClock, createOutput, failure, inPieces, turn } from "./openai-fixture.ts";
 
 describe("the OpenAI engine", () => {
   const baseUrl = "http://127.0.0.1:1/v1";

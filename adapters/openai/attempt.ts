@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { Clock } from "../core/base/clock.ts";
-import { unusable } from "../core/base/option-rules.ts";
-import { type EngineResult, ModelError } from "../core/twins/engine.ts";
-import { type Deadlines, timeout, type Waiter } from "./openai-deadlines.ts";
-import { type Failure, never, type Refusal, refusalOf } from "./openai-refusal.ts";
-import type { CompletionReader } from "./openai-stream.ts";
-import type { ModelHeaders, ModelListener } from "./openai-transport.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import { unusable } from "../../core/base/option-rules.ts";
+import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
+import type { CompletionReader } from "./completion.ts";
+import { type Deadlines, timeout, type Waiter } from "./deadlines.ts";
+import { type Failure, never, type Refusal, refusalOf } from "./failure.ts";
+import type { ModelHeaders, ModelListener } from "./transport.ts";
 
 /** The outcome of an attempt. */
 export type Outcome = { readonly result: EngineResult } | Failure;

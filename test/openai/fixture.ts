@@ -8,14 +8,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { inspect } from "node:util";
-import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../adapters/openai.ts";
-import { createNodeTransport } from "../adapters/openai-node.ts";
-import { fetchTransport } from "../adapters/openai-transport.ts";
-import type { Clock } from "../core/base/clock.ts";
-import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../core/twins/engine.ts";
-import type { Twin } from "../core/twins/twins.ts";
-import { createManualClock } from "./clock.ts";
-import { newTwin } from "./harness.ts";
+import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../../adapters/openai/mod.ts";
+import { createNodeTransport } from "../../adapters/openai/node-transport.ts";
+import { fetchTransport } from "../../adapters/openai/transport.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { createManualClock } from "../clock.ts";
+import { newTwin } from "../harness.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
 /** The tests run on both transports, which must behave alike. */

@@ -10,10 +10,10 @@ import {
   type EventSourceParser,
   type ParseError,
 } from "eventsource-parser";
-import { isCount, isJsonObject, type JsonObject } from "../core/base/json.ts";
-import type { Usage } from "../core/store/store.ts";
-import { type EngineResult, ModelError, type ReplyOutput } from "../core/twins/engine.ts";
-import { codesOf, saysTooLong } from "./openai-codes.ts";
+import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts";
+import type { Usage } from "../../core/store/store.ts";
+import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
+import { codesOf, saysTooLong } from "./failure.ts";
 
 /** The limits of a completion. */
 export interface CompletionLimits {

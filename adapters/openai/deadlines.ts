@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Clock } from "../core/base/clock.ts";
-import { ModelError } from "../core/twins/engine.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import { ModelError } from "../../core/twins/engine.ts";
 
 /** What limits an engine's waits. */
 export interface DeadlinesOptions {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import * as model from "./model-server.ts";
 import {
   apiKey,
   assertModelError,
@@ -12,7 +11,8 @@ import {
   transports,
   turn,
   twin,
-} from "./openai-fixture.ts";
+} from "./fixture.ts";
+import * as model from "./model-server.ts";
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {

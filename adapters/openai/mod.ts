@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../core/base/clock.ts";
+import { type Clock, systemClock } from "../../core/base/clock.ts";
 import {
   clockRule,
   functionThat,
@@ -13,14 +13,14 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "../core/base/option-rules.ts";
-import type { ReplyOutput, Turn, TwinEngine } from "../core/twins/engine.ts";
-import { Attempt, type Outcome } from "./openai-attempt.ts";
-import { Deadlines } from "./openai-deadlines.ts";
-import { CompletionReader } from "./openai-stream.ts";
-import { fetchTransport, type ModelTransport } from "./openai-transport.ts";
+} from "../../core/base/option-rules.ts";
+import type { ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
+import { Attempt, type Outcome } from "./attempt.ts";
+import { CompletionReader } from "./completion.ts";
+import { Deadlines } from "./deadlines.ts";
+import { fetchTransport, type ModelTransport } from "./transport.ts";
 
-export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./openai-transport.ts";
+export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
 
 /** Options of {@link createOpenAIEngine}. */
 export interface OpenAIOptions {

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import type { Clock } from "../core/base/clock.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { collectGarbage } from "./garbage.ts";
-import * as model from "./model-server.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { collectGarbage } from "../garbage.ts";
 import {
   assertModelError,
   createHastyClock,
@@ -14,7 +13,8 @@ import {
   start,
   transports,
   turn,
-} from "./openai-fixture.ts";
+} from "./fixture.ts";
+import * as model from "./model-server.ts";
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {

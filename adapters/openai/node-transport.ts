@@ -7,7 +7,7 @@
 
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import type { ModelListener, ModelTransport } from "./openai-transport.ts";
+import type { ModelListener, ModelTransport } from "./transport.ts";
 
 /**
  * How long unused connections are kept, in milliseconds: shorter than firewalls remember them. Does not affect
