@@ -69,8 +69,8 @@ interface Target {
 }
 
 async function beginTarget(url: string, log: Log): Promise<Target> {
-  const { openConnections } = await import("./adapters/postgres-connections.ts");
-  const { prepared } = await import("./adapters/postgres-driver.ts");
+  const { openConnections } = await import("./adapters/postgres/connections.ts");
+  const { prepared } = await import("./adapters/postgres/driver.ts");
   const connections = await openConnections(url, { log, statementMs });
   const client = connections.createClient();
   client.on("error", () => {}); // a broken connection, whose queries reject, too

@@ -66,7 +66,7 @@ async function openDatabase(
       return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
     }
     case "postgres": {
-      const { openPostgres } = await import("./adapters/postgres.ts");
+      const { openPostgres } = await import("./adapters/postgres/mod.ts");
       const opening = openPostgres(database.url, { maxConnections, log, signal });
       return withFallback(await opening.catch(blame(nameOf("database"))), log);
     }

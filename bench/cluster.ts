@@ -10,7 +10,7 @@ import { Agent, request } from "node:http";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { openPostgres } from "../adapters/postgres.ts";
+import { openPostgres } from "../adapters/postgres/mod.ts";
 import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
 import { createParts, type Parts } from "../server-parts.ts";
 import {
@@ -21,7 +21,7 @@ import {
   token,
 } from "../test/cluster-server.ts";
 import { newTwin } from "../test/harness.ts";
-import { createDatabase, skipWithoutPostgres } from "../test/postgres-database.ts";
+import { createDatabase, skipWithoutPostgres } from "../test/postgres/database.ts";
 import { atLeast } from "./arguments.ts";
 import { firstSentenceOf, messageOf } from "./errors.ts";
 import { median, percentile } from "./spread.ts";

@@ -18,8 +18,8 @@ import {
 } from "./cluster-clients.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./cluster-server.ts";
 import { dataOf } from "./harness.ts";
-import { connect } from "./postgres-database.ts";
-import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./private-postgres.ts";
+import { connect } from "./postgres/database.ts";
+import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
 import { until } from "./until.ts";
 

@@ -18,7 +18,7 @@ import {
 } from "./cluster-server.ts";
 import { dataOf } from "./harness.ts";
 import { freePort } from "./ports.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
 import { until } from "./until.ts";
 
 const noPostgres = await skipWithoutPostgres();

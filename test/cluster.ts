@@ -24,8 +24,8 @@ import {
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
 import { createGate } from "./gate.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres-database.ts";
-import { createPostgres, skipWithoutPrograms } from "./private-postgres.ts";
+import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
+import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
 import { createRedis, skipWithoutRedis } from "./private-redis.ts";
 import { until } from "./until.ts";
 import "./cluster-limits.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openPostgres } from "../adapters/postgres.ts";
-import { createPostgresDriver } from "../adapters/postgres-driver.ts";
+import { createPostgresDriver } from "../adapters/postgres/driver.ts";
+import { openPostgres } from "../adapters/postgres/mod.ts";
 import { createSqlStore } from "../adapters/sql.ts";
 import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
 import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-schema.ts";
@@ -10,7 +10,7 @@ import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { Store } from "../core/store/store.ts";
 import { fill, type Records, readAll } from "./owner-records.ts";
-import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres/database.ts";
 import { makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
 import {
   begin,

@@ -5,10 +5,10 @@
  */
 
 import type { Client, Pool } from "pg";
-import { Underway } from "../core/base/in-flight.ts";
-import type { Log } from "../core/base/log.ts";
-import type { StoreSignals } from "../core/store/store.ts";
-import { prepared } from "./postgres-driver.ts";
+import { Underway } from "../../core/base/in-flight.ts";
+import type { Log } from "../../core/base/log.ts";
+import type { StoreSignals } from "../../core/store/store.ts";
+import { prepared } from "./driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */
 const channel = "twins";

@@ -5,8 +5,8 @@
  */
 
 import type { Pool } from "pg";
-import { type Log, noLog } from "../core/base/log.ts";
-import { groupItems } from "../core/limits/batch.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
+import { groupItems } from "../../core/limits/batch.ts";
 import {
   decisionAt,
   type Grant,
@@ -15,9 +15,9 @@ import {
   refillInterval,
   takeToken,
   windowMicroseconds,
-} from "../core/limits/memory-limiter.ts";
-import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./postgres-driver.ts";
-import type { SqlRow } from "./sql-driver.ts";
+} from "../../core/limits/memory-limiter.ts";
+import type { SqlRow } from "../sql-driver.ts";
+import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./driver.ts";
 
 /** The table of the buckets. */
 export const createBuckets = `CREATE TABLE rate_buckets (

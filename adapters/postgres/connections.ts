@@ -5,12 +5,12 @@
  */
 
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
-import { longestTimerMs } from "../core/base/clock.ts";
-import type { Log } from "../core/base/log.ts";
-import { wasGivenUp } from "./postgres-driver.ts";
-import { createBuckets } from "./postgres-limiter.ts";
-import { createSockets, type Sockets } from "./postgres-sockets.ts";
-import { migrationsFrom, postgresDialect, schemaVersion } from "./sql-schema.ts";
+import { longestTimerMs } from "../../core/base/clock.ts";
+import type { Log } from "../../core/base/log.ts";
+import { migrationsFrom, postgresDialect, schemaVersion } from "../sql-schema.ts";
+import { wasGivenUp } from "./driver.ts";
+import { createBuckets } from "./limiter.ts";
+import { createSockets, type Sockets } from "./sockets.ts";
 
 /** Ways to connect to one database. */
 export interface Connections {

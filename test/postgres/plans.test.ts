@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
-import { openPostgres } from "../adapters/postgres.ts";
-import { createPostgresDriver } from "../adapters/postgres-driver.ts";
-import { createSqlStore } from "../adapters/sql.ts";
-import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
-import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres-database.ts";
-import { callEverything } from "./store-calls.ts";
+import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
+import { openPostgres } from "../../adapters/postgres/mod.ts";
+import { createSqlStore } from "../../adapters/sql.ts";
+import type { SqlDriver, SqlValue } from "../../adapters/sql-driver.ts";
+import { callEverything } from "../store-calls.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();
 if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Log, noLog } from "../core/base/log.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
 import {
   logRule,
   objectWith,
@@ -12,15 +12,15 @@ import {
   type RulesFor,
   requireAddress,
   requireOptions,
-} from "../core/base/option-rules.ts";
-import type { RateLimiter } from "../core/limits/memory-limiter.ts";
-import type { Store } from "../core/store/store.ts";
-import { readLongTextsInTurn } from "./long-texts.ts";
-import { openConnections } from "./postgres-connections.ts";
-import { createPostgresDriver } from "./postgres-driver.ts";
-import { createPostgresLimiter } from "./postgres-limiter.ts";
-import { openSignals } from "./postgres-signals.ts";
-import { createSqlStore } from "./sql.ts";
+} from "../../core/base/option-rules.ts";
+import type { RateLimiter } from "../../core/limits/memory-limiter.ts";
+import type { Store } from "../../core/store/store.ts";
+import { readLongTextsInTurn } from "../long-texts.ts";
+import { createSqlStore } from "../sql.ts";
+import { openConnections } from "./connections.ts";
+import { createPostgresDriver } from "./driver.ts";
+import { createPostgresLimiter } from "./limiter.ts";
+import { openSignals } from "./signals.ts";
 
 /** What {@link openPostgres} opens. */
 export interface Postgres {
