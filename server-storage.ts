@@ -35,7 +35,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const { log } = options;
   const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
-  const { openRedis } = await import("./adapters/redis.ts");
+  const { openRedis } = await import("./adapters/redis/mod.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf("redisUrl")));
   return {
     store: storage.store,

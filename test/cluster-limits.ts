@@ -10,7 +10,7 @@ import { newKey, type Servers } from "./cluster-clients.ts";
 import { type Cluster, createCluster } from "./cluster-server.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./redis/private-redis.ts";
 
 const requests = 20_000;
 const requestsPerSocket = 20;

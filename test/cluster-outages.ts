@@ -20,7 +20,7 @@ import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./
 import { dataOf } from "./harness.ts";
 import { connect } from "./postgres/database.ts";
 import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "./redis/private-redis.ts";
 import { until } from "./until.ts";
 
 const skipBreaking = skipWithoutPrograms || skipWithoutRedis;

@@ -26,7 +26,7 @@ import { createGate } from "./gate.ts";
 import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, skipWithoutRedis } from "./private-redis.ts";
+import { createRedis, skipWithoutRedis } from "./redis/private-redis.ts";
 import { until } from "./until.ts";
 import "./cluster-limits.ts";
 import "./cluster-outages.ts";

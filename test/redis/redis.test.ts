@@ -4,14 +4,14 @@ import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { createClient } from "redis";
-import { openRedis } from "../adapters/redis.ts";
-import { createRedisLimiter, type RedisScriptClient } from "../adapters/redis-limiter.ts";
-import type { Log } from "../core/base/log.ts";
-import { createGate } from "./gate.ts";
-import { limiterContract } from "./limit.contract.ts";
-import { freePort, listen } from "./ports.ts";
+import { createRedisLimiter, type RedisScriptClient } from "../../adapters/redis/limiter.ts";
+import { openRedis } from "../../adapters/redis/mod.ts";
+import type { Log } from "../../core/base/log.ts";
+import { createGate } from "../gate.ts";
+import { limiterContract } from "../limit.contract.ts";
+import { freePort, listen } from "../ports.ts";
+import { until } from "../until.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
-import { until } from "./until.ts";
 
 const policy = { capacity: 200 };
 
@@ -381,9 +381,9 @@ test("anything but a client is refused where the limiter is created", () => {
 
 test("closing ends the attempts to connect, so that nothing keeps the process alive", async () => {
   const url = `redis://127.0.0.1:${await freePort()}`;
-  const code = `import { openRedis } from "./adapters/redis.ts"; (await openRedis("${url}")).close();`;
+  const code = `import { openRedis } from "./adapters/redis/mod.ts"; (await openRedis("${url}")).close();`;
   const args = ["--import", "tsx", "--input-type=module", "--eval", code];
-  const cwd = new URL("..", import.meta.url);
+  const cwd = new URL("../..", import.meta.url);
   const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 20_000 });
   assert.equal(status, 0, stderr);
 });

@@ -4,20 +4,20 @@
  * @module
  */
 
-import { systemClock, within } from "../core/base/clock.ts";
-import { type Log, noLog } from "../core/base/log.ts";
+import { systemClock, within } from "../../core/base/clock.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
 import {
   logRule,
   optional,
   type RulesFor,
   requireAddress,
   requireOptions,
-} from "../core/base/option-rules.ts";
-import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
-import type { RateLimiter } from "../core/limits/memory-limiter.ts";
-import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./redis-limiter.ts";
+} from "../../core/base/option-rules.ts";
+import { createFallbackLimiter } from "../../core/limits/fallback-limiter.ts";
+import type { RateLimiter } from "../../core/limits/memory-limiter.ts";
+import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./limiter.ts";
 
-export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./redis-limiter.ts";
+export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./limiter.ts";
 
 /** What {@link openRedis} opens. */
 export interface Redis {

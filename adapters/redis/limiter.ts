@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
-import { longestTimerMs } from "../core/base/clock.ts";
+import { longestTimerMs } from "../../core/base/clock.ts";
 import {
   hasMethods,
   optional,
@@ -14,8 +14,8 @@ import {
   requireOptions,
   textRule,
   unusable,
-} from "../core/base/option-rules.ts";
-import { type Grouping, groupItems } from "../core/limits/batch.ts";
+} from "../../core/base/option-rules.ts";
+import { type Grouping, groupItems } from "../../core/limits/batch.ts";
 import {
   decisionAt,
   type RateDecision,
@@ -23,7 +23,7 @@ import {
   type RatePolicy,
   refillInterval,
   windowMicroseconds,
-} from "../core/limits/memory-limiter.ts";
+} from "../../core/limits/memory-limiter.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {
