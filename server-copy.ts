@@ -5,8 +5,8 @@
  */
 
 import { access } from "node:fs/promises";
-import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "./adapters/sql-copy.ts";
-import type { SqlDriver, SqlRow } from "./adapters/sql-driver.ts";
+import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "./adapters/sql/copy.ts";
+import type { SqlDriver, SqlRow } from "./adapters/sql/driver.ts";
 import { codeOf } from "./adapters/system.ts";
 import type { Log } from "./core/base/log.ts";
 import { ConfigError, nameOf } from "./core/settings.ts";

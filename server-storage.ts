@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readLongTextsInTurn } from "./adapters/long-texts.ts";
+import { readLongTextsInTurn } from "./adapters/sql/fair-reads.ts";
 import type { Log } from "./core/base/log.ts";
 import { createFallbackLimiter } from "./core/limits/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "./core/limits/memory-limiter.ts";

@@ -6,7 +6,7 @@
  */
 
 import { StoreUnavailable } from "../core/store/store.ts";
-import type { SqlRow, SqlValue } from "./sql-driver.ts";
+import type { SqlRow, SqlValue } from "./sql/driver.ts";
 import { codeOf } from "./system.ts";
 
 /** A connection. Everything is synchronous. Errors are the library's own: see {@link errorKind}. */

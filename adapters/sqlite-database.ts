@@ -5,8 +5,8 @@
  */
 
 import type { Log } from "../core/base/log.ts";
-import type { SqlDriver } from "./sql-driver.ts";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql-schema.ts";
+import type { SqlDriver } from "./sql/driver.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql/schema.ts";
 import { createSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
 import { openWriteAheadLog } from "./sqlite-wal.ts";

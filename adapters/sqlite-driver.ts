@@ -8,7 +8,7 @@
 
 import { setImmediate } from "node:timers";
 import { StoreUnavailable } from "../core/store/store.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql-driver.ts";
+import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql/driver.ts";
 import { errorKind, type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
 import type { WriteAheadLog } from "./sqlite-wal.ts";
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql-schema.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql/schema.ts";
 import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
 import { openSqliteFile } from "../adapters/sqlite-file.ts";
 import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";

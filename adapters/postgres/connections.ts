@@ -7,7 +7,7 @@
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
 import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
-import { migrationsFrom, postgresDialect, schemaVersion } from "../sql-schema.ts";
+import { migrationsFrom, postgresDialect, schemaVersion } from "../sql/schema.ts";
 import { wasGivenUp } from "./driver.ts";
 import { createBuckets } from "./limiter.ts";
 import { createSockets, type Sockets } from "./sockets.ts";

@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { Underway } from "../../core/base/in-flight.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql-driver.ts";
+import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { codeOf } from "../system.ts";
 
 /** How often a transaction is repeated that lost against another. */

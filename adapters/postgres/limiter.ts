@@ -16,7 +16,7 @@ import {
   takeToken,
   windowMicroseconds,
 } from "../../core/limits/memory-limiter.ts";
-import type { SqlRow } from "../sql-driver.ts";
+import type { SqlRow } from "../sql/driver.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./driver.ts";
 
 /** The table of the buckets. */

@@ -15,8 +15,8 @@ import {
 } from "../../core/base/option-rules.ts";
 import type { RateLimiter } from "../../core/limits/memory-limiter.ts";
 import type { Store } from "../../core/store/store.ts";
-import { readLongTextsInTurn } from "../long-texts.ts";
-import { createSqlStore } from "../sql.ts";
+import { readLongTextsInTurn } from "../sql/fair-reads.ts";
+import { createSqlStore } from "../sql/store.ts";
 import { openConnections } from "./connections.ts";
 import { createPostgresDriver } from "./driver.ts";
 import { createPostgresLimiter } from "./limiter.ts";

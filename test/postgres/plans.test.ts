@@ -3,8 +3,8 @@ import { after, before, describe, test } from "node:test";
 import type pg from "pg";
 import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
-import { createSqlStore } from "../../adapters/sql.ts";
-import type { SqlDriver, SqlValue } from "../../adapters/sql-driver.ts";
+import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
+import { createSqlStore } from "../../adapters/sql/store.ts";
 import { callEverything } from "../store-calls.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createPostgresDriver } from "../adapters/postgres/driver.ts";
-import { openPostgres } from "../adapters/postgres/mod.ts";
-import { createSqlStore } from "../adapters/sql.ts";
-import type { SqlDriver, SqlValue } from "../adapters/sql-driver.ts";
-import { migrationsFrom, postgresDialect, sqliteDialect } from "../adapters/sql-schema.ts";
-import { openSqlite, type Sqlite } from "../adapters/sqlite.ts";
-import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import { openSqliteFile } from "../adapters/sqlite-file.ts";
-import type { Store } from "../core/store/store.ts";
-import { fill, type Records, readAll } from "./owner-records.ts";
-import { connect, createDatabase, openPool, skipWithoutPostgres } from "./postgres/database.ts";
-import { makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
+import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
+import { openPostgres } from "../../adapters/postgres/mod.ts";
+import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
+import { migrationsFrom, postgresDialect, sqliteDialect } from "../../adapters/sql/schema.ts";
+import { createSqlStore } from "../../adapters/sql/store.ts";
+import { openSqlite, type Sqlite } from "../../adapters/sqlite.ts";
+import { createSqliteDriver } from "../../adapters/sqlite-driver.ts";
+import { openSqliteFile } from "../../adapters/sqlite-file.ts";
+import type { Store } from "../../core/store/store.ts";
+import { fill, type Records, readAll } from "../owner-records.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
+import { makeFolder, openConnection, quickDisk } from "../sqlite-fixture.ts";
 import {
   begin,
   converse,
@@ -21,7 +21,7 @@ import {
   messagesOf,
   newConversation,
   newOwner,
-} from "./store-records.ts";
+} from "../store-records.ts";
 
 /** The statements that created a database of version 1. */
 function firstStep(dialect: typeof sqliteDialect): string[] {

@@ -4,18 +4,18 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { readLongTextsInTurn } from "../adapters/long-texts.ts";
-import { noLog } from "../core/base/log.ts";
-import { readConfig } from "../core/config.ts";
-import { createMemoryStore } from "../core/mod.ts";
-import { StoreUnavailable } from "../core/store/store.ts";
-import type { TwinEngine } from "../core/twins/engine.ts";
-import { openStorage, type Storage } from "../server-storage.ts";
-import { createGate } from "./gate.ts";
-import { inProcess, openFixture } from "./harness.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
-import { type Folder, makeFolder } from "./sqlite-fixture.ts";
-import { begin, converse, messagesOf, newConversation, newOwner } from "./store-records.ts";
+import { readLongTextsInTurn } from "../../adapters/sql/fair-reads.ts";
+import { noLog } from "../../core/base/log.ts";
+import { readConfig } from "../../core/config.ts";
+import { createMemoryStore } from "../../core/mod.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
+import type { TwinEngine } from "../../core/twins/engine.ts";
+import { openStorage, type Storage } from "../../server-storage.ts";
+import { createGate } from "../gate.ts";
+import { inProcess, openFixture } from "../harness.ts";
+import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
+import { type Folder, makeFolder } from "../sqlite-fixture.ts";
+import { begin, converse, messagesOf, newConversation, newOwner } from "../store-records.ts";
 
 let folder: Folder;
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { SqlRow, SqlValue } from "./sql-driver.ts";
-import { type Table, tables } from "./sql-schema.ts";
+import type { SqlRow, SqlValue } from "./driver.ts";
+import { type Table, tables } from "./schema.ts";
 
 /** Runs a statement in a database, and returns its rows. Several may be underway. */
 export type RunSql = (sql: string, params: readonly SqlValue[]) => Promise<readonly SqlRow[]>;

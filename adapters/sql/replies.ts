@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../core/store/store.ts";
-import { findClaim, makeClaim } from "./sql-claims.ts";
-import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
-import { toJson } from "./sql-rows.ts";
+import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../../core/store/store.ts";
+import { findClaim, makeClaim } from "./claims.ts";
+import type { SqlDriver, SqlStatement } from "./driver.ts";
+import { toJson } from "./rows.ts";
 
 type ReplyMethods = Pick<
   Store,

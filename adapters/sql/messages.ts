@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { MessageSlice, Store } from "../core/store/store.ts";
-import type { SqlDriver, SqlRow } from "./sql-driver.ts";
-import { historyFromRow, messageColumns, messageFromRow } from "./sql-rows.ts";
+import type { MessageSlice, Store } from "../../core/store/store.ts";
+import type { SqlDriver, SqlRow } from "./driver.ts";
+import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
 

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { IdempotencyClaim, MadeClaim, Store } from "../core/store/store.ts";
-import type { SqlDriver, SqlStatement } from "./sql-driver.ts";
-import { claimFromRow } from "./sql-rows.ts";
+import type { IdempotencyClaim, MadeClaim, Store } from "../../core/store/store.ts";
+import type { SqlDriver, SqlStatement } from "./driver.ts";
+import { claimFromRow } from "./rows.ts";
 
 /** The store's methods about idempotency claims. */
 export function claimMethods(

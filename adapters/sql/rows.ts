@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../core/store/store.ts";
-import type { SqlRow, SqlValue } from "./sql-driver.ts";
+import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../../core/store/store.ts";
+import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =
   "owner, id, name, scope, prefix, hash, created_at, expires_at, last_used_at, revoked_at";

@@ -8,11 +8,11 @@
  * @module
  */
 
-import type { ConversationRecord, Slice, Store } from "../core/store/store.ts";
-import { claimAndRun, claimMethods } from "./sql-claims.ts";
-import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./sql-driver.ts";
-import { messageMethods } from "./sql-messages.ts";
-import { replyMethods } from "./sql-replies.ts";
+import type { ConversationRecord, Slice, Store } from "../../core/store/store.ts";
+import { claimAndRun, claimMethods } from "./claims.ts";
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
+import { messageMethods } from "./messages.ts";
+import { replyMethods } from "./replies.ts";
 import {
   conversationColumns,
   conversationFromRow,
@@ -20,7 +20,7 @@ import {
   keyColumns,
   keyFromRow,
   keyToRow,
-} from "./sql-rows.ts";
+} from "./rows.ts";
 
 /** Options of {@link createSqlStore}. */
 export interface SqlStoreOptions {
