@@ -60,7 +60,7 @@ async function openDatabase(
       return { store, limiter: createMemoryLimiter(), close: () => store.close() };
     }
     case "sqlite": {
-      const { openSqlite } = await import("./adapters/sqlite.ts");
+      const { openSqlite } = await import("./adapters/sqlite/mod.ts");
       const opening = openSqlite(database.path, { log });
       const { store, buckets, close } = await opening.catch(blame(nameOf("database")));
       return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);

@@ -9,7 +9,7 @@
  */
 
 import process from "node:process";
-import { openSqlite } from "../adapters/sqlite.ts";
+import { openSqlite } from "../adapters/sqlite/mod.ts";
 import { createMemoryStore } from "../core/store/memory.ts";
 import type { Store } from "../core/store/store.ts";
 import { conversationRecord, converse, start } from "./fill.ts";

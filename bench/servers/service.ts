@@ -14,7 +14,7 @@
 import { hash } from "node:crypto";
 import { createOpenAIEngine } from "../../adapters/openai/mod.ts";
 import { createNodeTransport } from "../../adapters/openai/node-transport.ts";
-import { openSqlite } from "../../adapters/sqlite.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createIds, systemRandom } from "../../core/base/ids.ts";
 import {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { openSqliteBuckets } from "../../adapters/sqlite-buckets.ts";
+import { openSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
 import {
   type Bucket,
   type BucketStore,

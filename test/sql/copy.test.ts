@@ -7,12 +7,12 @@ import { writeFile } from "node:fs/promises";
 import { after, describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { tables } from "../../adapters/sql/schema.ts";
-import { openSqlite } from "../../adapters/sqlite.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fill, readAll } from "../owner-records.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { runServer } from "../server-process.ts";
-import { makeFolder, openConnection } from "../sqlite-fixture.ts";
+import { makeFolder, openConnection } from "../sqlite/fixture.ts";
 import { converse, key, newConversation } from "../store-records.ts";
 
 const folder = await makeFolder();

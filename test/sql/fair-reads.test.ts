@@ -14,7 +14,7 @@ import { openStorage, type Storage } from "../../server-storage.ts";
 import { createGate } from "../gate.ts";
 import { inProcess, openFixture } from "../harness.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
-import { type Folder, makeFolder } from "../sqlite-fixture.ts";
+import { type Folder, makeFolder } from "../sqlite/fixture.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "../store-records.ts";
 
 let folder: Folder;

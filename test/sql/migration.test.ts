@@ -5,13 +5,13 @@ import { openPostgres } from "../../adapters/postgres/mod.ts";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { migrationsFrom, postgresDialect, sqliteDialect } from "../../adapters/sql/schema.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
-import { openSqlite, type Sqlite } from "../../adapters/sqlite.ts";
-import { createSqliteDriver } from "../../adapters/sqlite-driver.ts";
-import { openSqliteFile } from "../../adapters/sqlite-file.ts";
+import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
+import { openSqlite, type Sqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fill, type Records, readAll } from "../owner-records.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
-import { makeFolder, openConnection, quickDisk } from "../sqlite-fixture.ts";
+import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
 import {
   begin,
   converse,

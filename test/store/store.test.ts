@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite } from "../../adapters/sqlite.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createMemoryStore } from "../../core/store/memory.ts";
 import { storeContract } from "../store.contract.ts";
 

@@ -12,19 +12,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "../adapters/sql/schema.ts";
-import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
-import { openSqliteFile } from "../adapters/sqlite-file.ts";
-import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
-import type { ConversationRecord } from "../core/store/store.ts";
-import { limitedTime } from "./child-process.ts";
-import { conversation } from "./store-records.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql/schema.ts";
+import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
+import type { ConversationRecord } from "../../core/store/store.ts";
+import { limitedTime } from "../child-process.ts";
+import { conversation } from "../store-records.ts";
 
 /** One of Alice's conversations. */
 export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });
 
 /** The folder that other processes run in. */
-export const project = fileURLToPath(new URL("..", import.meta.url));
+export const project = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A folder for a test file's databases. */
 export interface Folder {
@@ -66,7 +66,7 @@ export const quickDisk: WriteAheadLog = { sync: async () => {}, close() {} };
 export function commandLine(path: string, code: string): [program: string, parameters: string[]] {
   const script = `
     import { writeSync } from "node:fs";
-    import { openSqlite } from "./adapters/sqlite.ts";
+    import { openSqlite } from "./adapters/sqlite/mod.ts";
     import { createMemoryLimiter } from "./core/limits/memory-limiter.ts";
     const path = ${JSON.stringify(path)};
     const conversation = (n) => ({ ...${JSON.stringify(firstConversation)}, id: "conv_" + n });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createSqlStore } from "../adapters/sql/store.ts";
-import { connect, type SqliteConnection } from "../adapters/sqlite-connection.ts";
-import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import { type Folder, makeFolder, openConnection, quickDisk } from "./sqlite-fixture.ts";
-import { callEverything } from "./store-calls.ts";
+import { createSqlStore } from "../../adapters/sql/store.ts";
+import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
+import { callEverything } from "../store-calls.ts";
+import { type Folder, makeFolder, openConnection, quickDisk } from "./fixture.ts";
 
 let folder: Folder;
 before(async () => {

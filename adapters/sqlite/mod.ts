@@ -5,17 +5,17 @@
  */
 
 import { stat } from "node:fs/promises";
-import { isString } from "../core/base/json.ts";
-import type { Log } from "../core/base/log.ts";
-import { logRule, optional, type RulesFor, requireOptions, unusable } from "../core/base/option-rules.ts";
-import type { BucketStore } from "../core/limits/memory-limiter.ts";
-import { type Store, StoreUnavailable } from "../core/store/store.ts";
-import type { SqlDriver } from "./sql/driver.ts";
-import { readLongTextsInTurn } from "./sql/fair-reads.ts";
-import { createSqlStore } from "./sql/store.ts";
-import { openSqliteBuckets } from "./sqlite-buckets.ts";
-import { openSqliteDatabase } from "./sqlite-database.ts";
-import { codeOf } from "./system.ts";
+import { isString } from "../../core/base/json.ts";
+import type { Log } from "../../core/base/log.ts";
+import { logRule, optional, type RulesFor, requireOptions, unusable } from "../../core/base/option-rules.ts";
+import type { BucketStore } from "../../core/limits/memory-limiter.ts";
+import { type Store, StoreUnavailable } from "../../core/store/store.ts";
+import type { SqlDriver } from "../sql/driver.ts";
+import { readLongTextsInTurn } from "../sql/fair-reads.ts";
+import { createSqlStore } from "../sql/store.ts";
+import { codeOf } from "../system.ts";
+import { openSqliteBuckets } from "./buckets.ts";
+import { openSqliteDatabase } from "./database.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {

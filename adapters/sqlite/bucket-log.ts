@@ -17,10 +17,10 @@ import {
   truncateSync,
   writeSync,
 } from "node:fs";
-import { isString } from "../core/base/json.ts";
-import type { Bucket } from "../core/limits/memory-limiter.ts";
-import { StoreUnavailable } from "../core/store/store.ts";
-import { codeOf } from "./system.ts";
+import { isString } from "../../core/base/json.ts";
+import type { Bucket } from "../../core/limits/memory-limiter.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
+import { codeOf } from "../system.ts";
 
 /** Changed buckets, in the order of the changes. Throws a {@link StoreUnavailable} if the system refuses. */
 export interface BucketLog {

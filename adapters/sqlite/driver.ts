@@ -6,11 +6,12 @@
  * @module
  */
 
+import { closeSync, fdatasync, openSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
-import { StoreUnavailable } from "../core/store/store.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "./sql/driver.ts";
-import { errorKind, type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
-import type { WriteAheadLog } from "./sqlite-wal.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
+import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement } from "../sql/driver.ts";
+import { errorKind, type SqliteConnection, unavailableIfPassing } from "./connection.ts";
 
 interface PendingBatch {
   readonly statements: readonly SqlStatement[];
@@ -234,4 +235,26 @@ function rollBack(connection: SqliteConnection, error: unknown): unknown {
     }
   }
   return unavailableIfPassing(error);
+}
+
+/** The write-ahead log of a SQLite file, into which commits go. */
+export interface WriteAheadLog {
+  /** Resolves once everything that was written to the log is on the disk. Rejects if that failed. */
+  sync(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Opens the log of a file that SQLite has open. If the path is a link, the log is next to the file itself. SQLite's
+ * locks are on the file and not affected.
+ */
+export async function openWriteAheadLog(path: string): Promise<WriteAheadLog> {
+  const log = openSync(`${await realpath(path)}-wal`, "r+");
+  return {
+    sync: () =>
+      new Promise((resolve, reject) => {
+        fdatasync(log, (error) => (error ? reject(error) : resolve()));
+      }),
+    close: () => closeSync(log),
+  };
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { schemaVersion } from "../adapters/sql/schema.ts";
-import { openSqlite } from "../adapters/sqlite.ts";
-import { connect } from "../adapters/sqlite-connection.ts";
-import { type Folder, firstConversation, makeFolder, runProcess } from "./sqlite-fixture.ts";
+import { schemaVersion } from "../../adapters/sql/schema.ts";
+import { connect } from "../../adapters/sqlite/connection.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { type Folder, firstConversation, makeFolder, runProcess } from "./fixture.ts";
 
 let folder: Folder;
 before(async () => {

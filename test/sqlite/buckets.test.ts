@@ -3,15 +3,15 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, rmdir, stat, symlink, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { openBucketLog } from "../adapters/bucket-log.ts";
-import { openSqlite } from "../adapters/sqlite.ts";
-import { openSqliteBuckets } from "../adapters/sqlite-buckets.ts";
-import { connect } from "../adapters/sqlite-connection.ts";
-import { type Bucket, createMemoryLimiter } from "../core/limits/memory-limiter.ts";
-import { StoreUnavailable } from "../core/store/store.ts";
-import { createManualClock } from "./clock.ts";
-import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./sqlite-fixture.ts";
-import { start } from "./store-records.ts";
+import { openBucketLog } from "../../adapters/sqlite/bucket-log.ts";
+import { openSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
+import { connect } from "../../adapters/sqlite/connection.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { type Bucket, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
+import { createManualClock } from "../clock.ts";
+import { start } from "../store-records.ts";
+import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./fixture.ts";
 
 let folder: Folder;
 before(async () => {
@@ -205,7 +205,7 @@ describe("buckets in SQLite", () => {
 
   /** Limits the size of a process's files, as a full disk does: of what is too long, a part is written. */
   const limitFiles = `
-    const { openBucketLog } = await import("./adapters/bucket-log.ts");
+    const { openBucketLog } = await import("./adapters/sqlite/bucket-log.ts");
     const { execFileSync } = await import("node:child_process");
     const { statSync } = await import("node:fs");
     const limitFiles = (size) => execFileSync("prlimit", ["--pid", process.pid, "--fsize=" + size + ":"]);

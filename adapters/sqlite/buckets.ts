@@ -13,12 +13,12 @@
 
 import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
-import type { Log } from "../core/base/log.ts";
-import type { Bucket, BucketStore } from "../core/limits/memory-limiter.ts";
-import { StoreUnavailable } from "../core/store/store.ts";
+import type { Log } from "../../core/base/log.ts";
+import type { Bucket, BucketStore } from "../../core/limits/memory-limiter.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
 import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
-import { type SqliteConnection, unavailableIfPassing } from "./sqlite-connection.ts";
-import { explain, openSqliteFile } from "./sqlite-file.ts";
+import { type SqliteConnection, unavailableIfPassing } from "./connection.ts";
+import { explain, openSqliteFile } from "./file.ts";
 
 /** Buckets in a file. */
 export interface SqliteBuckets extends BucketStore {

@@ -6,9 +6,9 @@
 
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Log, noLog } from "../core/base/log.ts";
-import { connect, errorKind, requireSqlite, type SqliteConnection } from "./sqlite-connection.ts";
-import { codeOf, makeFolder } from "./system.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
+import { codeOf, makeFolder } from "../system.ts";
+import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
 
 /** Options of {@link openSqliteFile}. */
 export interface SqliteFileOptions {

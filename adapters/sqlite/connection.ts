@@ -5,9 +5,9 @@
  * @module
  */
 
-import { StoreUnavailable } from "../core/store/store.ts";
-import type { SqlRow, SqlValue } from "./sql/driver.ts";
-import { codeOf } from "./system.ts";
+import { StoreUnavailable } from "../../core/store/store.ts";
+import type { SqlRow, SqlValue } from "../sql/driver.ts";
+import { codeOf } from "../system.ts";
 
 /** A connection. Everything is synchronous. Errors are the library's own: see {@link errorKind}. */
 export interface SqliteConnection {

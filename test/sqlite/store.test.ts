@@ -3,24 +3,13 @@ import { spawnSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
-import type { SqlDriver, SqlValue } from "../adapters/sql/driver.ts";
-import { createSqlStore } from "../adapters/sql/store.ts";
-import { openSqlite } from "../adapters/sqlite.ts";
-import type { SqliteConnection } from "../adapters/sqlite-connection.ts";
-import { createSqliteDriver } from "../adapters/sqlite-driver.ts";
-import type { WriteAheadLog } from "../adapters/sqlite-wal.ts";
-import { type Store, StoreUnavailable } from "../core/store/store.ts";
-import {
-  commandLine,
-  type Folder,
-  firstConversation,
-  killAfter,
-  makeFolder,
-  openConnection,
-  project,
-  quickDisk,
-  startProcess,
-} from "./sqlite-fixture.ts";
+import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
+import { createSqlStore } from "../../adapters/sql/store.ts";
+import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
+import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 import {
   begin,
   claim,
@@ -32,7 +21,18 @@ import {
   newConversation,
   newOwner,
   start,
-} from "./store-records.ts";
+} from "../store-records.ts";
+import {
+  commandLine,
+  type Folder,
+  firstConversation,
+  killAfter,
+  makeFolder,
+  openConnection,
+  project,
+  quickDisk,
+  startProcess,
+} from "./fixture.ts";
 
 /** A log whose first sync fails. Later ones succeed although what the first one lost is not on disk, as on real systems. */
 function faultyDisk(said: string[] = []): WriteAheadLog {

@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { Log } from "../core/base/log.ts";
-import type { SqlDriver } from "./sql/driver.ts";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "./sql/schema.ts";
-import { createSqliteDriver } from "./sqlite-driver.ts";
-import { openSqliteFile } from "./sqlite-file.ts";
-import { openWriteAheadLog } from "./sqlite-wal.ts";
+import type { Log } from "../../core/base/log.ts";
+import type { SqlDriver } from "../sql/driver.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "../sql/schema.ts";
+import { createSqliteDriver, openWriteAheadLog } from "./driver.ts";
+import { openSqliteFile } from "./file.ts";
 
 /** "twin", which distinguishes the file from another program's. */
 const applicationId = 0x7477696e;
