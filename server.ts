@@ -14,7 +14,7 @@ import type { RunningServer } from "./adapters/node/mod.ts";
 import { createOpenAIEngine } from "./adapters/openai/mod.ts";
 import { createNodeTransport } from "./adapters/openai/node-transport.ts";
 import { codeOf } from "./adapters/system.ts";
-import { openTwinFiles } from "./adapters/twin-files.ts";
+import { openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { readConfig, usage } from "./core/config.ts";
 import { createService, type Service } from "./core/service.ts";

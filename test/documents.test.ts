@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { maxHeaderBytes, maxHeaderFields } from "../adapters/http/header-section.ts";
 import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
-import { openTwinFiles } from "../adapters/twin-files.ts";
+import { openTwinFiles } from "../adapters/twin-files/mod.ts";
 import { routes } from "../core/api/routes.ts";
 import { noLog } from "../core/base/log.ts";
 import { maxBodyBytes } from "../core/http/body.ts";

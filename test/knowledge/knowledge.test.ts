@@ -5,7 +5,7 @@ import { readKnowledge } from "../../adapters/knowledge/markdown.ts";
 import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
 import { toQuery } from "../../adapters/knowledge/search.ts";
 import { stem, termsOf, wordsOf } from "../../adapters/knowledge/words.ts";
-import { openTwinFiles } from "../../adapters/twin-files.ts";
+import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import type { EngineProgress, HistoryMessage, PacingOptions } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createManualClock, settle } from "../clock.ts";

@@ -7,8 +7,8 @@
 import type { Stats } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Twin } from "../core/twins/twins.ts";
-import { codeOf } from "./system.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { codeOf } from "../system.ts";
 import {
   largestTwinFile,
   parseTwinFile,
@@ -16,7 +16,7 @@ import {
   TwinFileError,
   type TwinFileOptions,
   tooLarge,
-} from "./twin-file.ts";
+} from "./file.ts";
 
 /** The last known state of a file. */
 export interface FileState {

@@ -5,7 +5,7 @@
  */
 
 import { parseDocument } from "yaml";
-import type { Twin } from "../core/twins/twins.ts";
+import type { Twin } from "../../core/twins/twins.ts";
 
 /** A twin as its file defines it. The times come from the file system. */
 export type TwinFile = Omit<Twin, "createdAt" | "updatedAt">;

@@ -5,8 +5,8 @@
  */
 
 import { type FSWatcher, watch } from "node:fs";
-import type { Clock } from "../core/base/clock.ts";
-import type { Log } from "../core/base/log.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import type { Log } from "../../core/base/log.ts";
 
 // Editors save in several steps: wait until they are done.
 const quietMs = 100;

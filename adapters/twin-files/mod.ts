@@ -5,17 +5,17 @@
  */
 
 import { clearTimeout, setTimeout } from "node:timers";
-import { type Clock, longestTimerMs } from "../core/base/clock.ts";
-import { isJsonObject, isString } from "../core/base/json.ts";
-import { type Log, noLog } from "../core/base/log.ts";
-import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../core/base/option-rules.ts";
-import type { TwinEngine } from "../core/twins/engine.ts";
-import { listTwins, type Twin, type TwinSource } from "../core/twins/twins.ts";
-import { followFolder } from "./folder-changes.ts";
-import { occasions, readKnowledge } from "./knowledge/markdown.ts";
-import { type Folder, hasChanged, readFolder } from "./twin-folder.ts";
+import { type Clock, longestTimerMs } from "../../core/base/clock.ts";
+import { isJsonObject, isString } from "../../core/base/json.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
+import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/option-rules.ts";
+import type { TwinEngine } from "../../core/twins/engine.ts";
+import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
+import { occasions, readKnowledge } from "../knowledge/markdown.ts";
+import { type Folder, hasChanged, readFolder } from "./folder.ts";
+import { followFolder } from "./watch.ts";
 
-export { TwinFileError } from "./twin-file.ts";
+export { TwinFileError } from "./file.ts";
 
 /** Options of {@link openTwinFiles}. */
 export interface TwinFilesOptions {

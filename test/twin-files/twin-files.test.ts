@@ -5,13 +5,13 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { parseTwinFile, TwinFileError } from "../adapters/twin-file.ts";
-import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../adapters/twin-files.ts";
-import type { Clock } from "../core/base/clock.ts";
-import type { LogLevel } from "../core/base/log.ts";
-import { createEchoEngine } from "../core/twins/engine.ts";
-import { createManualClock, settle } from "./clock.ts";
-import { runtime } from "./runtime.ts";
+import { parseTwinFile, TwinFileError } from "../../adapters/twin-files/file.ts";
+import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../../adapters/twin-files/mod.ts";
+import type { Clock } from "../../core/base/clock.ts";
+import type { LogLevel } from "../../core/base/log.ts";
+import { createEchoEngine } from "../../core/twins/engine.ts";
+import { createManualClock, settle } from "../clock.ts";
+import { runtime } from "../runtime.ts";
 
 const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
 
@@ -691,7 +691,7 @@ test("watching for changes does not keep a process alive", {
   timeout: 60_000,
 }, async (t) => {
   const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
-  const code = `import { openTwinFiles } from "./adapters/twin-files.ts";
+  const code = `import { openTwinFiles } from "./adapters/twin-files/mod.ts";
     await openTwinFiles(${JSON.stringify(folder)}, { defaultEngine: "echo" });`;
   const { status, stderr } = spawnSync(
     process.execPath,
