@@ -135,9 +135,9 @@ async function listen(service: Service, { host, port }: Settings): Promise<Runni
 async function importServe() {
   switch (runtime) {
     case "deno":
-      return (await import("./adapters/deno.ts")).serve;
+      return (await import("./adapters/web/deno.ts")).serve;
     case "bun":
-      return (await import("./adapters/bun.ts")).serve;
+      return (await import("./adapters/web/bun.ts")).serve;
     case "node":
       return (await import("./adapters/node/mod.ts")).serve;
   }

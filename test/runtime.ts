@@ -10,7 +10,7 @@ export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "den
 /** The running runtime's own adapter. The others' cannot run here. */
 export const serve: typeof serveOnNode =
   runtime === "bun"
-    ? (await import("../adapters/bun.ts")).serve
+    ? (await import("../adapters/web/bun.ts")).serve
     : runtime === "deno"
-      ? (await import("../adapters/deno.ts")).serve
+      ? (await import("../adapters/web/deno.ts")).serve
       : serveOnNode;

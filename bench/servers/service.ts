@@ -137,8 +137,8 @@ await service.ready();
 
 /** The runtime's own adapter. */
 async function importAdapter() {
-  if ("Deno" in globalThis) return import("../../adapters/deno.ts");
-  if ("Bun" in globalThis) return import("../../adapters/bun.ts");
+  if ("Deno" in globalThis) return import("../../adapters/web/deno.ts");
+  if ("Bun" in globalThis) return import("../../adapters/web/bun.ts");
   return import("../../adapters/node/mod.ts");
 }
 

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { maxBodyBytes } from "../core/http/body.ts";
-import type { Service } from "../core/service.ts";
-import { ApiError } from "../core/wire/errors.ts";
-import { type Answer, toResponse } from "../core/wire/request.ts";
-import type { EventStream } from "../core/wire/sse.ts";
+import { maxBodyBytes } from "../../core/http/body.ts";
+import type { Service } from "../../core/service.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import { type Answer, toResponse } from "../../core/wire/request.ts";
+import type { EventStream } from "../../core/wire/sse.ts";
 import {
   headersTooLong,
   isKnownExpectation,
@@ -18,8 +18,8 @@ import {
   twoLengths,
   unknownCoding,
   unknownExpectation,
-} from "./http/header-section.ts";
-import { afterJoin } from "./http/join-timer.ts";
+} from "../http/header-section.ts";
+import { afterJoin } from "../http/join-timer.ts";
 
 /** Properties of a server that answers depend on. */
 export interface RespondOptions {

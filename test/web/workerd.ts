@@ -14,8 +14,8 @@ import type { Readable } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
-import type { MessageResource } from "../core/mod.ts";
-import { dataOf, eventsOf, textOf } from "./harness.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { dataOf, eventsOf, textOf } from "../harness.ts";
 
 const words = Array.from({ length: 60 }, (_, index) => `${index} `);
 
@@ -25,7 +25,7 @@ const words = Array.from({ length: 60 }, (_, index) => `${index} `);
  */
 const quickParrot = `
 import { waitUntil } from "cloudflare:workers";
-import { createTwins } from "./examples/twins.ts";
+import { createTwins } from "../examples/twins.ts";
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
 let resumed = false;

@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { maxBodyBytes } from "../core/http/body.ts";
-import type { Service } from "../core/mod.ts";
-import { openChat } from "./chat.ts";
-import { type Fixture, inProcess, openFixture, overSocket } from "./harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "./raw-socket.ts";
-import { runtime, serve } from "./runtime.ts";
-import { startServerWithFewFiles } from "./server-process.ts";
-import { until } from "./until.ts";
+import { maxBodyBytes } from "../../core/http/body.ts";
+import type { Service } from "../../core/mod.ts";
+import { openChat } from "../chat.ts";
+import { type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
+import { runtime, serve } from "../runtime.ts";
+import { startServerWithFewFiles } from "../server-process.ts";
+import { until } from "../until.ts";
 
 const health = "GET /healthz HTTP/1.1";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { systemClock, within } from "../core/base/clock.ts";
-import type { Service } from "../core/service.ts";
+import { systemClock, within } from "../../core/base/clock.ts";
+import type { Service } from "../../core/service.ts";
 import {
   addressIn,
   lastAnswersMs,
@@ -13,10 +13,10 @@ import {
   requireService,
   type ServeOptions,
   urlOf,
-} from "./http/running-server.ts";
-import { respond } from "./web-server.ts";
+} from "../http/running-server.ts";
+import { respond } from "./respond.ts";
 
-export type { RunningServer, ServeOptions } from "./http/running-server.ts";
+export type { RunningServer, ServeOptions } from "../http/running-server.ts";
 
 /** The part of Deno that is used here, so that this file type-checks without Deno's own types. */
 declare const Deno: {

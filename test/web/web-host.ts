@@ -1,6 +1,6 @@
 /**
  * Stands in for a host that calls functions with web requests, such as a worker or a route handler:
- * `node --import tsx test/web-host.ts <module>`, whose default export has a `fetch`, or which exports a
+ * `node --import tsx test/web/web-host.ts <module>`, whose default export has a `fetch`, or which exports a
  * function for each method.
  */
 
@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
-import { listen } from "./ports.ts";
+import { listen } from "../ports.ts";
 
 type Handle = (request: Request) => Promise<Response>;
 

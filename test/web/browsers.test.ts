@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
+import { acceptedId, openChat } from "../chat.ts";
+import { countConversations, openFixture, overSocket, parseEvents, textOf } from "../harness.ts";
+import { listen } from "../ports.ts";
 import { browsers, openPage, type Page, skipWithout } from "./browser.ts";
-import { acceptedId, openChat } from "./chat.ts";
-import { countConversations, openFixture, overSocket, parseEvents, textOf } from "./harness.ts";
-import { listen } from "./ports.ts";
 
 /** Makes a request in a page, and reads its answer. */
 async function request(url: string, init: RequestInit) {

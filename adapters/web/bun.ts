@@ -6,8 +6,8 @@
 
 import { lookup } from "node:dns/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { systemClock, within } from "../core/base/clock.ts";
-import type { Service } from "../core/service.ts";
+import { systemClock, within } from "../../core/base/clock.ts";
+import type { Service } from "../../core/service.ts";
 import {
   addressIn,
   keepAliveMs,
@@ -16,10 +16,10 @@ import {
   requireService,
   type ServeOptions,
   urlOf,
-} from "./http/running-server.ts";
-import { respond } from "./web-server.ts";
+} from "../http/running-server.ts";
+import { respond } from "./respond.ts";
 
-export type { RunningServer, ServeOptions } from "./http/running-server.ts";
+export type { RunningServer, ServeOptions } from "../http/running-server.ts";
 
 /** The part of Bun that is used here, so that this file type-checks without Bun's own types. */
 declare const Bun: {
