@@ -14,7 +14,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { settings } from "./core/settings.ts";
+import { settings } from "./server/settings.ts";
 
 const server = [...process.execArgv, fileURLToPath(new URL("./server.ts", import.meta.url))];
 

@@ -16,14 +16,13 @@ import { createNodeTransport } from "./adapters/openai/node-transport.ts";
 import { codeOf } from "./adapters/system.ts";
 import { openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
-import { readConfig, usage } from "./core/config.ts";
 import { createService, type Service } from "./core/service.ts";
-import { ConfigError, nameOf, type Settings, shownSettings } from "./core/settings.ts";
 import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
 import packageInfo from "./package.json" with { type: "json" };
-import { type CopyRequest, copyDatabase } from "./server-copy.ts";
-import { firstSteps } from "./server-first-steps.ts";
-import { createParts } from "./server-parts.ts";
+import { readConfig, usage } from "./server/command-line.ts";
+import { type CopyRequest, copyDatabase } from "./server/copy.ts";
+import { firstSteps } from "./server/first-steps.ts";
+import { createParts } from "./server/lifecycle.ts";
 import {
   createLineWriter,
   exitOnStrayErrors,
@@ -31,9 +30,10 @@ import {
   runtime,
   shownProgram,
   stopOnSignals,
-} from "./server-process.ts";
-import { blameDatabase, openStorage } from "./server-storage.ts";
-import { logTokens, makeToken, openTokens, tokenSource } from "./server-tokens.ts";
+} from "./server/process.ts";
+import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
+import { blameDatabase, openStorage } from "./server/storage.ts";
+import { logTokens, makeToken, openTokens, tokenSource } from "./server/tokens.ts";
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);

@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { openPostgres } from "../adapters/postgres/mod.ts";
 import { createEchoEngine, createService, createTwinList } from "../core/mod.ts";
-import { createParts, type Parts } from "../server-parts.ts";
+import { createParts, type Parts } from "../server/lifecycle.ts";
 import {
   createCluster,
   createSlowModel,

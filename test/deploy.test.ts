@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { parse, parseAllDocuments } from "yaml";
-import { settings } from "../core/settings.ts";
+import { settings } from "../server/settings.ts";
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(`../deploy/${name}`, import.meta.url));

@@ -13,7 +13,7 @@ import { StoreUnavailable } from "../../core/store/store.ts";
 import { withoutSignals } from "../child-process.ts";
 import { limiterContract } from "../limit.contract.ts";
 import { listen } from "../ports.ts";
-import { launchServer, runServer, startServer } from "../server-process.ts";
+import { launchServer, runServer, startServer } from "../server/process.ts";
 import { storeContract } from "../store.contract.ts";
 import { conversation } from "../store-records.ts";
 import { until } from "../until.ts";

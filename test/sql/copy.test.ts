@@ -11,7 +11,7 @@ import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fill, readAll } from "../owner-records.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
-import { runServer } from "../server-process.ts";
+import { runServer } from "../server/process.ts";
 import { makeFolder, openConnection } from "../sqlite/fixture.ts";
 import { converse, key, newConversation } from "../store-records.ts";
 

@@ -12,7 +12,7 @@ import { openChat } from "../chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
 import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
 import { runtime, serve } from "../runtime.ts";
-import { startServerWithFewFiles } from "../server-process.ts";
+import { startServerWithFewFiles } from "../server/process.ts";
 import { until } from "../until.ts";
 
 const health = "GET /healthz HTTP/1.1";

@@ -7,8 +7,8 @@
 import { writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
-import type { Log } from "./core/base/log.ts";
-import packageInfo from "./package.json" with { type: "json" };
+import type { Log } from "../core/base/log.ts";
+import packageInfo from "../package.json" with { type: "json" };
 
 type Runtime = "node" | "deno" | "bun";
 

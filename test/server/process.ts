@@ -7,11 +7,11 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { quoteForShell } from "../server-process.ts";
-import { collectOutput, type Ended, limitedTime, surroundings, type Variables } from "./child-process.ts";
-import { runtime } from "./runtime.ts";
+import { quoteForShell } from "../../server/process.ts";
+import { collectOutput, type Ended, limitedTime, surroundings, type Variables } from "../child-process.ts";
+import { runtime } from "../runtime.ts";
 
-const script = fileURLToPath(new URL("../server.ts", import.meta.url));
+const script = fileURLToPath(new URL("../../server.ts", import.meta.url));
 const prefixes = {
   node: process.features.typescript ? [] : ["--import", "tsx"], // where Node does not strip types itself
   deno: ["run", "-A"],

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { readLongTextsInTurn } from "./adapters/sql/fair-reads.ts";
-import type { Log } from "./core/base/log.ts";
-import { createFallbackLimiter } from "./core/limits/fallback-limiter.ts";
-import { createMemoryLimiter, type RateLimiter } from "./core/limits/memory-limiter.ts";
-import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
-import { createMemoryStore } from "./core/store/memory.ts";
-import type { Store } from "./core/store/store.ts";
+import { readLongTextsInTurn } from "../adapters/sql/fair-reads.ts";
+import type { Log } from "../core/base/log.ts";
+import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
+import { createMemoryLimiter, type RateLimiter } from "../core/limits/memory-limiter.ts";
+import { createMemoryStore } from "../core/store/memory.ts";
+import type { Store } from "../core/store/store.ts";
+import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";
 
 /** The storage that the settings choose. */
 export interface Storage {
@@ -35,7 +35,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const { log } = options;
   const storage = await openDatabase(values, options);
   if (redisUrl === undefined) return storage;
-  const { openRedis } = await import("./adapters/redis/mod.ts");
+  const { openRedis } = await import("../adapters/redis/mod.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf("redisUrl")));
   return {
     store: storage.store,
@@ -60,13 +60,13 @@ async function openDatabase(
       return { store, limiter: createMemoryLimiter(), close: () => store.close() };
     }
     case "sqlite": {
-      const { openSqlite } = await import("./adapters/sqlite/mod.ts");
+      const { openSqlite } = await import("../adapters/sqlite/mod.ts");
       const opening = openSqlite(database.path, { log });
       const { store, buckets, close } = await opening.catch(blame(nameOf("database")));
       return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
     }
     case "postgres": {
-      const { openPostgres } = await import("./adapters/postgres/mod.ts");
+      const { openPostgres } = await import("../adapters/postgres/mod.ts");
       const opening = openPostgres(database.url, { maxConnections, log, signal });
       return withFallback(await opening.catch(blame(nameOf("database"))), log);
     }

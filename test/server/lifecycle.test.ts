@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noLog } from "../core/base/log.ts";
-import { createParts } from "../server-parts.ts";
+import { noLog } from "../../core/base/log.ts";
+import { createParts } from "../../server/lifecycle.ts";
 
 test("parts are closed in reverse order, even after one fails to close, which is logged", async () => {
   const said: string[] = [];

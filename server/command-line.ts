@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isOwnerName } from "./auth/credentials.ts";
+import { isOwnerName } from "../core/auth/credentials.ts";
 import { ConfigError, nameOf, type Setting, type Settings, settingNames, settings } from "./settings.ts";
 
 /** The command, with what it needs. */

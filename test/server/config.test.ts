@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { type Environment, readConfig, settingsTable, usage } from "../core/config.ts";
-import { ConfigError, type Settings, settings } from "../core/settings.ts";
+import { type Environment, readConfig, settingsTable, usage } from "../../server/command-line.ts";
+import { ConfigError, type Settings, settings } from "../../server/settings.ts";
 
 function serve(args: readonly string[], environment: Environment = {}): Settings {
   const config = readConfig(args, environment);
@@ -344,7 +344,7 @@ describe("documentation of the settings", () => {
   });
 
   test("the README's table is the table of settings", async () => {
-    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
     const [, table] = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(readme) ?? [];
     assert.equal(table?.trim(), settingsTable());
   });

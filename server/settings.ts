@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isJwksUrl } from "./auth/jwks.ts";
-import { minSecretBytes } from "./auth/jwt.ts";
-import { logLevels } from "./base/log.ts";
-import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "./service-options.ts";
+import { isJwksUrl } from "../core/auth/jwks.ts";
+import { minSecretBytes } from "../core/auth/jwt.ts";
+import { logLevels } from "../core/base/log.ts";
+import { disconnectPolicies, isBasePath, isOrigin, timeRanges } from "../core/service-options.ts";
 
 /** An invalid setting. The message is one line that says which setting, and what is accepted. */
 export class ConfigError extends Error {

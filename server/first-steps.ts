@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Settings } from "./core/settings.ts";
-import type { TwinSource } from "./core/twins/twins.ts";
-import { posixShell, programWords, quoteForShell } from "./server-process.ts";
-import { makeToken } from "./server-tokens.ts";
+import type { TwinSource } from "../core/twins/twins.ts";
+import { posixShell, programWords, quoteForShell } from "./process.ts";
+import type { Settings } from "./settings.ts";
+import { makeToken } from "./tokens.ts";
 
 /** The owner in the first steps. */
 const firstOwner = "alice";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createJsonLog } from "../adapters/json-log.ts";
+import { createJsonLog } from "../../adapters/json-log.ts";
 
 /** What a log writes for an error. */
 function written(error: unknown) {

@@ -9,12 +9,12 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { connect } from "../adapters/sqlite/connection.ts";
-import { openSqlite } from "../adapters/sqlite/mod.ts";
-import { withoutSignals } from "./child-process.ts";
-import { listen } from "./ports.ts";
-import { launchServer, runServer } from "./server-process.ts";
-import { begin, newConversation } from "./store-records.ts";
+import { connect } from "../../adapters/sqlite/connection.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { withoutSignals } from "../child-process.ts";
+import { listen } from "../ports.ts";
+import { begin, newConversation } from "../store-records.ts";
+import { launchServer, runServer } from "./process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));
 after(() => rm(root, { recursive: true, force: true }));

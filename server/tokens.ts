@@ -5,11 +5,11 @@
  */
 
 import { dirname, join } from "node:path";
-import { createSecret, readOrCreateSecret } from "./adapters/secret-file.ts";
-import { createJwtVerifier, signToken, type VerifyToken } from "./core/auth/jwt.ts";
-import { readPublicKey } from "./core/auth/public-key.ts";
-import type { Log } from "./core/base/log.ts";
-import { ConfigError, type Database, nameOf, type Settings } from "./core/settings.ts";
+import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt.ts";
+import { readPublicKey } from "../core/auth/public-key.ts";
+import type { Log } from "../core/base/log.ts";
+import { createSecret, readOrCreateSecret } from "./secret-file.ts";
+import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";
 
 /** How JWTs are verified. */
 export interface Tokens {

@@ -21,14 +21,15 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { decodeJwt, SignJWT } from "jose";
-import { readOrCreateSecret } from "../adapters/secret-file.ts";
-import { settings } from "../core/settings.ts";
-import { reread } from "./auth/key-pair.ts";
-import { type Ended, surroundings, withoutSignals } from "./child-process.ts";
-import { dataOf } from "./harness.ts";
-import { delta, hang, hangAfter, type Script, startModelServer } from "./openai/model-server.ts";
-import { listen } from "./ports.ts";
-import { runtime } from "./runtime.ts";
+import { readOrCreateSecret } from "../../server/secret-file.ts";
+import { settings } from "../../server/settings.ts";
+import { reread } from "../auth/key-pair.ts";
+import { type Ended, surroundings, withoutSignals } from "../child-process.ts";
+import { dataOf } from "../harness.ts";
+import { delta, hang, hangAfter, type Script, startModelServer } from "../openai/model-server.ts";
+import { listen } from "../ports.ts";
+import { runtime } from "../runtime.ts";
+import { until } from "../until.ts";
 import {
   fullAt,
   launchServer,
@@ -38,8 +39,7 @@ import {
   startServer,
   startServerInTerminal,
   startServerLoggingTo,
-} from "./server-process.ts";
-import { until } from "./until.ts";
+} from "./process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
 after(() => rm(root, { recursive: true, force: true }));
@@ -283,7 +283,7 @@ describe("the server", () => {
     const help = await runServer(["--help"], { PORT: "nonsense" });
     assert.equal(help.code, 0);
     for (const { variable } of Object.values(settings)) assert.ok(help.stdout.includes(variable), variable);
-    const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+    const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
     assert.deepEqual(await runServer(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
   });
 

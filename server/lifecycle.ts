@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Log } from "./core/base/log.ts";
+import type { Log } from "../core/base/log.ts";
 
 /** The parts that are open so far. */
 export interface Parts {

@@ -9,12 +9,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import packageInfo from "../package.json" with { type: "json" };
-import { surroundings, withoutSignals } from "./child-process.ts";
-import { runtime } from "./runtime.ts";
+import packageInfo from "../../package.json" with { type: "json" };
+import { surroundings, withoutSignals } from "../child-process.ts";
+import { runtime } from "../runtime.ts";
 
 const skip = (runtime !== "node" && "npm starts Node") || withoutSignals;
-const cwd = fileURLToPath(new URL("..", import.meta.url));
+const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
 test("npm ci omits nothing that npm start needs, even if NODE_ENV is production", { skip }, () => {
   const env = { ...surroundings, NODE_ENV: "production" };

@@ -7,7 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf, makeFolder } from "./system.ts";
+import { codeOf, makeFolder } from "../adapters/system.ts";
 
 /** Generates a secret: 256 random bits as base64url text. */
 export function createSecret(): string {
