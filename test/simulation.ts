@@ -10,6 +10,7 @@
 
 import { createApiKey } from "../core/auth/api-keys.ts";
 import { createMemoryStore } from "../core/mod.ts";
+import { key as keyRecord } from "./contracts/store-records.ts";
 import { startOfTests } from "./harness.ts";
 import { createClients } from "./simulation-clients.ts";
 import { createEngineHouse } from "./simulation-engine.ts";
@@ -17,7 +18,6 @@ import { createProcesses, leaseMs, maxReplyMs } from "./simulation-processes.ts"
 import { createReader } from "./simulation-reader.ts";
 import { createSimulatedStore } from "./simulation-store.ts";
 import { createWorld } from "./simulation-world.ts";
-import { key as keyRecord } from "./store-records.ts";
 
 /** The outcome of one run. */
 export interface SimulationResult {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createFallbackLimiter, type FallbackLimiterOptions } from "../../core/limits/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "../../core/limits/memory-limiter.ts";
 import { createManualClock } from "../clock.ts";
-import { limiterContract } from "../limit.contract.ts";
+import { limiterContract } from "../contracts/limiter.contract.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

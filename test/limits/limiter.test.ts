@@ -16,7 +16,7 @@ import {
   takeToken,
 } from "../../core/limits/memory-limiter.ts";
 import { createManualClock, settle } from "../clock.ts";
-import { limiterContract } from "../limit.contract.ts";
+import { limiterContract } from "../contracts/limiter.contract.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

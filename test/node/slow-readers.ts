@@ -5,11 +5,11 @@
 
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../../core/mod.ts";
+import { key as keyRecord } from "../contracts/store-records.ts";
 import { collectGarbage, skipOffV8 } from "../garbage.ts";
 import { createGate } from "../gate.ts";
 import { newTwin } from "../harness.ts";
 import { serve } from "../runtime.ts";
-import { key as keyRecord } from "../store-records.ts";
 
 /** What the server prints first. */
 export interface Invitation {

@@ -5,7 +5,7 @@ import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
-import { callEverything } from "../store-calls.ts";
+import { callEverything } from "../contracts/store-calls.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();

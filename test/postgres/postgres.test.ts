@@ -11,11 +11,11 @@ import { createApiKey } from "../../core/auth/api-keys.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { withoutSignals } from "../child-process.ts";
-import { limiterContract } from "../limit.contract.ts";
+import { limiterContract } from "../contracts/limiter.contract.ts";
+import { storeContract } from "../contracts/store.contract.ts";
+import { conversation } from "../contracts/store-records.ts";
 import { listen } from "../ports.ts";
 import { launchServer, runServer, startServer } from "../server/process.ts";
-import { storeContract } from "../store.contract.ts";
-import { conversation } from "../store-records.ts";
 import { until } from "../until.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 

@@ -12,8 +12,8 @@ import { after, describe, test } from "node:test";
 import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { withoutSignals } from "../child-process.ts";
+import { begin, newConversation } from "../contracts/store-records.ts";
 import { listen } from "../ports.ts";
-import { begin, newConversation } from "../store-records.ts";
 import { launchServer, runServer } from "./process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));

@@ -9,11 +9,11 @@ import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { tables } from "../../adapters/sql/schema.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
-import { fill, readAll } from "../owner-records.ts";
+import { fill, readAll } from "../contracts/owner-records.ts";
+import { converse, key, newConversation } from "../contracts/store-records.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { runServer } from "../server/process.ts";
 import { makeFolder, openConnection } from "../sqlite/fixture.ts";
-import { converse, key, newConversation } from "../store-records.ts";
 
 const folder = await makeFolder();
 after(() => folder.remove());

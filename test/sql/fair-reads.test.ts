@@ -11,11 +11,11 @@ import { StoreUnavailable } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";
 import { openStorage, type Storage } from "../../server/storage.ts";
+import { begin, converse, messagesOf, newConversation, newOwner } from "../contracts/store-records.ts";
 import { createGate } from "../gate.ts";
 import { inProcess, openFixture } from "../harness.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { type Folder, makeFolder } from "../sqlite/fixture.ts";
-import { begin, converse, messagesOf, newConversation, newOwner } from "../store-records.ts";
 
 let folder: Folder;
 

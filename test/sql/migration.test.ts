@@ -9,9 +9,7 @@ import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite, type Sqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
-import { fill, type Records, readAll } from "../owner-records.ts";
-import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
-import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
+import { fill, type Records, readAll } from "../contracts/owner-records.ts";
 import {
   begin,
   converse,
@@ -21,7 +19,9 @@ import {
   messagesOf,
   newConversation,
   newOwner,
-} from "../store-records.ts";
+} from "../contracts/store-records.ts";
+import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
+import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
 
 /** The statements that created a database of version 1. */
 function firstStep(dialect: typeof sqliteDialect): string[] {

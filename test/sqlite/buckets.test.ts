@@ -10,7 +10,7 @@ import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Bucket, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { createManualClock } from "../clock.ts";
-import { start } from "../store-records.ts";
+import { start } from "../contracts/store-records.ts";
 import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./fixture.ts";
 
 let folder: Folder;

@@ -18,7 +18,7 @@ import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import type { ConversationRecord } from "../../core/store/store.ts";
 import { limitedTime } from "../child-process.ts";
-import { conversation } from "../store-records.ts";
+import { conversation } from "../contracts/store-records.ts";
 
 /** One of Alice's conversations. */
 export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });

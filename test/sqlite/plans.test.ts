@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
-import { callEverything } from "../store-calls.ts";
+import { callEverything } from "../contracts/store-calls.ts";
 import { type Folder, makeFolder, openConnection, quickDisk } from "./fixture.ts";
 
 let folder: Folder;

@@ -21,7 +21,7 @@ import {
   newConversation,
   newOwner,
   start,
-} from "../store-records.ts";
+} from "../contracts/store-records.ts";
 import {
   commandLine,
   type Folder,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createMemoryStore } from "../../core/store/memory.ts";
-import { storeContract } from "../store.contract.ts";
+import { storeContract } from "../contracts/store.contract.ts";
 
 storeContract("memory", async () => {
   const store = createMemoryStore();

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Store } from "../core/store/store.ts";
+import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
@@ -71,5 +71,6 @@ export async function callEverything(given: Store): Promise<void> {
   await store.ping();
   await store.deleteConversation(owner, id);
   uncalled.delete("close");
-  if (uncalled.size > 0) throw new Error(`test/store-calls.ts does not call ${[...uncalled].join(", ")}`);
+  if (uncalled.size > 0)
+    throw new Error(`test/contracts/store-calls.ts does not call ${[...uncalled].join(", ")}`);
 }

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
-import type { BeginReply, Store } from "../core/store/store.ts";
+import type { BeginReply, Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,

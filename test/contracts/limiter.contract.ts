@@ -17,8 +17,8 @@ import {
   refillInterval,
   remainingTokens,
   secondsToNextToken,
-} from "../core/limits/memory-limiter.ts";
-import type { ManualClock } from "./clock.ts";
+} from "../../core/limits/memory-limiter.ts";
+import type { ManualClock } from "../clock.ts";
 
 /** A limiter under test. */
 export interface OpenLimiter {

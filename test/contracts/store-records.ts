@@ -16,7 +16,7 @@ import type {
   Listing,
   MessageRecord,
   Store,
-} from "../core/store/store.ts";
+} from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);

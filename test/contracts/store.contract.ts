@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Store } from "../core/store/store.ts";
+import type { Store } from "../../core/store/store.ts";
 import { claimsContract } from "./store-claims.contract.ts";
 import { conversationsContract } from "./store-conversations.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";

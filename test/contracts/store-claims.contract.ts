@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Store } from "../core/store/store.ts";
+import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
