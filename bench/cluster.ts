@@ -20,8 +20,8 @@ import {
   type SlowModel,
   token,
 } from "../test/cluster-server.ts";
-import { newTwin } from "../test/harness.ts";
 import { createDatabase, skipWithoutPostgres } from "../test/postgres/database.ts";
+import { newTwin } from "../test/support/harness.ts";
 import { atLeast } from "./arguments.ts";
 import { firstSentenceOf, messageOf } from "./errors.ts";
 import { median, percentile } from "./spread.ts";

@@ -14,12 +14,18 @@ import { loadNotes } from "../bench/measure.ts";
 import { databases } from "../bench/processes.ts";
 import { deltaEvent, tokens } from "../bench/servers/reply.ts";
 import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
-import { createGate } from "./gate.ts";
-import { countConversations, dataOf, openFixture, overSocket } from "./harness.ts";
-import { listen } from "./ports.ts";
-import { runScript, type Script, skipOffNode, skipWithoutSignals, startScript } from "./script-process.ts";
-import { createScriptedEngine } from "./scripted-engine.ts";
-import { until } from "./until.ts";
+import { createGate } from "./support/gate.ts";
+import { countConversations, dataOf, openFixture, overSocket } from "./support/harness.ts";
+import { listen } from "./support/ports.ts";
+import {
+  runScript,
+  type Script,
+  skipOffNode,
+  skipWithoutSignals,
+  startScript,
+} from "./support/script-process.ts";
+import { createScriptedEngine } from "./support/scripted-engine.ts";
+import { until } from "./support/until.ts";
 
 const script = "bench/run.ts";
 

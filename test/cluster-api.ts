@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import type { MessageResource } from "../core/mod.ts";
 import { call, either, historyOf, type Servers } from "./cluster-clients.ts";
 import { token } from "./cluster-server.ts";
-import { assertConforms } from "./conformance.ts";
-import { dataOf, parseEvents, textOf } from "./harness.ts";
+import { assertConforms } from "./support/conformance.ts";
+import { dataOf, parseEvents, textOf } from "./support/harness.ts";
 
 /** Calls every endpoint of the API, and checks each answer against the OpenAPI document. */
 export async function useWholeApi(servers: Servers): Promise<void> {

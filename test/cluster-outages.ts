@@ -17,11 +17,11 @@ import {
   settings,
 } from "./cluster-clients.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./cluster-server.ts";
-import { dataOf } from "./harness.ts";
 import { connect } from "./postgres/database.ts";
 import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./redis/private-redis.ts";
-import { until } from "./until.ts";
+import { dataOf } from "./support/harness.ts";
+import { until } from "./support/until.ts";
 
 const skipBreaking = skipWithoutPrograms || skipWithoutRedis;
 if (skipBreaking) console.log(`# Outages are not tested: ${skipBreaking}.`);

@@ -16,10 +16,10 @@ import {
   type ServerProcess,
   type SlowModel,
 } from "./cluster-server.ts";
-import { dataOf } from "./harness.ts";
-import { freePort } from "./ports.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
-import { until } from "./until.ts";
+import { dataOf } from "./support/harness.ts";
+import { freePort } from "./support/ports.ts";
+import { until } from "./support/until.ts";
 
 const noPostgres = await skipWithoutPostgres();
 

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { freePort, untilListening } from "./ports.ts";
+import { freePort, untilListening } from "./support/ports.ts";
 
 /** A proxy that runs in front of two servers. */
 export interface RunningProxy {

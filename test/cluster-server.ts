@@ -10,9 +10,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { signToken } from "../core/auth/jwt.ts";
-import { surroundings } from "./child-process.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
-import { listen } from "./ports.ts";
+import { surroundings } from "./support/child-process.ts";
+import { listen } from "./support/ports.ts";
 
 const secret = "the secret of all servers of a cluster";
 

@@ -22,12 +22,12 @@ import {
   settings,
 } from "./cluster-clients.ts";
 import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
-import { createGate } from "./gate.ts";
-import { dataOf, errorOf, parseEvents, textOf } from "./harness.ts";
 import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
 import { createRedis, skipWithoutRedis } from "./redis/private-redis.ts";
-import { until } from "./until.ts";
+import { createGate } from "./support/gate.ts";
+import { dataOf, errorOf, parseEvents, textOf } from "./support/harness.ts";
+import { until } from "./support/until.ts";
 import "./cluster-limits.ts";
 import "./cluster-outages.ts";
 import "./cluster-proxies.ts";

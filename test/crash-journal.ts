@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import type { ConversationResource, MessageResource } from "../core/mod.ts";
-import { readEvents } from "./event-reader.ts";
-import { dataOf } from "./harness.ts";
+import { readEvents } from "./support/event-reader.ts";
+import { dataOf } from "./support/harness.ts";
 
 export interface Journal {
   readonly owner: string;

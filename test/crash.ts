@@ -14,8 +14,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../core/auth/jwt.ts";
 import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
 import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
-import { listen } from "./ports.ts";
 import { type ServerProcess, startServer } from "./server/process.ts";
+import { listen } from "./support/ports.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";

@@ -20,8 +20,8 @@ import {
   pageQuerySchema,
   sendMessageSchema,
 } from "../core/wire/schemas.ts";
-import { eventsOf, inProcess, openFixture } from "./harness.ts";
 import { brokenLinks } from "./links.ts";
+import { eventsOf, inProcess, openFixture } from "./support/harness.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -3,10 +3,10 @@
  */
 
 import { createService, createTwinList, type Service } from "../core/mod.ts";
-import { newTwin } from "./harness.ts";
 import type { EngineHouse } from "./simulation-engine.ts";
 import type { SimulatedStore } from "./simulation-store.ts";
 import type { World } from "./simulation-world.ts";
+import { newTwin } from "./support/harness.ts";
 
 export const leaseMs = 6_000;
 export const maxReplyMs = 20_000;

@@ -11,7 +11,7 @@ import {
   newTwin,
   openFixture,
   transports,
-} from "../harness.ts";
+} from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(`conversations, ${transport.name}`, () => {

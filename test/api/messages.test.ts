@@ -13,7 +13,7 @@ import {
   openFixture,
   textOf,
   transports,
-} from "../harness.ts";
+} from "../support/harness.ts";
 
 const echoTwin = newTwin({ id: "echo" });
 

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { routes } from "../../core/api/routes.ts";
 import { errorCodes } from "../../core/wire/errors.ts";
-import type { OpenApiDocument, Operation } from "../conformance.ts";
-import { openFixture, transports } from "../harness.ts";
+import type { OpenApiDocument, Operation } from "../support/conformance.ts";
+import { openFixture, transports } from "../support/harness.ts";
 
 /** Method, path, credential, success status: everything that the document must list, and nothing else. */
 const table = [

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createMemoryStore, type Log, StoreUnavailable } from "../../core/mod.ts";
-import { errorOf, openFixture, transports } from "../harness.ts";
+import { errorOf, openFixture, transports } from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(`readiness, ${transport.name}`, () => {

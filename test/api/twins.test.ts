@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinList, type Pagination, type TwinResource, type TwinSource } from "../../core/mod.ts";
-import { createManualClock } from "../clock.ts";
-import { dataOf, errorOf, inProcess, newTwin, openFixture, transports } from "../harness.ts";
+import { createManualClock } from "../support/clock.ts";
+import { dataOf, errorOf, inProcess, newTwin, openFixture, transports } from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(`twins, ${transport.name}`, () => {

@@ -11,8 +11,16 @@ import {
   createMemoryStore,
   type Store,
 } from "../../core/mod.ts";
-import { openChat } from "../chat.ts";
-import { dataOf, errorOf, type Fixture, inProcess, openFixture, textOf, transports } from "../harness.ts";
+import { openChat } from "../support/chat.ts";
+import {
+  dataOf,
+  errorOf,
+  type Fixture,
+  inProcess,
+  openFixture,
+  textOf,
+  transports,
+} from "../support/harness.ts";
 
 const keys = "/auth/api-keys";
 

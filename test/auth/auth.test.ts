@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { readApiKey, readToken } from "../../core/auth/credentials.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import type { RequestHeaders } from "../../core/wire/request.ts";
-import { settle } from "../clock.ts";
+import { settle } from "../support/clock.ts";
 
 const plainChallenge = 'Bearer realm="twins"';
 const refusedChallenge = 'Bearer realm="twins", error="invalid_token"';

@@ -10,7 +10,7 @@ import {
   createMemoryStore,
   type Log,
 } from "../../core/mod.ts";
-import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "../harness.ts";
+import { dataOf, errorOf, type Fixture, fixtureSecret, openFixture, transports } from "../support/harness.ts";
 
 const ofKeys = routes.filter((route) => route.credential === "api_key");
 const ofTokens = routes.filter((route) => route.credential === "token");

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { exportJWK, type JWK, SignJWT } from "jose";
 import { createJwtVerifier } from "../../core/auth/jwt.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { listen } from "../ports.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { listen } from "../support/ports.ts";
 import { reread } from "./key-pair.ts";
 
 const minute = 60_000;

@@ -5,7 +5,7 @@ import { exportJWK, type JWK, SignJWT } from "jose";
 import { createJwtVerifier, type JwtVerifierOptions, signToken } from "../../core/auth/jwt.ts";
 import { readPublicKey, toPublicKey } from "../../core/auth/public-key.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import { createManualClock } from "../clock.ts";
+import { createManualClock } from "../support/clock.ts";
 import { reread } from "./key-pair.ts";
 
 const secret = "a secret of at least 32 bytes, in ASCII";

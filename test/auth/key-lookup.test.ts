@@ -6,8 +6,8 @@ import { sha256 } from "../../core/base/crypto.ts";
 import { systemRandom } from "../../core/base/ids.ts";
 import type { ApiKeyRecord } from "../../core/store/store.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { createGate } from "../gate.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 
 /** A keyring over a store with one key, whose answers a test can hold back. */
 function openKeyring() {

@@ -18,7 +18,7 @@ import {
   remainingTokens,
   secondsToNextToken,
 } from "../../core/limits/memory-limiter.ts";
-import type { ManualClock } from "../clock.ts";
+import type { ManualClock } from "../support/clock.ts";
 
 /** A limiter under test. */
 export interface OpenLimiter {

@@ -5,6 +5,6 @@
  * @module
  */
 
-export { createManualClock, type ManualClock } from "../clock.ts";
+export { createManualClock, type ManualClock } from "../support/clock.ts";
 export { limiterContract, type OpenLimiter } from "./limiter.contract.ts";
 export { type OpenStore, storeContract } from "./store.contract.ts";

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { toNodeHandler } from "../../adapters/node/mod.ts";
 import { createMemoryLimiter, type Log, type Scope } from "../../core/mod.ts";
-import { settle } from "../clock.ts";
-import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
-import { listen } from "../ports.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
+import { settle } from "../support/clock.ts";
+import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
 
 const maxBodyBytes = 256 * 1024;
 const body = '{"twinId":"echo"}';

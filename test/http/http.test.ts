@@ -11,9 +11,9 @@ import {
   type Store,
   type TwinEngine,
 } from "../../core/mod.ts";
-import { countCalls } from "../chat.ts";
-import { requestIdPattern } from "../conformance.ts";
-import { dataOf, errorOf, inProcess, openFixture, transports } from "../harness.ts";
+import { countCalls } from "../support/chat.ts";
+import { requestIdPattern } from "../support/conformance.ts";
+import { dataOf, errorOf, inProcess, openFixture, transports } from "../support/harness.ts";
 
 /** Each path's methods, as `Allow` lists them. */
 const allowed = new Map<string, string>();

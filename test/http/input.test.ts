@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConversationResource, IncomingRequest, MessageResource } from "../../core/mod.ts";
-import { settle } from "../clock.ts";
+import { settle } from "../support/clock.ts";
 import {
   countConversations,
   dataOf,
@@ -10,7 +10,7 @@ import {
   inProcess,
   openFixture,
   transports,
-} from "../harness.ts";
+} from "../support/harness.ts";
 
 const maxBodyBytes = 256 * 1024;
 

@@ -8,8 +8,8 @@ import { stem, termsOf, wordsOf } from "../../adapters/knowledge/words.ts";
 import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import type { EngineProgress, HistoryMessage, PacingOptions } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { newTwin } from "../harness.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { newTwin } from "../support/harness.ts";
 
 const keeper = `
 You are Odd, the lighthouse keeper. Never mention the SMUGGLERS of the cove.

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFallbackLimiter, type FallbackLimiterOptions } from "../../core/limits/fallback-limiter.ts";
 import { createMemoryLimiter, type RateLimiter } from "../../core/limits/memory-limiter.ts";
-import { createManualClock } from "../clock.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
+import { createManualClock } from "../support/clock.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

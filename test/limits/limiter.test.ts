@@ -15,8 +15,8 @@ import {
   secondsToNextToken,
   takeToken,
 } from "../../core/limits/memory-limiter.ts";
-import { createManualClock, settle } from "../clock.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
+import { createManualClock, settle } from "../support/clock.ts";
 
 const policy = { capacity: 200 };
 const interval = 18_000_000;

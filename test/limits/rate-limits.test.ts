@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Scope, UsageResource } from "../../core/mod.ts";
-import { dataOf, errorOf, type Fixture, openFixture, startOfTests, transports } from "../harness.ts";
+import { dataOf, errorOf, type Fixture, openFixture, startOfTests, transports } from "../support/harness.ts";
 
 const budgets: readonly { scope: Scope; capacity: number; intervalMs: number }[] = [
   { scope: "read_only", capacity: 200, intervalMs: 18_000 },

@@ -8,12 +8,12 @@ import { connect } from "node:net";
 import { describe, mock, test } from "node:test";
 import { serve } from "../../adapters/node/mod.ts";
 import { ApiError, createMemoryLimiter, type RateLimiter } from "../../core/mod.ts";
-import { openChat } from "../chat.ts";
-import { settle } from "../clock.ts";
-import { collectGarbage } from "../garbage.ts";
-import { createGate } from "../gate.ts";
-import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
+import { openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
+import { collectGarbage } from "../support/garbage.ts";
+import { createGate } from "../support/gate.ts";
+import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
 
 const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 const create = "POST /api/v1/conversations HTTP/1.1";

@@ -17,12 +17,12 @@ import {
   createTwinList,
   type Service,
 } from "../../core/mod.ts";
-import { type Chat, openChat } from "../chat.ts";
-import { settle } from "../clock.ts";
-import { createGate } from "../gate.ts";
-import { inProcess, openFixture, overSocket, type Transport } from "../harness.ts";
-import { listen } from "../ports.ts";
-import { parseAnswers, talk } from "../raw-socket.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
+import { inProcess, openFixture, overSocket, type Transport } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
+import { parseAnswers, talk } from "../support/raw-socket.ts";
 
 function newService(verifyToken: () => Promise<string>) {
   return createService({

@@ -13,10 +13,10 @@ import {
   StoreUnavailable,
   systemClock,
 } from "../../core/mod.ts";
-import { acceptedId, openChat } from "../chat.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { readEvents } from "../event-reader.ts";
-import { createGate } from "../gate.ts";
+import { acceptedId, openChat } from "../support/chat.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { createGate } from "../support/gate.ts";
 import {
   dataOf,
   errorOf,
@@ -27,7 +27,7 @@ import {
   overSocket,
   textOf,
   transports,
-} from "../harness.ts";
+} from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

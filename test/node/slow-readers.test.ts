@@ -9,10 +9,10 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { acceptedId, type Chat, openChat } from "../chat.ts";
-import { skipOffV8 } from "../garbage.ts";
-import { inProcess, overSocket } from "../harness.ts";
-import type { Run } from "../scripted-engine.ts";
+import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { skipOffV8 } from "../support/garbage.ts";
+import { inProcess, overSocket } from "../support/harness.ts";
+import type { Run } from "../support/scripted-engine.ts";
 import type { Invitation, Measurement } from "./slow-readers.ts";
 
 /** Asks for a stream, and reads its beginning and nothing more. */

@@ -6,10 +6,10 @@
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
-import { collectGarbage, skipOffV8 } from "../garbage.ts";
-import { createGate } from "../gate.ts";
-import { newTwin } from "../harness.ts";
-import { serve } from "../runtime.ts";
+import { collectGarbage, skipOffV8 } from "../support/garbage.ts";
+import { createGate } from "../support/gate.ts";
+import { newTwin } from "../support/harness.ts";
+import { serve } from "../support/runtime.ts";
 
 /** What the server prints first. */
 export interface Invitation {

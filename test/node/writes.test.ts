@@ -15,10 +15,10 @@ import {
   type TwinEngine,
 } from "../../core/mod.ts";
 import { joinMs } from "../../core/wire/sse.ts";
-import { createGate } from "../gate.ts";
-import { inProcess, newTwin, openFixture, parseEvents, textOf } from "../harness.ts";
-import { listen } from "../ports.ts";
-import { runtime } from "../runtime.ts";
+import { createGate } from "../support/gate.ts";
+import { inProcess, newTwin, openFixture, parseEvents, textOf } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
+import { runtime } from "../support/runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 

@@ -3,8 +3,8 @@ import { getEventListeners, once } from "node:events";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import type { Clock } from "../../core/base/clock.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { collectGarbage } from "../garbage.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { collectGarbage } from "../support/garbage.ts";
 import {
   assertModelError,
   createHastyClock,

@@ -14,8 +14,8 @@ import { fetchTransport } from "../../adapters/openai/transport.ts";
 import type { Clock } from "../../core/base/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createManualClock } from "../clock.ts";
-import { newTwin } from "../harness.ts";
+import { createManualClock } from "../support/clock.ts";
+import { newTwin } from "../support/harness.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
 /** The tests run on both transports, which must behave alike. */

@@ -6,7 +6,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { freePort, listen } from "../ports.ts";
+import { freePort, listen } from "../support/ports.ts";
 
 /** How the server answers one request. May take its time, and may leave the answer unfinished. */
 export type Script = (response: ServerResponse) => void | Promise<void>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../../adapters/openai/mod.ts";
-import { createManualClock } from "../clock.ts";
+import { createManualClock } from "../support/clock.ts";
 import { createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
 import * as model from "./model-server.ts";
 

@@ -10,13 +10,13 @@ import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { createApiKey } from "../../core/auth/api-keys.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
-import { withoutSignals } from "../child-process.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
 import { storeContract } from "../contracts/store.contract.ts";
 import { conversation } from "../contracts/store-records.ts";
-import { listen } from "../ports.ts";
 import { launchServer, runServer, startServer } from "../server/process.ts";
-import { until } from "../until.ts";
+import { withoutSignals } from "../support/child-process.ts";
+import { listen } from "../support/ports.ts";
+import { until } from "../support/until.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { freePort } from "../ports.ts";
+import { freePort } from "../support/ports.ts";
 
 const packaged = "/usr/lib/postgresql";
 

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, untilListening } from "../ports.ts";
+import { freePort, untilListening } from "../support/ports.ts";
 
 /** Why no Redis can be started here, or false. */
 export const skipWithoutRedis: string | false =

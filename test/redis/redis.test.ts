@@ -8,9 +8,9 @@ import { createRedisLimiter, type RedisScriptClient } from "../../adapters/redis
 import { openRedis } from "../../adapters/redis/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
-import { createGate } from "../gate.ts";
-import { freePort, listen } from "../ports.ts";
-import { until } from "../until.ts";
+import { createGate } from "../support/gate.ts";
+import { freePort, listen } from "../support/ports.ts";
+import { until } from "../support/until.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
 
 const policy = { capacity: 200 };

@@ -12,10 +12,10 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "../chat.ts";
-import { createManualClock } from "../clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "../harness.ts";
-import { createScriptedEngine } from "../scripted-engine.ts";
+import { acceptedId, openChat, withOutages } from "../support/chat.ts";
+import { createManualClock } from "../support/clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
+import { createScriptedEngine } from "../support/scripted-engine.ts";
 
 /** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {

@@ -11,9 +11,9 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
-import { acceptedId, openChat } from "../chat.ts";
-import { createGate } from "../gate.ts";
-import { dataOf, errorOf, inProcess, textOf, transports } from "../harness.ts";
+import { acceptedId, openChat } from "../support/chat.ts";
+import { createGate } from "../support/gate.ts";
+import { dataOf, errorOf, inProcess, textOf, transports } from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, type HistoryMessage, type Store, type TwinSource } from "../../core/mod.ts";
-import { acceptedId, type Chat, countCalls, openChat } from "../chat.ts";
-import { heapInUse, skipOffV8 } from "../garbage.ts";
-import { errorOf, inProcess, newTwin, openFixture } from "../harness.ts";
+import { acceptedId, type Chat, countCalls, openChat } from "../support/chat.ts";
+import { heapInUse, skipOffV8 } from "../support/garbage.ts";
+import { errorOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 
 /** Sends a message, has the engine reply, and returns the history that it was given. */
 async function exchange(chat: Chat, content: string, reply = `to ${content}`) {

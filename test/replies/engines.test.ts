@@ -16,9 +16,9 @@ import {
   StoreUnavailable,
   type TwinEngine,
 } from "../../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "../chat.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { readEvents } from "../event-reader.ts";
+import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { readEvents } from "../support/event-reader.ts";
 import {
   dataOf,
   errorOf,
@@ -28,7 +28,7 @@ import {
   startOfTests,
   terminal,
   textOf,
-} from "../harness.ts";
+} from "../support/harness.ts";
 
 const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
   "throws at once": {

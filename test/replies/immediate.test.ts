@@ -16,10 +16,10 @@ import {
   type Turn,
   type TwinEngine,
 } from "../../core/mod.ts";
-import { type Chat, countCalls, openChat } from "../chat.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { createGate } from "../gate.ts";
-import { dataOf, errorOf, eventsOf, inProcess, startOfTests, textOf } from "../harness.ts";
+import { type Chat, countCalls, openChat } from "../support/chat.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
+import { dataOf, errorOf, eventsOf, inProcess, startOfTests, textOf } from "../support/harness.ts";
 
 /** An engine that a test plays, which says that it is immediate. */
 function immediately(reply: TwinEngine["reply"]): TwinEngine {

@@ -12,9 +12,9 @@ import {
   StoreUnavailable,
   type TwinEngine,
 } from "../../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "../chat.ts";
-import { createManualClock } from "../clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "../harness.ts";
+import { acceptedId, openChat, withOutages } from "../support/chat.ts";
+import { createManualClock } from "../support/clock.ts";
+import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
 
 test("complete is not sent before the store has the reply's end", async () => {
   let down = false;

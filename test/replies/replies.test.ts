@@ -11,10 +11,10 @@ import {
   createTwinList,
   type Log,
 } from "../../core/mod.ts";
-import { acceptedId, openChat } from "../chat.ts";
-import { settle } from "../clock.ts";
-import { createGate } from "../gate.ts";
-import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "../harness.ts";
+import { acceptedId, openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
+import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

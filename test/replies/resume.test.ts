@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore } from "../../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "../chat.ts";
-import { readEvents } from "../event-reader.ts";
-import { errorOf, inProcess, textOf, transports } from "../harness.ts";
+import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { errorOf, inProcess, textOf, transports } from "../support/harness.ts";
 
 const text = "Hi 😀!"; // 6 code units, a surrogate pair at 3
 

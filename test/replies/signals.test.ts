@@ -3,10 +3,18 @@ import { describe, test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../../core/mod.ts";
 import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../../core/mod.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { createGate } from "../gate.ts";
-import { dataOf, errorOf, inProcess, openFixture, parseEvents, startOfTests, textOf } from "../harness.ts";
-import { createScriptedEngine } from "../scripted-engine.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
+import {
+  dataOf,
+  errorOf,
+  inProcess,
+  openFixture,
+  parseEvents,
+  startOfTests,
+  textOf,
+} from "../support/harness.ts";
+import { createScriptedEngine } from "../support/scripted-engine.ts";
 
 /** Signals within this process, which a test can count and hold back. */
 function createSignals() {

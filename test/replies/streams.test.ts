@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptedId, type Chat, openChat } from "../chat.ts";
-import { eventsOf, type Fixture, inProcess, openFixture, textOf } from "../harness.ts";
+import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { eventsOf, type Fixture, inProcess, openFixture, textOf } from "../support/harness.ts";
 
 test("lone surrogates and NUL become replacement characters, in the stream as in the store", async () => {
   await using chat = await openChat(inProcess);

@@ -7,7 +7,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { runScript, skipOffNode, skipWithoutSignals, startScript } from "../script-process.ts";
+import { runScript, skipOffNode, skipWithoutSignals, startScript } from "../support/script-process.ts";
 
 const script = "demo.ts";
 

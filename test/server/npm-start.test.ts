@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import packageInfo from "../../package.json" with { type: "json" };
-import { surroundings, withoutSignals } from "../child-process.ts";
-import { runtime } from "../runtime.ts";
+import { surroundings, withoutSignals } from "../support/child-process.ts";
+import { runtime } from "../support/runtime.ts";
 
 const skip = (runtime !== "node" && "npm starts Node") || withoutSignals;
 const cwd = fileURLToPath(new URL("../..", import.meta.url));

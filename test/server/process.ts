@@ -8,8 +8,14 @@ import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { quoteForShell } from "../../server/process.ts";
-import { collectOutput, type Ended, limitedTime, surroundings, type Variables } from "../child-process.ts";
-import { runtime } from "../runtime.ts";
+import {
+  collectOutput,
+  type Ended,
+  limitedTime,
+  surroundings,
+  type Variables,
+} from "../support/child-process.ts";
+import { runtime } from "../support/runtime.ts";
 
 const script = fileURLToPath(new URL("../../server.ts", import.meta.url));
 const prefixes = {

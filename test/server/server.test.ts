@@ -24,12 +24,12 @@ import { decodeJwt, SignJWT } from "jose";
 import { readOrCreateSecret } from "../../server/secret-file.ts";
 import { settings } from "../../server/settings.ts";
 import { reread } from "../auth/key-pair.ts";
-import { type Ended, surroundings, withoutSignals } from "../child-process.ts";
-import { dataOf } from "../harness.ts";
 import { delta, hang, hangAfter, type Script, startModelServer } from "../openai/model-server.ts";
-import { listen } from "../ports.ts";
-import { runtime } from "../runtime.ts";
-import { until } from "../until.ts";
+import { type Ended, surroundings, withoutSignals } from "../support/child-process.ts";
+import { dataOf } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
+import { runtime } from "../support/runtime.ts";
+import { until } from "../support/until.ts";
 import {
   fullAt,
   launchServer,

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
-import { withoutSignals } from "../child-process.ts";
 import { begin, newConversation } from "../contracts/store-records.ts";
-import { listen } from "../ports.ts";
+import { withoutSignals } from "../support/child-process.ts";
+import { listen } from "../support/ports.ts";
 import { launchServer, runServer } from "./process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "twin-service-start-"));

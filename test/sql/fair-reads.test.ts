@@ -12,10 +12,10 @@ import type { TwinEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";
 import { openStorage, type Storage } from "../../server/storage.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "../contracts/store-records.ts";
-import { createGate } from "../gate.ts";
-import { inProcess, openFixture } from "../harness.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { type Folder, makeFolder } from "../sqlite/fixture.ts";
+import { createGate } from "../support/gate.ts";
+import { inProcess, openFixture } from "../support/harness.ts";
 
 let folder: Folder;
 

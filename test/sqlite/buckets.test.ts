@@ -9,8 +9,8 @@ import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Bucket, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
-import { createManualClock } from "../clock.ts";
 import { start } from "../contracts/store-records.ts";
+import { createManualClock } from "../support/clock.ts";
 import { type Folder, killAfter, makeFolder, runProcess, startProcess } from "./fixture.ts";
 
 let folder: Folder;

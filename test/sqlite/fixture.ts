@@ -17,8 +17,8 @@ import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import type { ConversationRecord } from "../../core/store/store.ts";
-import { limitedTime } from "../child-process.ts";
 import { conversation } from "../contracts/store-records.ts";
+import { limitedTime } from "../support/child-process.ts";
 
 /** One of Alice's conversations. */
 export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });

@@ -10,8 +10,8 @@ import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../../adap
 import type { Clock } from "../../core/base/clock.ts";
 import type { LogLevel } from "../../core/base/log.ts";
 import { createEchoEngine } from "../../core/twins/engine.ts";
-import { createManualClock, settle } from "../clock.ts";
-import { runtime } from "../runtime.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { runtime } from "../support/runtime.ts";
 
 const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
 

@@ -9,8 +9,8 @@ import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { limitedTime, surroundings } from "../child-process.ts";
-import { listen } from "../ports.ts";
+import { limitedTime, surroundings } from "../support/child-process.ts";
+import { listen } from "../support/ports.ts";
 
 /** A browser. */
 export interface Browser {

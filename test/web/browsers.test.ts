@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
-import { acceptedId, openChat } from "../chat.ts";
-import { countConversations, openFixture, overSocket, parseEvents, textOf } from "../harness.ts";
-import { listen } from "../ports.ts";
+import { acceptedId, openChat } from "../support/chat.ts";
+import { countConversations, openFixture, overSocket, parseEvents, textOf } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
 import { browsers, openPage, type Page, skipWithout } from "./browser.ts";
 
 /** Makes a request in a page, and reads its answer. */

@@ -8,12 +8,12 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/mod.ts";
-import { openChat } from "../chat.ts";
-import { type Fixture, inProcess, openFixture, overSocket } from "../harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../raw-socket.ts";
-import { runtime, serve } from "../runtime.ts";
 import { startServerWithFewFiles } from "../server/process.ts";
-import { until } from "../until.ts";
+import { openChat } from "../support/chat.ts";
+import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
+import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
+import { runtime, serve } from "../support/runtime.ts";
+import { until } from "../support/until.ts";
 
 const health = "GET /healthz HTTP/1.1";
 

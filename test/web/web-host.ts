@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
-import { listen } from "../ports.ts";
+import { listen } from "../support/ports.ts";
 
 type Handle = (request: Request) => Promise<Response>;
 

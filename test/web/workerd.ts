@@ -15,7 +15,7 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
 import type { MessageResource } from "../../core/mod.ts";
-import { dataOf, eventsOf, textOf } from "../harness.ts";
+import { dataOf, eventsOf, textOf } from "../support/harness.ts";
 
 const words = Array.from({ length: 60 }, (_, index) => `${index} `);
 

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { routes } from "../../core/api/routes.ts";
 import { validate } from "../../core/http/validate.ts";
 import type { InputSchema } from "../../core/wire/schemas.ts";
-import { runtime } from "../runtime.ts";
+import { runtime } from "../support/runtime.ts";
 
 // An independent implementation of JSON Schema, which generates code and so cannot be used everywhere.
 const ajv = new Ajv2020({

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../core/base/clock.ts";
+import type { Clock } from "../../core/base/clock.ts";
 
 /** A {@link Clock} whose time a test advances. */
 export interface ManualClock extends Clock {

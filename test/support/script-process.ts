@@ -60,7 +60,7 @@ export function startScript(path: string, args: readonly string[], variables: Va
 
 function launch(path: string, args: readonly string[], variables: Variables) {
   const flags = process.features.typescript ? [] : ["--import", "tsx"]; // where Node does not strip types itself
-  const script = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  const script = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   return spawn(process.execPath, [...flags, script, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],

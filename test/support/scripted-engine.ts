@@ -2,7 +2,7 @@
  * An engine whose every step a test decides.
  */
 
-import type { EngineProgress, EngineResult, Turn, TwinEngine } from "../core/mod.ts";
+import type { EngineProgress, EngineResult, Turn, TwinEngine } from "../../core/mod.ts";
 
 /** One reply that the engine was asked for. */
 export interface Run {

@@ -9,7 +9,7 @@ import {
   type ServiceOptions,
   type Store,
   StoreUnavailable,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 import { createManualClock } from "./clock.ts";
 import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";

@@ -2,7 +2,7 @@
  * What the tests of the API share: a service on a clock of its own, reached in-process or over a socket.
  */
 
-import { createJwtVerifier, signToken } from "../core/auth/jwt.ts";
+import { createJwtVerifier, signToken } from "../../core/auth/jwt.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
@@ -17,7 +17,7 @@ import {
   type Store,
   type StreamEventData,
   type Twin,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";
