@@ -2,9 +2,9 @@
  * How the simulation's clients ask a process, which may die before it answers.
  */
 
-import type { Answer } from "../core/mod.ts";
-import type { Process } from "./simulation-processes.ts";
-import type { World } from "./simulation-world.ts";
+import type { Answer } from "../../core/mod.ts";
+import type { Process } from "./processes.ts";
+import type { World } from "./world.ts";
 
 export interface Asking {
   readonly body?: unknown;

@@ -4,14 +4,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "./simulation.ts";
+import { simulate } from "./mod.ts";
 
 const only = process.env.SIMULATION_SEED;
 const seeds = Number(process.env.SIMULATION_SEEDS ?? 500);
 
 function tell(seed: number, failure: unknown, lines: readonly string[]): string {
   const what = failure instanceof Error ? failure.stack : String(failure);
-  const replay = `SIMULATION_SEED=${seed} node --import tsx --test test/simulation.test.ts`;
+  const replay = `SIMULATION_SEED=${seed} node --import tsx --test test/simulation/simulation.test.ts`;
   return `Seed ${seed}: ${what}\n${lines.slice(-60).join("\n")}\nTo reproduce: ${replay}`;
 }
 

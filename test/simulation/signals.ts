@@ -2,8 +2,8 @@
  * The simulation's signals between processes: late, lost, or delivered twice.
  */
 
-import type { SignalTopic, StoreSignals } from "../core/mod.ts";
-import type { World } from "./simulation-world.ts";
+import type { SignalTopic, StoreSignals } from "../../core/mod.ts";
+import type { World } from "./world.ts";
 
 interface Listener {
   readonly topic: SignalTopic;

@@ -8,16 +8,16 @@
  * comes to rest.
  */
 
-import { createApiKey } from "../core/auth/api-keys.ts";
-import { createMemoryStore } from "../core/mod.ts";
-import { key as keyRecord } from "./contracts/store-records.ts";
-import { createClients } from "./simulation-clients.ts";
-import { createEngineHouse } from "./simulation-engine.ts";
-import { createProcesses, leaseMs, maxReplyMs } from "./simulation-processes.ts";
-import { createReader } from "./simulation-reader.ts";
-import { createSimulatedStore } from "./simulation-store.ts";
-import { createWorld } from "./simulation-world.ts";
-import { startOfTests } from "./support/harness.ts";
+import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createMemoryStore } from "../../core/mod.ts";
+import { key as keyRecord } from "../contracts/store-records.ts";
+import { startOfTests } from "../support/harness.ts";
+import { createClients } from "./clients.ts";
+import { createEngineHouse } from "./engine.ts";
+import { createProcesses, leaseMs, maxReplyMs } from "./processes.ts";
+import { createReader } from "./reader.ts";
+import { createSimulatedStore } from "./store.ts";
+import { createWorld } from "./world.ts";
 
 /** The outcome of one run. */
 export interface SimulationResult {

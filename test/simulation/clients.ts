@@ -3,13 +3,13 @@
  * service answers.
  */
 
-import type { Answer, MessageResource } from "../core/mod.ts";
-import { createAsk, dataOf, errorOf, keyHeader } from "./simulation-asking.ts";
-import type { EngineHouse } from "./simulation-engine.ts";
-import type { Process, Processes } from "./simulation-processes.ts";
-import type { Read, Reader } from "./simulation-reader.ts";
-import type { Ledger } from "./simulation-store.ts";
-import type { World } from "./simulation-world.ts";
+import type { Answer, MessageResource } from "../../core/mod.ts";
+import { createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
+import type { EngineHouse } from "./engine.ts";
+import type { Process, Processes } from "./processes.ts";
+import type { Read, Reader } from "./reader.ts";
+import type { Ledger } from "./store.ts";
+import type { World } from "./world.ts";
 
 /** What clients know of a conversation. */
 interface KnownConversation {

@@ -3,7 +3,7 @@
  * that happens. Nothing in it depends on the machine, so the same seed makes the same history.
  */
 
-import type { Clock } from "../core/mod.ts";
+import type { Clock } from "../../core/mod.ts";
 
 /** Chance, decided by a seed (mulberry32). */
 export interface Random {

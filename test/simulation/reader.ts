@@ -3,12 +3,12 @@
  */
 
 import assert from "node:assert/strict";
-import type { EventStream, MessageResource } from "../core/mod.ts";
-import { messageResource } from "../core/wire/resources.ts";
-import type { Process } from "./simulation-processes.ts";
-import type { Ledger, StoredReply } from "./simulation-store.ts";
-import type { World } from "./simulation-world.ts";
-import { parseEvents, type StreamEvent } from "./support/harness.ts";
+import type { EventStream, MessageResource } from "../../core/mod.ts";
+import { messageResource } from "../../core/wire/resources.ts";
+import { parseEvents, type StreamEvent } from "../support/harness.ts";
+import type { Process } from "./processes.ts";
+import type { Ledger, StoredReply } from "./store.ts";
+import type { World } from "./world.ts";
 
 /** A stream that a client reads. */
 export interface Reading {

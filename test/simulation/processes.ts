@@ -2,11 +2,11 @@
  * The simulation's processes: services that start, crash, shut down and start again on one store.
  */
 
-import { createService, createTwinList, type Service } from "../core/mod.ts";
-import type { EngineHouse } from "./simulation-engine.ts";
-import type { SimulatedStore } from "./simulation-store.ts";
-import type { World } from "./simulation-world.ts";
-import { newTwin } from "./support/harness.ts";
+import { createService, createTwinList, type Service } from "../../core/mod.ts";
+import { newTwin } from "../support/harness.ts";
+import type { EngineHouse } from "./engine.ts";
+import type { SimulatedStore } from "./store.ts";
+import type { World } from "./world.ts";
 
 export const leaseMs = 6_000;
 export const maxReplyMs = 20_000;

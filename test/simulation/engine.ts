@@ -2,10 +2,10 @@
  * The simulation's engine: it behaves well, badly, or not at all, as chance decides.
  */
 
-import { sleep } from "../core/base/clock.ts";
-import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../core/mod.ts";
-import type { Ledger } from "./simulation-store.ts";
-import type { World } from "./simulation-world.ts";
+import { sleep } from "../../core/base/clock.ts";
+import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../../core/mod.ts";
+import type { Ledger } from "./store.ts";
+import type { World } from "./world.ts";
 
 /** One reply that an engine was asked for. */
 export interface EngineRun {

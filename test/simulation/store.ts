@@ -11,9 +11,9 @@ import {
   type SaveReply,
   type Store,
   StoreUnavailable,
-} from "../core/mod.ts";
-import { createSimulatedSignals } from "./simulation-signals.ts";
-import type { World } from "./simulation-world.ts";
+} from "../../core/mod.ts";
+import { createSimulatedSignals } from "./signals.ts";
+import type { World } from "./world.ts";
 
 /** How unreliable a store is. */
 export interface StoreWeather {
