@@ -19,7 +19,7 @@ import {
   type ServerProcess,
   type SlowModel,
   token,
-} from "../test/cluster-server.ts";
+} from "../test/cluster/server.ts";
 import { createDatabase, skipWithoutPostgres } from "../test/postgres/database.ts";
 import { newTwin } from "../test/support/harness.ts";
 import { atLeast } from "./arguments.ts";

@@ -8,8 +8,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { MessageResource } from "../core/mod.ts";
-import { useWholeApi } from "./cluster-api.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
+import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
+import { createRedis, skipWithoutRedis } from "../redis/private-redis.ts";
+import { createGate } from "../support/gate.ts";
+import { dataOf, errorOf, parseEvents, textOf } from "../support/harness.ts";
+import { until } from "../support/until.ts";
+import { useWholeApi } from "./api.ts";
 import {
   beginReply,
   call,
@@ -20,17 +26,11 @@ import {
   read,
   type Servers,
   settings,
-} from "./cluster-clients.ts";
-import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./cluster-server.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
-import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, skipWithoutRedis } from "./redis/private-redis.ts";
-import { createGate } from "./support/gate.ts";
-import { dataOf, errorOf, parseEvents, textOf } from "./support/harness.ts";
-import { until } from "./support/until.ts";
-import "./cluster-limits.ts";
-import "./cluster-outages.ts";
-import "./cluster-proxies.ts";
+} from "./clients.ts";
+import { type Cluster, createCluster, createSlowModel, type SlowModel, token } from "./server.ts";
+import "./limits.ts";
+import "./outages.ts";
+import "./proxies.ts";
 
 const standardRedis = "redis://127.0.0.1:6379/9";
 

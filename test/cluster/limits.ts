@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { openPostgres } from "../adapters/postgres/mod.ts";
-import { newKey, type Servers } from "./cluster-clients.ts";
-import { type Cluster, createCluster } from "./cluster-server.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
-import { createPostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./redis/private-redis.ts";
+import { openPostgres } from "../../adapters/postgres/mod.ts";
+import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
+import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "../redis/private-redis.ts";
+import { newKey, type Servers } from "./clients.ts";
+import { type Cluster, createCluster } from "./server.ts";
 
 const requests = 20_000;
 const requestsPerSocket = 20;

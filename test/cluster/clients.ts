@@ -3,10 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import type { MessageResource } from "../core/mod.ts";
-import { type ServerProcess, token } from "./cluster-server.ts";
-import { dataOf, parseEvents, textOf } from "./support/harness.ts";
-import { until } from "./support/until.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { dataOf, parseEvents, textOf } from "../support/harness.ts";
+import { until } from "../support/until.ts";
+import { type ServerProcess, token } from "./server.ts";
 
 /** One of two servers, in no particular order. */
 let turn = 0;

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { signToken } from "../core/auth/jwt.ts";
-import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
-import { surroundings } from "./support/child-process.ts";
-import { listen } from "./support/ports.ts";
+import { signToken } from "../../core/auth/jwt.ts";
+import { begin, delta, endMarker, finish, questionIn } from "../openai/model-server.ts";
+import { surroundings } from "../support/child-process.ts";
+import { listen } from "../support/ports.ts";
 
 const secret = "the secret of all servers of a cluster";
 
@@ -36,7 +36,7 @@ export interface Cluster {
   dispose(): Promise<void>;
 }
 
-const project = fileURLToPath(new URL("..", import.meta.url));
+const project = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Prepares a cluster whose twins are `echo` and `slow`, which asks the model. */
 export async function createCluster(settings: Readonly<Record<string, string>>): Promise<Cluster> {

@@ -6,20 +6,20 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import type { MessageResource } from "../core/mod.ts";
-import { beginReply, call, historyOf, newConversation, newKey, read, ready } from "./cluster-clients.ts";
-import { proxies, type RunningProxy } from "./cluster-proxy.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
+import { dataOf } from "../support/harness.ts";
+import { freePort } from "../support/ports.ts";
+import { until } from "../support/until.ts";
+import { beginReply, call, historyOf, newConversation, newKey, read, ready } from "./clients.ts";
+import { proxies, type RunningProxy } from "./proxy.ts";
 import {
   type Cluster,
   createCluster,
   createSlowModel,
   type ServerProcess,
   type SlowModel,
-} from "./cluster-server.ts";
-import { createDatabase, skipWithoutPostgres } from "./postgres/database.ts";
-import { dataOf } from "./support/harness.ts";
-import { freePort } from "./support/ports.ts";
-import { until } from "./support/until.ts";
+} from "./server.ts";
 
 const noPostgres = await skipWithoutPostgres();
 

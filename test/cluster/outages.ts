@@ -4,7 +4,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { MessageResource } from "../core/mod.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { connect } from "../postgres/database.ts";
+import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
+import { createRedis, type PrivateRedis, skipWithoutRedis } from "../redis/private-redis.ts";
+import { dataOf } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 import {
   beginReply,
   call,
@@ -15,13 +20,8 @@ import {
   ready,
   type Servers,
   settings,
-} from "./cluster-clients.ts";
-import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./cluster-server.ts";
-import { connect } from "./postgres/database.ts";
-import { createPostgres, type PrivatePostgres, skipWithoutPrograms } from "./postgres/private-postgres.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./redis/private-redis.ts";
-import { dataOf } from "./support/harness.ts";
-import { until } from "./support/until.ts";
+} from "./clients.ts";
+import { type Cluster, createCluster, createSlowModel, type SlowModel } from "./server.ts";
 
 const skipBreaking = skipWithoutPrograms || skipWithoutRedis;
 if (skipBreaking) console.log(`# Outages are not tested: ${skipBreaking}.`);

@@ -3,11 +3,11 @@
  */
 
 import assert from "node:assert/strict";
-import type { MessageResource } from "../core/mod.ts";
-import { call, either, historyOf, type Servers } from "./cluster-clients.ts";
-import { token } from "./cluster-server.ts";
-import { assertConforms } from "./support/conformance.ts";
-import { dataOf, parseEvents, textOf } from "./support/harness.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { assertConforms } from "../support/conformance.ts";
+import { dataOf, parseEvents, textOf } from "../support/harness.ts";
+import { call, either, historyOf, type Servers } from "./clients.ts";
+import { token } from "./server.ts";
 
 /** Calls every endpoint of the API, and checks each answer against the OpenAPI document. */
 export async function useWholeApi(servers: Servers): Promise<void> {

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { freePort, untilListening } from "./support/ports.ts";
+import { freePort, untilListening } from "../support/ports.ts";
 
 /** A proxy that runs in front of two servers. */
 export interface RunningProxy {
@@ -35,7 +35,7 @@ async function deployed(
   [one, other]: readonly [number, number],
   replaced: Readonly<Record<string, string>>,
 ): Promise<string> {
-  let text = await readFile(new URL(`../deploy/${file}`, import.meta.url), "utf8");
+  let text = await readFile(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
   const all = { "127.0.0.1:8787": `127.0.0.1:${one}`, "127.0.0.1:8788": `127.0.0.1:${other}`, ...replaced };
   for (const [from, to] of Object.entries(all)) {
     if (!text.includes(from)) throw new Error(`deploy/${file} no longer contains "${from}".`);
