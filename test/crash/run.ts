@@ -11,11 +11,11 @@ import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { signToken } from "../core/auth/jwt.ts";
-import { answerTo, createJournal, type Journal } from "./crash-journal.ts";
-import { begin, delta, endMarker, finish, questionIn } from "./openai/model-server.ts";
-import { type ServerProcess, startServer } from "./server/process.ts";
-import { listen } from "./support/ports.ts";
+import { signToken } from "../../core/auth/jwt.ts";
+import { begin, delta, endMarker, finish, questionIn } from "../openai/model-server.ts";
+import { type ServerProcess, startServer } from "../server/process.ts";
+import { listen } from "../support/ports.ts";
+import { answerTo, createJournal, type Journal } from "./journal.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";

@@ -3,9 +3,9 @@
  */
 
 import assert from "node:assert/strict";
-import type { ConversationResource, MessageResource } from "../core/mod.ts";
-import { readEvents } from "./support/event-reader.ts";
-import { dataOf } from "./support/harness.ts";
+import type { ConversationResource, MessageResource } from "../../core/mod.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { dataOf } from "../support/harness.ts";
 
 export interface Journal {
   readonly owner: string;
