@@ -5,14 +5,14 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { connect, skipWithoutPostgres } from "./postgres/database.ts";
+import { connect, skipWithoutPostgres } from "../postgres/database.ts";
 import {
   runScript,
   type Script,
   skipOffNode,
   skipWithoutSignals,
   startScript,
-} from "./support/script-process.ts";
+} from "../support/script-process.ts";
 
 const script = "bench/cluster.ts";
 

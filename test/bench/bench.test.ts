@@ -8,24 +8,24 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { createCheck } from "../bench/answers.ts";
-import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../bench/goals.ts";
-import { loadNotes } from "../bench/measure.ts";
-import { databases } from "../bench/processes.ts";
-import { deltaEvent, tokens } from "../bench/servers/reply.ts";
-import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../core/mod.ts";
-import { createGate } from "./support/gate.ts";
-import { countConversations, dataOf, openFixture, overSocket } from "./support/harness.ts";
-import { listen } from "./support/ports.ts";
+import { createCheck } from "../../bench/answers.ts";
+import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../../bench/goals.ts";
+import { loadNotes } from "../../bench/measure.ts";
+import { databases } from "../../bench/processes.ts";
+import { deltaEvent, tokens } from "../../bench/servers/reply.ts";
+import { createEchoEngine, createMemoryStore, type Store, type TwinEngine } from "../../core/mod.ts";
+import { createGate } from "../support/gate.ts";
+import { countConversations, dataOf, openFixture, overSocket } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
 import {
   runScript,
   type Script,
   skipOffNode,
   skipWithoutSignals,
   startScript,
-} from "./support/script-process.ts";
-import { createScriptedEngine } from "./support/scripted-engine.ts";
-import { until } from "./support/until.ts";
+} from "../support/script-process.ts";
+import { createScriptedEngine } from "../support/scripted-engine.ts";
+import { until } from "../support/until.ts";
 
 const script = "bench/run.ts";
 
