@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { parse, parseAllDocuments } from "yaml";
-import { settings } from "../server/settings.ts";
+import { settings } from "../../server/settings.ts";
 
 function pathOf(name: string): string {
-  return fileURLToPath(new URL(`../deploy/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url));
 }
 
 function read(name: string): Promise<string> {
@@ -24,8 +24,8 @@ const unit = await read("twin-service.service");
 describe("the files of deploy/", () => {
   test("the image contains everything that the server imports", async () => {
     const { metafile } = await build({
-      entryPoints: [fileURLToPath(new URL("../server.ts", import.meta.url))],
-      absWorkingDir: fileURLToPath(new URL("..", import.meta.url)),
+      entryPoints: [fileURLToPath(new URL("../../server.ts", import.meta.url))],
+      absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
       bundle: true,
       write: false,
       metafile: true,

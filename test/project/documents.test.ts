@@ -6,27 +6,27 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { maxHeaderBytes, maxHeaderFields } from "../adapters/http/header-section.ts";
-import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
-import { openTwinFiles } from "../adapters/twin-files/mod.ts";
-import { routes } from "../core/api/routes.ts";
-import { noLog } from "../core/base/log.ts";
-import { maxBodyBytes } from "../core/http/body.ts";
-import { policyOf } from "../core/http/rate-limit.ts";
-import { errorCodes, errorStatus } from "../core/wire/errors.ts";
+import { maxHeaderBytes, maxHeaderFields } from "../../adapters/http/header-section.ts";
+import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
+import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
+import { routes } from "../../core/api/routes.ts";
+import { noLog } from "../../core/base/log.ts";
+import { maxBodyBytes } from "../../core/http/body.ts";
+import { policyOf } from "../../core/http/rate-limit.ts";
+import { errorCodes, errorStatus } from "../../core/wire/errors.ts";
 import {
   createApiKeySchema,
   createConversationSchema,
   pageQuerySchema,
   sendMessageSchema,
-} from "../core/wire/schemas.ts";
+} from "../../core/wire/schemas.ts";
+import { eventsOf, inProcess, openFixture } from "../support/harness.ts";
 import { brokenLinks } from "./links.ts";
-import { eventsOf, inProcess, openFixture } from "./support/harness.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 function read(path: string): Promise<string> {
-  return readFile(new URL(`../${path}`, import.meta.url), "utf8");
+  return readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 }
 
 describe("documents", () => {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 
 async function read(path: string) {
-  return JSON.parse(await readFile(new URL(`../${path}`, import.meta.url), "utf8"));
+  return JSON.parse(await readFile(new URL(`../../${path}`, import.meta.url), "utf8"));
 }
 
 const { settings, ...deno } = await read("deno.json").then(({ nodeModulesDir, lock, unstable, ...rest }) => ({
@@ -48,7 +48,7 @@ describe("the manifests", () => {
 
   test("the build has jsr.json's entry points", async () => {
     const { files } = JSON.parse(
-      (await readFile(new URL("../tsconfig.build.json", import.meta.url), "utf8")).replace(
+      (await readFile(new URL("../../tsconfig.build.json", import.meta.url), "utf8")).replace(
         /^ *\/\/.*$/gm,
         "",
       ),

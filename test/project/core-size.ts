@@ -9,7 +9,7 @@ import { build } from "esbuild";
 /** The core's size in bytes, with the packages that it imports: minified and gzipped, without `jose`. */
 export async function measureCore(): Promise<number> {
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("../core/mod.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL("../../core/mod.ts", import.meta.url))],
     bundle: true,
     write: false,
     minify: true,

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { collectOutput, type Ended, surroundings } from "./support/child-process.ts";
+import { collectOutput, type Ended, surroundings } from "../support/child-process.ts";
 
 type Command = readonly string[];
 

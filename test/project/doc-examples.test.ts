@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const { exports: entries } = JSON.parse(await readFile(join(root, "jsr.json"), "utf8"));
 const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 
@@ -79,7 +79,7 @@ describe("examples", () => {
       }
     }
     for (const source of Object.values<string>(entries)) {
-      const { href } = new URL(source, new URL("..", import.meta.url));
+      const { href } = new URL(source, new URL("../..", import.meta.url));
       for (const [name, value] of Object.entries(await import(href))) {
         const isFunction = typeof value === "function" && !/^class\b/.test(String(value));
         assert.ok(!isFunction || documented.has(name), `${name} of ${source} has no example`);
@@ -107,7 +107,7 @@ async function filesWithExamples(): Promise<string[]> {
     const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(suffix));
     files.push(...names.map((name) => `${folder}/${name}`));
   }
-  return files.filter((file) => file !== "test/doc-examples.test.ts");
+  return files.filter((file) => file !== "test/project/doc-examples.test.ts");
 }
 
 /** The fenced blocks of TypeScript in a document, or in a source's doc comments. */

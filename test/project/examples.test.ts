@@ -9,9 +9,9 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { limitedTime } from "./support/child-process.ts";
-import { dataOf, eventsOf, parseEvents, textOf } from "./support/harness.ts";
-import { runtime } from "./support/runtime.ts";
+import { limitedTime } from "../support/child-process.ts";
+import { dataOf, eventsOf, parseEvents, textOf } from "../support/harness.ts";
+import { runtime } from "../support/runtime.ts";
 
 interface Example {
   /** Sends a request below the base path. */

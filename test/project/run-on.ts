@@ -1,6 +1,6 @@
 /**
  * Runs the suite on another runtime, fetched from npm if necessary:
- * `node --import tsx test/run-on.ts <deno|bun|node>`, and optionally the test files to run.
+ * `node --import tsx test/project/run-on.ts <deno|bun|node>`, and optionally the test files to run.
  *
  * Prints which files are left out and why, then the runtime's own report. The exit code is the runtime's.
  */

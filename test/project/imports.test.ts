@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 
-const core = new URL("../core/", import.meta.url);
+const core = new URL("../../core/", import.meta.url);
 
 /** Packages that run on every runtime. */
 const allowed = new Set([
