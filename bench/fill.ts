@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ConversationRecord, MessageRecord, Store } from "../core/store/store.ts";
+import type { ConversationRecord, MessageRecord } from "../core/store/records.ts";
+import type { Store } from "../core/store/store.ts";
 
 /** When the first record was created. */
 export const start: number = Date.UTC(2026, 0, 1);

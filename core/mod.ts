@@ -46,31 +46,33 @@ export {
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export { createMemoryStore } from "./store/memory.ts";
+export type {
+  ApiKeyRecord,
+  ConversationRecord,
+  EndReply,
+  FinishReason,
+  MessageRecord,
+  MessageStatus,
+  ReplyFailure,
+  Scope,
+  Usage,
+} from "./store/records.ts";
 export {
   type AbandonedReply,
-  type ApiKeyRecord,
   type BeginOutcome,
   type BeginReply,
-  type ConversationRecord,
-  type EndReply,
-  type FinishReason,
   type IdempotencyClaim,
   type Lease,
   type Listing,
   type MadeClaim,
-  type MessageRecord,
   type MessageSlice,
-  type MessageStatus,
-  type ReplyFailure,
   type SaveOutcome,
   type SaveReply,
-  type Scope,
   type SignalTopic,
   type Slice,
   type Store,
   type StoreSignals,
   StoreUnavailable,
-  type Usage,
 } from "./store/store.ts";
 export {
   createEchoEngine,

@@ -11,7 +11,7 @@ import {
   type ParseError,
 } from "eventsource-parser";
 import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts";
-import type { Usage } from "../../core/store/store.ts";
+import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
 import { codesOf, saysTooLong } from "./failure.ts";
 

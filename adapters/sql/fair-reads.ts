@@ -5,7 +5,8 @@
  */
 
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { type MessageRecord, type Store, StoreUnavailable } from "../../core/store/store.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 
 /** How many messages and pages of messages are read at once, unless the store says otherwise. */
 const readsAtOnce = 8;

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "../../core/store/store.ts";
+import type { EndReply } from "../../core/store/records.ts";
+import type { BeginOutcome, BeginReply, SaveOutcome, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 import { toJson } from "./rows.ts";

@@ -8,7 +8,8 @@
  * @module
  */
 
-import type { ConversationRecord, Slice, Store } from "../../core/store/store.ts";
+import type { ConversationRecord } from "../../core/store/records.ts";
+import type { Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageMethods } from "./messages.ts";

@@ -6,7 +6,7 @@
 
 import { createApiKey } from "../auth/api-keys.ts";
 import { route } from "../http/route.ts";
-import type { ApiKeyRecord } from "../store/store.ts";
+import type { ApiKeyRecord } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
 import { apiKeyResource } from "../wire/resources.ts";
 import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";

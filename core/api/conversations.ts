@@ -6,7 +6,7 @@
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { route } from "../http/route.ts";
-import type { ConversationRecord } from "../store/store.ts";
+import type { ConversationRecord } from "../store/records.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { ConversationRecord, MessageRecord, Store } from "../store/store.ts";
+import type { ConversationRecord, MessageRecord } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 

@@ -8,7 +8,7 @@ import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import { endOf, followReply, type ReplyFeed } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
-import type { MessageRecord, ReplyFailure } from "../store/store.ts";
+import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 import { ApiError, type ErrorCode, validationError } from "../wire/errors.ts";
 import { messageResource } from "../wire/resources.ts";
 import {

@@ -6,7 +6,6 @@
 
 import { sha256 } from "../base/crypto.ts";
 import { type RandomBytes, systemRandom } from "../base/ids.ts";
-import type { ApiKeyRecord } from "../store/store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const marker = "twin_";
@@ -39,11 +38,6 @@ export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
 /** Whether a text has the form of an API key: its length, characters and checksum. */
 export function isWellFormedApiKey(text: string): boolean {
   return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
-}
-
-/** Whether a key can be used at a moment, being neither revoked nor expired. */
-export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): boolean {
-  return revokedAt === null && (expiresAt === null || expiresAt > at);
 }
 
 function randomText(random: RandomBytes, length: number): string {

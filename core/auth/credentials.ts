@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Scope } from "../store/store.ts";
+import type { Scope } from "../store/records.ts";
 import { ApiError, challenge } from "../wire/errors.ts";
 import type { RequestHeaders } from "../wire/request.ts";
 import { trimBlanks } from "../wire/request.ts";

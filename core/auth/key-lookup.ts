@@ -8,10 +8,12 @@ import { LRUCache } from "lru-cache";
 import { type Clock, isWithin } from "../base/clock.ts";
 import type { Sha256 } from "../base/crypto.ts";
 import type { Log } from "../base/log.ts";
-import type { ApiKeyRecord, Store } from "../store/store.ts";
+import type { ApiKeyRecord } from "../store/records.ts";
+import { isLiveKey } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { RequestHeaders } from "../wire/request.ts";
-import { apiKeyLength, isLiveKey, isWellFormedApiKey } from "./api-keys.ts";
+import { apiKeyLength, isWellFormedApiKey } from "./api-keys.ts";
 import { readApiKey } from "./credentials.ts";
 
 /** Options of {@link createKeyring}. */

@@ -13,7 +13,7 @@ import {
   windowMicroseconds,
   windowSeconds,
 } from "../limits/memory-limiter.ts";
-import type { Scope } from "../store/store.ts";
+import type { Scope } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
 
 const policies: Record<Scope, RatePolicy> = {

@@ -7,7 +7,8 @@
  */
 
 import { LRUCache } from "lru-cache";
-import type { MessageRecord, Store } from "../store/store.ts";
+import type { MessageRecord } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
 /** How many earlier exchanges a model sees. */

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
-import type { MessageRecord } from "../store/store.ts";
+import type { MessageRecord } from "../store/records.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import { messageResource } from "../wire/resources.ts";

@@ -6,7 +6,7 @@
 
 import { isCount } from "../base/json.ts";
 import { unusable } from "../base/option-rules.ts";
-import type { EndReply, MessageRecord, ReplyFailure, Usage } from "../store/store.ts";
+import type { EndReply, MessageRecord, ReplyFailure, Usage } from "../store/records.ts";
 import type { EngineResult } from "../twins/engine.ts";
 
 /** How a reply has ended, once and for all. Its text and time are stored with it. */

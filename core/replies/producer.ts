@@ -7,7 +7,8 @@
 
 import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import { type MessageRecord, StoreUnavailable } from "../store/store.ts";
+import type { MessageRecord } from "../store/records.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { Draft } from "./draft.ts";

@@ -7,13 +7,8 @@
 import { type Clock, within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import {
-  type BeginOutcome,
-  type BeginReply,
-  type MessageRecord,
-  type Store,
-  StoreUnavailable,
-} from "../store/store.ts";
+import type { MessageRecord } from "../store/records.ts";
+import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
 import type { Turn, TwinEngine } from "../twins/engine.ts";
 import { ApiError } from "../wire/errors.ts";
 import { Draft } from "./draft.ts";

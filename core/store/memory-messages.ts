@@ -11,7 +11,8 @@ import {
   type MessageEntry,
   newestFirst,
 } from "./memory-records.ts";
-import type { Listing, MessageRecord, MessageSlice, Store } from "./store.ts";
+import type { MessageRecord } from "./records.ts";
+import type { Listing, MessageSlice, Store } from "./store.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
 

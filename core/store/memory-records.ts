@@ -4,15 +4,8 @@
  * @module
  */
 
-import type {
-  ApiKeyRecord,
-  ConversationRecord,
-  Lease,
-  Listing,
-  MadeClaim,
-  MessageRecord,
-  Slice,
-} from "./store.ts";
+import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./records.ts";
+import type { Lease, Listing, MadeClaim, Slice } from "./store.ts";
 
 /** An API key. */
 export interface KeyEntry {

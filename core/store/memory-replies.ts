@@ -15,7 +15,8 @@ import {
   type OwnerRecords,
   recordsOf,
 } from "./memory-records.ts";
-import type { AbandonedReply, BeginOutcome, BeginReply, EndReply, SaveOutcome, Store } from "./store.ts";
+import type { EndReply } from "./records.ts";
+import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } from "./store.ts";
 
 type ReplyMethods = Pick<
   Store,

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { isLiveKey } from "../auth/api-keys.ts";
 import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {
@@ -19,6 +18,7 @@ import {
   removeByAge,
 } from "./memory-records.ts";
 import { replyMethods } from "./memory-replies.ts";
+import { isLiveKey } from "./records.ts";
 import type { Store } from "./store.ts";
 
 /**

@@ -7,75 +7,7 @@
  * @module
  */
 
-/** What a key may do. `full_access` includes all that `read_only` may. */
-export type Scope = "read_only" | "full_access";
-
-/** An API key as it is stored: never the secret itself, only its SHA-256. */
-export interface ApiKeyRecord {
-  readonly id: string;
-  readonly owner: string;
-  readonly name: string;
-  readonly scope: Scope;
-  /** The first 12 characters of the secret, for recognizing the key. */
-  readonly prefix: string;
-  /** SHA-256 of the secret, in lower-case hexadecimal. Unique. */
-  readonly hash: string;
-  readonly createdAt: number;
-  /** When the key expires. Null: never. */
-  readonly expiresAt: number | null;
-  readonly lastUsedAt: number | null;
-  readonly revokedAt: number | null;
-}
-
-/** A conversation between its owner and a twin. */
-export interface ConversationRecord {
-  readonly id: string;
-  readonly owner: string;
-  readonly twinId: string;
-  readonly title: string | null;
-  /** The reply in progress, which makes the conversation busy. Null: idle. */
-  readonly replyId: string | null;
-  readonly messageCount: number;
-  readonly lastMessageAt: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-/** The state of a message. `in_progress` changes once, to one of the others, which are final. */
-export type MessageStatus = "in_progress" | "completed" | "cancelled" | "failed";
-
-/** Why a reply ended. */
-export type FinishReason = "stop" | "length" | "content_filter" | "cancelled" | "error";
-
-/** Tokens as the model counted them. */
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-}
-
-/** Why a reply failed: the model's error, its time limit, or the end of the process that produced it. */
-export interface ReplyFailure {
-  readonly code: "model_error" | "model_timeout" | "interrupted";
-  readonly message: string;
-}
-
-/** A user's message or a twin's reply. */
-export interface MessageRecord {
-  readonly id: string;
-  readonly conversationId: string;
-  readonly role: "user" | "assistant";
-  readonly content: string;
-  readonly status: MessageStatus;
-  /** Null for a user's message and while a reply is in progress. */
-  readonly finishReason: FinishReason | null;
-  /** The id of the user's message that a reply answers. Null for a user's message. */
-  readonly inReplyTo: string | null;
-  readonly usage: Usage | null;
-  readonly error: ReplyFailure | null;
-  readonly createdAt: number;
-  readonly completedAt: number | null;
-}
+import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord } from "./records.ts";
 
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
 export interface Slice {
@@ -161,22 +93,6 @@ export interface SaveReply {
 
 /** What {@link Store.saveReply} found. `lost`: the reply is gone or has ended, or has another holder or more text. */
 export type SaveOutcome = "saved" | "cancel_requested" | "lost";
-
-/** A reply's one way out of `in_progress`. */
-export interface EndReply {
-  readonly owner: string;
-  readonly conversationId: string;
-  readonly id: string;
-  readonly status: Exclude<MessageStatus, "in_progress">;
-  readonly finishReason: FinishReason;
-  readonly usage: Usage | null;
-  readonly error: ReplyFailure | null;
-  readonly completedAt: number;
-  /** The whole text. Absent: the last saved text stays. */
-  readonly content?: string;
-  /** End it only if its lease ran out before this moment. Absent: whatever its lease. */
-  readonly leaseExpiredBefore?: number;
-}
 
 /** A reply in progress whose lease ran out. */
 export interface AbandonedReply {

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, sleep, systemClock } from "../base/clock.ts";
-import type { FinishReason, Usage } from "../store/store.ts";
+import type { FinishReason, Usage } from "../store/records.ts";
 import type { Twin } from "./twins.ts";
 
 /** An earlier message of a conversation, as a model sees it. */

@@ -5,7 +5,7 @@
  */
 
 import { isoTime } from "../base/clock.ts";
-import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../store/store.ts";
+import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
 import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schemas.ts";
 

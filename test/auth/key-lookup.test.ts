@@ -4,7 +4,7 @@ import { createApiKey } from "../../core/auth/api-keys.ts";
 import { createKeyring } from "../../core/auth/key-lookup.ts";
 import { sha256 } from "../../core/base/crypto.ts";
 import { systemRandom } from "../../core/base/ids.ts";
-import type { ApiKeyRecord } from "../../core/store/store.ts";
+import type { ApiKeyRecord } from "../../core/store/records.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -2,7 +2,8 @@
  * One owner's records of every kind, and everything that a store returns of them.
  */
 
-import type { IdempotencyClaim, MessageRecord, Store } from "../../core/store/store.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import type { IdempotencyClaim, Store } from "../../core/store/store.ts";
 import {
   type BeginRunning,
   claim,

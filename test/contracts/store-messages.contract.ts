@@ -6,7 +6,8 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { EndReply, Store } from "../../core/store/store.ts";
+import type { EndReply } from "../../core/store/records.ts";
+import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   converse,

@@ -6,17 +6,8 @@
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import type {
-  ApiKeyRecord,
-  BeginReply,
-  ConversationRecord,
-  EndReply,
-  IdempotencyClaim,
-  Lease,
-  Listing,
-  MessageRecord,
-  Store,
-} from "../../core/store/store.ts";
+import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord } from "../../core/store/records.ts";
+import type { BeginReply, IdempotencyClaim, Lease, Listing, Store } from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);

@@ -16,7 +16,7 @@ import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
-import type { ConversationRecord } from "../../core/store/store.ts";
+import type { ConversationRecord } from "../../core/store/records.ts";
 import { conversation } from "../contracts/store-records.ts";
 import { limitedTime } from "../support/child-process.ts";
 
