@@ -7,6 +7,7 @@
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
+import { conversationNotFound } from "../wire/errors.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,
@@ -14,7 +15,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "../wire/schemas.ts";
-import { conversationNotFound, requireConversation, requireTwin } from "./lookup.ts";
+import { requireConversation, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [

@@ -8,14 +8,10 @@
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
-import { ApiError } from "../wire/errors.ts";
+import { ApiError, conversationNotFound, messageNotFound, twinNotFound } from "../wire/errors.ts";
 
 export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
   return (await twins.get(owner, id)) ?? twinNotFound();
-}
-
-export function twinNotFound(): never {
-  throw new ApiError("twin_not_found", "There is no twin with this id.");
 }
 
 export async function requireConversation(
@@ -26,10 +22,6 @@ export async function requireConversation(
   return (await store.getConversation(owner, id)) ?? conversationNotFound();
 }
 
-export function conversationNotFound(): never {
-  throw new ApiError("conversation_not_found", "There is no conversation with this id.");
-}
-
 export async function requireMessage(
   store: Store,
   owner: string,
@@ -38,10 +30,6 @@ export async function requireMessage(
 ): Promise<MessageRecord> {
   await requireConversation(store, owner, conversationId);
   return (await store.getMessage(owner, conversationId, id)) ?? messageNotFound();
-}
-
-export function messageNotFound(): never {
-  throw new ApiError("message_not_found", "There is no such message in this conversation.");
 }
 
 /** Like {@link requireMessage}, but only for a reply: a user's message cannot be streamed or cancelled. */

@@ -9,7 +9,14 @@ import { type Call, type HandlerContext, type Result, route } from "../http/rout
 import { endOf, followReply, type ReplyFeed } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
-import { ApiError, type ErrorCode, validationError } from "../wire/errors.ts";
+import {
+  ApiError,
+  conversationNotFound,
+  type ErrorCode,
+  messageNotFound,
+  twinNotFound,
+  validationError,
+} from "../wire/errors.ts";
 import { messageResource } from "../wire/resources.ts";
 import {
   type FromSchema,
@@ -18,14 +25,7 @@ import {
   sendMessageSchema,
   streamQuerySchema,
 } from "../wire/schemas.ts";
-import {
-  conversationNotFound,
-  messageNotFound,
-  requireConversation,
-  requireMessage,
-  requireReply,
-  twinNotFound,
-} from "./lookup.ts";
+import { requireConversation, requireMessage, requireReply } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 /** The header in which a reconnecting EventSource says how much of the reply it has. */

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { conversationNotFound } from "../api/lookup.ts";
 import { type Clock, within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import { Underway } from "../base/in-flight.ts";
@@ -14,7 +13,7 @@ import type { MessageRecord } from "../store/records.ts";
 import type { IdempotencyClaim, MadeClaim, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
-import { shuttingDown } from "../wire/errors.ts";
+import { conversationBusy, conversationNotFound, shuttingDown } from "../wire/errors.ts";
 import type { ConversationMemory } from "./conversation-cache.ts";
 import { endOf, type ReplyFeed } from "./follower.ts";
 import { cancelled, type Ending, ended } from "./outcome.ts";
@@ -23,7 +22,6 @@ import { newLease } from "./saver.ts";
 import {
   beginStored,
   CompletedReply,
-  conversationBusy,
   type ImmediateReply,
   type NotBegun,
   newExchange,

@@ -10,7 +10,6 @@ import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
 import type { Turn, TwinEngine } from "../twins/engine.ts";
-import { ApiError } from "../wire/errors.ts";
 import { Draft } from "./draft.ts";
 import type { ReplyFeed } from "./follower.ts";
 import { completed, type FinalState } from "./outcome.ts";
@@ -95,17 +94,6 @@ async function findBegun(
 
 /** Why nothing was stored. */
 export type NotBegun = Exclude<BeginOutcome, { readonly outcome: "begun" }>;
-
-export function conversationBusy(messageId: string): ApiError {
-  return new ApiError(
-    "conversation_busy",
-    "The conversation is busy with a reply; wait for its end or cancel it.",
-    {
-      details: { messageId },
-      headers: { "Retry-After": "1" },
-    },
-  );
-}
 
 /** How many microtasks an engine may take. One that waits for nothing needs a few, one for each `await` in a row. */
 const mostMicrotasks = 20;

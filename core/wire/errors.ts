@@ -142,3 +142,26 @@ export interface ErrorObject {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId: string;
 }
+
+export function conversationBusy(messageId: string): ApiError {
+  return new ApiError(
+    "conversation_busy",
+    "The conversation is busy with a reply; wait for its end or cancel it.",
+    {
+      details: { messageId },
+      headers: { "Retry-After": "1" },
+    },
+  );
+}
+
+export function twinNotFound(): never {
+  throw new ApiError("twin_not_found", "There is no twin with this id.");
+}
+
+export function conversationNotFound(): never {
+  throw new ApiError("conversation_not_found", "There is no conversation with this id.");
+}
+
+export function messageNotFound(): never {
+  throw new ApiError("message_not_found", "There is no such message in this conversation.");
+}
