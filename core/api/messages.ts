@@ -6,7 +6,8 @@
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
-import { endOf, followReply, type ReplyFeed } from "../replies/follower.ts";
+import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import { followReply } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 import {

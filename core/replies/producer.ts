@@ -12,7 +12,7 @@ import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { Draft } from "./draft.ts";
-import type { ReplyFeed } from "./follower.ts";
+import type { ReplyFeed } from "./feed.ts";
 import { cancelled, completed, type Ending, failed } from "./outcome.ts";
 import { type Exchange, type KeeperContext, type KeptProducer, ReplyKeeper, retryMs } from "./saver.ts";
 

@@ -15,18 +15,11 @@ import type { TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, shuttingDown } from "../wire/errors.ts";
 import type { ConversationMemory } from "./conversation-cache.ts";
-import { endOf, type ReplyFeed } from "./follower.ts";
+import { CompletedReply, endOf, type ReplyFeed } from "./feed.ts";
 import { cancelled, type Ending, ended } from "./outcome.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./saver.ts";
-import {
-  beginStored,
-  CompletedReply,
-  type ImmediateReply,
-  type NotBegun,
-  newExchange,
-  replyImmediately,
-} from "./send.ts";
+import { beginStored, type ImmediateReply, type NotBegun, newExchange, replyImmediately } from "./send.ts";
 import { createWatching } from "./stored-reply.ts";
 import { createSweeper } from "./sweeper.ts";
 

@@ -11,7 +11,6 @@ import type { MessageRecord } from "../store/records.ts";
 import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
 import type { Turn, TwinEngine } from "../twins/engine.ts";
 import { Draft } from "./draft.ts";
-import type { ReplyFeed } from "./follower.ts";
 import { completed, type FinalState } from "./outcome.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
@@ -136,32 +135,4 @@ export async function replyImmediately(
 /** Async, so that an engine that throws instead of returning a promise is one that rejects. */
 async function ask(engine: TwinEngine, turn: Turn, draft: Draft): Promise<FinalState> {
   return completed(await engine.reply(turn, draft.output()));
-}
-
-/** A reply that was completed before it was stored, as a feed. */
-export class CompletedReply implements ReplyFeed {
-  readonly id: string;
-  readonly questionId: string;
-  readonly ended: MessageRecord;
-  readonly progress: readonly string[];
-  readonly ending = false;
-
-  constructor(reply: MessageRecord, progress: readonly string[]) {
-    this.id = reply.id;
-    this.questionId = reply.inReplyTo ?? "";
-    this.ended = reply;
-    this.progress = progress;
-  }
-
-  get length(): number {
-    return this.ended.content.length;
-  }
-
-  slice(from: number, to: number): string {
-    return this.ended.content.slice(from, to);
-  }
-
-  subscribe(): void {} // nothing changes any more
-
-  unsubscribe(): void {}
 }

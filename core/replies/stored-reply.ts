@@ -11,7 +11,7 @@ import type { Log } from "../base/log.ts";
 import { type Repetition, repeat } from "../base/repeat.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { ReplyFeed } from "./follower.ts";
+import type { ReplyFeed } from "./feed.ts";
 import { cancelled } from "./outcome.ts";
 import { announceMs } from "./saver.ts";
 import { ReplyText } from "./text.ts";
