@@ -23,8 +23,7 @@ export type { OperationId } from "./api/routes.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
-export type { Sha256 } from "./base/crypto.ts";
-export type { RandomBytes } from "./base/ids.ts";
+export type { RandomBytes, Sha256 } from "./base/crypto.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export type { PathParams } from "./http/route.ts";
 export {

@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "./base/clock.ts";
+import type { RandomBytes } from "./base/crypto.ts";
 import { sha256 as portableSha256, type Sha256 } from "./base/crypto.ts";
-import type { RandomBytes } from "./base/ids.ts";
 import { isJsonObject, isString } from "./base/json.ts";
 import type { Log } from "./base/log.ts";
 import {

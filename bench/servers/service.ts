@@ -16,7 +16,8 @@ import { createOpenAIEngine } from "../../adapters/openai/mod.ts";
 import { createNodeTransport } from "../../adapters/openai/node-transport.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createApiKey } from "../../core/auth/api-keys.ts";
-import { createIds, systemRandom } from "../../core/base/ids.ts";
+import { systemRandom } from "../../core/base/crypto.ts";
+import { createIds } from "../../core/base/ids.ts";
 import {
   createMemoryLimiter,
   createMemoryStore,

@@ -3,7 +3,8 @@
  * question and reply are stored together, the reply is answered. No key, limit, validation, history or engine.
  */
 
-import { createIds, systemRandom } from "../../core/base/ids.ts";
+import { systemRandom } from "../../core/base/crypto.ts";
+import { createIds } from "../../core/base/ids.ts";
 import { readBytes } from "../../core/http/body.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
 import { completed, ended } from "../../core/replies/outcome.ts";

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { sha256 } from "../base/crypto.ts";
-import { type RandomBytes, systemRandom } from "../base/ids.ts";
+import { type RandomBytes, sha256, systemRandom } from "../base/crypto.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const marker = "twin_";

@@ -5,15 +5,7 @@
  */
 
 import type { Clock } from "./clock.ts";
-
-/**
- * Fills `bytes` with cryptographically strong random values and returns it, or as many others. Must not throw. Called
- * without `this`, which `crypto.getRandomValues` needs.
- */
-export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
-
-/** The runtime's own source of randomness (Web Crypto). */
-export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
+import type { RandomBytes } from "./crypto.ts";
 
 /** The kinds of identifiers that the service creates: for its resources, for a request, for a running service. */
 export type IdPrefix = "conv" | "msg" | "key" | "req" | "run";

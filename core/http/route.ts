@@ -7,8 +7,8 @@
 
 import type { Keyring } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Sha256 } from "../base/crypto.ts";
-import type { NewId, RandomBytes } from "../base/ids.ts";
+import type { RandomBytes, Sha256 } from "../base/crypto.ts";
+import type { NewId } from "../base/ids.ts";
 import type { RateDecision, RatePolicy } from "../limits/memory-limiter.ts";
 import type { ConversationMemory } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";

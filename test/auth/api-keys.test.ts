@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { createApiKey, isWellFormedApiKey } from "../../core/auth/api-keys.ts";
-import { systemRandom } from "../../core/base/ids.ts";
+import { systemRandom } from "../../core/base/crypto.ts";
 import {
   type ApiKeyRecord,
   type ApiKeyResource,
