@@ -31,17 +31,15 @@ export {
   type FallbackLimiter,
   type FallbackLimiterOptions,
 } from "./limits/fallback-limiter.ts";
+export { type BucketStore, createMemoryLimiter, type MemoryLimiterOptions } from "./limits/memory-limiter.ts";
 export {
   type Bucket,
-  type BucketStore,
-  createMemoryLimiter,
   debtAt,
-  type MemoryLimiterOptions,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
   takeToken,
-} from "./limits/memory-limiter.ts";
+} from "./limits/token-bucket.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export { createMemoryStore } from "./store/memory.ts";

@@ -22,7 +22,7 @@ import {
   unusable,
   wholeNumber,
 } from "./base/option-rules.ts";
-import type { RateLimiter } from "./limits/memory-limiter.ts";
+import type { RateLimiter } from "./limits/token-bucket.ts";
 import type { Store } from "./store/store.ts";
 import type { TwinEngine } from "./twins/engine.ts";
 import type { TwinSource } from "./twins/twins.ts";

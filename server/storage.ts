@@ -7,7 +7,8 @@
 import { readLongTextsInTurn } from "../adapters/sql/fair-reads.ts";
 import type { Log } from "../core/base/log.ts";
 import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
-import { createMemoryLimiter, type RateLimiter } from "../core/limits/memory-limiter.ts";
+import { createMemoryLimiter } from "../core/limits/memory-limiter.ts";
+import type { RateLimiter } from "../core/limits/token-bucket.ts";
 import { createMemoryStore } from "../core/store/memory.ts";
 import type { Store } from "../core/store/store.ts";
 import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";

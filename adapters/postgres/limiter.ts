@@ -15,7 +15,7 @@ import {
   refillInterval,
   takeToken,
   windowMicroseconds,
-} from "../../core/limits/memory-limiter.ts";
+} from "../../core/limits/token-bucket.ts";
 import type { SqlRow } from "../sql/driver.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./driver.ts";
 

@@ -13,7 +13,7 @@ import {
   requireAddress,
   requireOptions,
 } from "../../core/base/option-rules.ts";
-import type { RateLimiter } from "../../core/limits/memory-limiter.ts";
+import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import type { Store } from "../../core/store/store.ts";
 import { readLongTextsInTurn } from "../sql/fair-reads.ts";
 import { createSqlStore } from "../sql/store.ts";

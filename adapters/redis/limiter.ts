@@ -23,7 +23,7 @@ import {
   type RatePolicy,
   refillInterval,
   windowMicroseconds,
-} from "../../core/limits/memory-limiter.ts";
+} from "../../core/limits/token-bucket.ts";
 
 /** The part of a client of the `redis` package (version 5 or newer) that the limiter needs, single or cluster. */
 export interface RedisScriptClient {

@@ -14,7 +14,7 @@ import {
   requireOptions,
 } from "../../core/base/option-rules.ts";
 import { createFallbackLimiter } from "../../core/limits/fallback-limiter.ts";
-import type { RateLimiter } from "../../core/limits/memory-limiter.ts";
+import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./limiter.ts";

@@ -18,7 +18,7 @@ import {
   writeSync,
 } from "node:fs";
 import { isString } from "../../core/base/json.ts";
-import type { Bucket } from "../../core/limits/memory-limiter.ts";
+import type { Bucket } from "../../core/limits/token-bucket.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { codeOf } from "../system.ts";
 

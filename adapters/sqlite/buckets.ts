@@ -14,7 +14,8 @@
 import { realpath } from "node:fs/promises";
 import { setImmediate } from "node:timers";
 import type { Log } from "../../core/base/log.ts";
-import type { Bucket, BucketStore } from "../../core/limits/memory-limiter.ts";
+import type { BucketStore } from "../../core/limits/memory-limiter.ts";
+import type { Bucket } from "../../core/limits/token-bucket.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { type BucketLog, openBucketLog, toJson } from "./bucket-log.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./connection.ts";

@@ -7,7 +7,7 @@
 import { isoTime } from "../base/clock.ts";
 import { policyOf } from "../http/rate-limit.ts";
 import { type Route, route } from "../http/route.ts";
-import { remainingTokens } from "../limits/memory-limiter.ts";
+import { remainingTokens } from "../limits/token-bucket.ts";
 import { twinJson } from "../wire/resources.ts";
 import {
   healthSchema,

@@ -7,7 +7,7 @@
 import { insufficientScope, isOwnerName, readToken, scopePermits } from "../auth/credentials.ts";
 import type { Keyring } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
-import type { RateLimiter } from "../limits/memory-limiter.ts";
+import type { RateLimiter } from "../limits/token-bucket.ts";
 import type { IncomingRequest } from "../wire/request.ts";
 import { policyOf, rateHeaders, rateLimited } from "./rate-limit.ts";
 import type { Call, Route } from "./route.ts";

@@ -12,7 +12,7 @@ import {
   secondsToNextToken,
   windowMicroseconds,
   windowSeconds,
-} from "../limits/memory-limiter.ts";
+} from "../limits/token-bucket.ts";
 import type { Scope } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
 

@@ -9,7 +9,7 @@ import type { Keyring } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
-import type { RateDecision, RatePolicy } from "../limits/memory-limiter.ts";
+import type { RateDecision, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationMemory } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";

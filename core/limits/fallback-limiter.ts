@@ -14,12 +14,8 @@ import {
   type RulesFor,
   requireOptions,
 } from "../base/option-rules.ts";
-import {
-  createMemoryLimiter,
-  type RateDecision,
-  type RateLimiter,
-  type RatePolicy,
-} from "./memory-limiter.ts";
+import { createMemoryLimiter } from "./memory-limiter.ts";
+import type { RateDecision, RateLimiter, RatePolicy } from "./token-bucket.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {

@@ -17,7 +17,7 @@ import {
   refillInterval,
   remainingTokens,
   secondsToNextToken,
-} from "../../core/limits/memory-limiter.ts";
+} from "../../core/limits/token-bucket.ts";
 import type { ManualClock } from "../support/clock.ts";
 
 /** A limiter under test. */

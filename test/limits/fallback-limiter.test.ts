@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFallbackLimiter, type FallbackLimiterOptions } from "../../core/limits/fallback-limiter.ts";
-import { createMemoryLimiter, type RateLimiter } from "../../core/limits/memory-limiter.ts";
+import { createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
+import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
 import { createManualClock } from "../support/clock.ts";
 

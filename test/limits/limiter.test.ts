@@ -4,17 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { openSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
+import { type BucketStore, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import {
   type Bucket,
-  type BucketStore,
-  createMemoryLimiter,
   debtAt,
   type RateDecision,
   refillInterval,
   remainingTokens,
   secondsToNextToken,
   takeToken,
-} from "../../core/limits/memory-limiter.ts";
+} from "../../core/limits/token-bucket.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 
