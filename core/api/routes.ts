@@ -8,49 +8,11 @@ import { isoTime } from "../base/clock.ts";
 import { policyOf } from "../http/rate-limit.ts";
 import { type Route, route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
-import { twinJson } from "../wire/resources.ts";
-import {
-  healthSchema,
-  pageQuerySchema,
-  twinSchema,
-  type UsageResource,
-  usageSchema,
-} from "../wire/schemas.ts";
+import { healthSchema, type UsageResource, usageSchema } from "../wire/schemas.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { conversationRoutes } from "./conversations.ts";
-import { requireTwin } from "./lookup.ts";
 import { messageRoutes } from "./messages.ts";
-import { pageOfJson, sliceOf } from "./pagination.ts";
-
-const twinRoutes = [
-  route({
-    operationId: "listTwins",
-    method: "GET",
-    path: "/api/v1/twins",
-    summary: "List the twins you may use, by name",
-    credential: "api_key",
-    scope: "read_only",
-    query: pageQuerySchema,
-    success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
-    async handle({ owner, query }, { twins }) {
-      return pageOfJson(query, await twins.list(owner, sliceOf(query)), twinJson);
-    },
-  }),
-
-  route({
-    operationId: "getTwin",
-    method: "GET",
-    path: "/api/v1/twins/{id}",
-    summary: "Read one twin",
-    credential: "api_key",
-    scope: "read_only",
-    success: { status: 200, description: "The twin.", schema: twinSchema },
-    errors: ["twin_not_found"],
-    async handle({ owner, params }, { twins }) {
-      return { json: twinJson(await requireTwin(twins, owner, params.id)) };
-    },
-  }),
-];
+import { twinRoutes } from "./twins.ts";
 
 const serviceRoutes = [
   route({
