@@ -18,7 +18,6 @@
  * @module
  */
 
-export { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
 export type { OperationId } from "./api/routes.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";

@@ -54,7 +54,8 @@ export interface Service {
  *
  * @example
  * ```ts
- * import { createKnowledgeEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
+ * import { createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
+ * import { createKnowledgeEngine } from "twin-service/knowledge";
  *
  * const service = createService({
  *   store: createMemoryStore(),

@@ -73,7 +73,8 @@ const contextWeight = 0.5;
  *
  * @example
  * ```ts
- * import { createKnowledgeEngine, createTwinList } from "twin-service";
+ * import { createTwinList } from "twin-service";
+ * import { createKnowledgeEngine } from "twin-service/knowledge";
  *
  * const engines = { knowledge: createKnowledgeEngine() };
  * const instructions = "You are Ada.\n\n## The engine\n\nIt weaves algebraical patterns.";

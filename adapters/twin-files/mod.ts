@@ -75,7 +75,7 @@ const backgroundClock: Clock = {
  *
  * @example
  * ```ts
- * import { createKnowledgeEngine } from "twin-service";
+ * import { createKnowledgeEngine } from "twin-service/knowledge";
  * import { openTwinFiles } from "twin-service/twin-files";
  *
  * const engines = { knowledge: createKnowledgeEngine() }; // the service's, too

@@ -7,8 +7,9 @@ import { systemRandom } from "../../core/base/crypto.ts";
 import { createIds } from "../../core/base/ids.ts";
 import { readBytes } from "../../core/http/body.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
-import { completed, ended } from "../../core/replies/outcome.ts";
+import { completed } from "../../core/replies/outcome.ts";
 import { newExchange } from "../../core/replies/send.ts";
+import { ended } from "../../core/store/records.ts";
 import type { Answer } from "../../core/wire/request.ts";
 import { deltaEvent, tokens } from "./reply.ts";
 

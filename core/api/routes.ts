@@ -1,80 +1,15 @@
 /**
- * The table of all endpoints, with the handlers of twins and of the service itself.
+ * The table of all endpoints.
  *
  * @module
  */
 
-import { isoTime } from "../base/clock.ts";
-import { policyOf } from "../http/rate-limit.ts";
-import { type Route, route } from "../http/route.ts";
-import { remainingTokens } from "../limits/token-bucket.ts";
-import { healthSchema, type UsageResource, usageSchema } from "../wire/schemas.ts";
+import type { Route } from "../http/route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { conversationRoutes } from "./conversations.ts";
 import { messageRoutes } from "./messages.ts";
+import { statusRoutes } from "./status.ts";
 import { twinRoutes } from "./twins.ts";
-
-const serviceRoutes = [
-  route({
-    operationId: "getUsage",
-    method: "GET",
-    path: "/api/v1/usage",
-    summary: "Read your key's limit and what is left of it; costs nothing",
-    credential: "api_key",
-    scope: "read_only",
-    free: true,
-    success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ key, rate }, { clock }) {
-      if (!key || !rate) throw new Error("Usage is only told to a key.");
-      const policy = policyOf(key.scope);
-      const usage: UsageResource = {
-        scope: key.scope,
-        limit: policy.capacity,
-        remaining: remainingTokens(rate.debt, policy),
-        resetAt: isoTime(clock.now() + Math.ceil(rate.debt / 1000)),
-      };
-      return { data: usage };
-    },
-  }),
-
-  route({
-    operationId: "getOpenApi",
-    method: "GET",
-    path: "/api/v1/openapi.json",
-    summary: "Read this API's OpenAPI 3.1 document",
-    credential: "none",
-    success: { status: 200, description: "The document." },
-    async handle(_, { openApi }) {
-      return { document: openApi() };
-    },
-  }),
-
-  route({
-    operationId: "getHealth",
-    method: "GET",
-    path: "/healthz",
-    summary: "Check that the process is alive",
-    credential: "none",
-    success: { status: 200, description: "It is alive.", schema: healthSchema },
-    async handle() {
-      return { data: { status: "ok" } };
-    },
-  }),
-
-  route({
-    operationId: "getReadiness",
-    method: "GET",
-    path: "/readyz",
-    summary: "Check that the service is ready to work",
-    credential: "none",
-    success: { status: 200, description: "It is ready.", schema: healthSchema },
-    errors: ["unavailable", "shutting_down"],
-    async handle(_, context) {
-      await context.requireReady();
-      return { data: { status: "ok" } };
-    },
-  }),
-];
 
 /** Every endpoint, once. */
 export const routes = [
@@ -82,7 +17,7 @@ export const routes = [
   ...conversationRoutes,
   ...messageRoutes,
   ...apiKeyRoutes,
-  ...serviceRoutes,
+  ...statusRoutes,
 ];
 
 /** The name of an endpoint, as in the OpenAPI document. */

@@ -1,3 +1,9 @@
+/**
+ * The endpoints of twins.
+ *
+ * @module
+ */
+
 import { route } from "../http/route.ts";
 import { twinJson } from "../wire/resources.ts";
 import { pageQuerySchema, twinSchema } from "../wire/schemas.ts";

@@ -1,3 +1,9 @@
+/**
+ * The token bucket as arithmetic, and the port of what stores buckets.
+ *
+ * @module
+ */
+
 /** A bucket's size: `capacity` tokens, refilled evenly over an hour. */
 export interface RatePolicy {
   /** Tokens in a full bucket. Must divide 3,600,000,000 (microseconds in the window). */

@@ -1,3 +1,9 @@
+/**
+ * A reply as followers see it, wherever it is produced.
+ *
+ * @module
+ */
+
 import type { MessageRecord } from "../store/records.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";

@@ -6,33 +6,8 @@
 
 import { isCount } from "../base/json.ts";
 import { unusable } from "../base/option-rules.ts";
-import type { EndReply, MessageRecord, ReplyFailure, Usage } from "../store/records.ts";
+import type { FinalState, ReplyFailure, Usage } from "../store/records.ts";
 import type { EngineResult } from "../twins/engine.ts";
-
-/** How a reply has ended, once and for all. Its text and time are stored with it. */
-export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
-
-/** A reply in progress, as it has ended. Named one by one: V8 can be slow where a literal goes on after a spread. */
-export function ended(
-  { id, conversationId, role, inReplyTo, createdAt }: MessageRecord,
-  { status, finishReason, usage, error }: FinalState,
-  content: string,
-  completedAt: number,
-) {
-  return {
-    id,
-    conversationId,
-    role,
-    content,
-    status,
-    finishReason,
-    inReplyTo,
-    usage,
-    error,
-    createdAt,
-    completedAt,
-  };
-}
 
 /** How a reply ends, before that is stored. `lost`: it is no longer this process's to end. */
 export type Ending = FinalState | "lost";

@@ -9,9 +9,10 @@ import { type Clock, isWithin, sleep } from "../base/clock.ts";
 import type { Log, LogLevel } from "../base/log.ts";
 import { type Repetition, repeat } from "../base/repeat.ts";
 import type { MessageRecord } from "../store/records.ts";
+import { ended, type FinalState } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { ConversationMemory } from "./conversation-cache.ts";
-import { cancelled, type Ending, ended, type FinalState, failed } from "./outcome.ts";
+import { cancelled, type Ending, failed } from "./outcome.ts";
 import type { ReplyText } from "./text.ts";
 
 /** What the keepers of one service share. */

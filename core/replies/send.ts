@@ -7,11 +7,11 @@
 import { type Clock, within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { MessageRecord } from "../store/records.ts";
+import type { FinalState, MessageRecord } from "../store/records.ts";
 import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
 import type { Turn, TwinEngine } from "../twins/engine.ts";
 import { Draft } from "./draft.ts";
-import { completed, type FinalState } from "./outcome.ts";
+import { completed } from "./outcome.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

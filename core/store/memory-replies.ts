@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ended } from "../replies/outcome.ts";
 import { keepClaim, madeBefore } from "./memory-claims.ts";
 import {
   type ConversationEntry,
@@ -16,6 +15,7 @@ import {
   recordsOf,
 } from "./memory-records.ts";
 import type { EndReply } from "./records.ts";
+import { ended } from "./records.ts";
 import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } from "./store.ts";
 
 type ReplyMethods = Pick<

@@ -104,7 +104,9 @@ async function filesWithExamples(): Promise<string[]> {
     ["adapters", ".ts"],
     ["test", ".ts"],
   ] as const) {
-    const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(suffix));
+    const names = (await readdir(join(root, folder), { recursive: true })).filter((name) =>
+      name.endsWith(suffix),
+    );
     files.push(...names.map((name) => `${folder}/${name}`));
   }
   return files.filter((file) => file !== "test/project/doc-examples.test.ts");

@@ -1,42 +1,118 @@
+/**
+ * The order of the folders, read from the import lines: which folder may import which, and that no files import each
+ * other in a circle.
+ */
+
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, posix, sep } from "node:path";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 
-const core = new URL("../../core/", import.meta.url);
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Packages that run on every runtime. */
-const allowed = new Set([
-  "@noble/hashes/sha2.js",
-  "@noble/hashes/utils.js",
-  "jose",
-  "lru-cache",
-  "minisearch",
-]);
+/** Each folder of the core may import from those before it. `core` itself holds what assembles the service. */
+const coreOrder = [
+  "core/base",
+  "core/store",
+  "core/twins",
+  "core/limits",
+  "core/wire",
+  "core/auth",
+  "core/replies",
+  "core/http",
+  "core/api",
+  "core",
+];
 
-const forbidden = /\b(?:process|Buffer|setImmediate|clearImmediate|Deno|Bun|require|__dirname|__filename)\b/;
+/** Folders outside the core, and what each may import besides packages and its own files. */
+const mayImport: Readonly<Record<string, RegExp>> = {
+  adapters: /^(core|adapters)(\/|$)/,
+  server: /^(core|adapters|server|package\.json$)(\/|$)/,
+};
 
-const files = (await readdir(core, { recursive: true })).filter((name) => name.endsWith(".ts"));
+/** Packages that run on every runtime: all that the core may import. */
+const corePackages = new Set(["@noble/hashes/sha2.js", "@noble/hashes/utils.js", "jose", "lru-cache"]);
 
-describe("core", () => {
-  test("has files to check", () => {
-    assert.ok(files.length > 20);
+const forbiddenInCore =
+  /\b(?:process|Buffer|setImmediate|clearImmediate|Deno|Bun|require|__dirname|__filename)\b/;
+
+const sources = new Map<string, string>();
+for (const folder of ["core", "adapters", "server"]) {
+  for (const name of await readdir(`${root}/${folder}`, { recursive: true })) {
+    const file = `${folder}/${name.replaceAll(sep, "/")}`;
+    if (file.endsWith(".ts")) sources.set(file, await readFile(`${root}/${file}`, "utf8"));
+  }
+}
+
+/** The files of the project that a file imports. */
+function ownImports(file: string): string[] {
+  return importsOf(sources.get(file) ?? "")
+    .filter((source) => source.startsWith("."))
+    .map((source) => posix.join(dirname(file), source));
+}
+
+describe("imports", () => {
+  test("there are files to check", () => {
+    assert.ok(sources.size > 100);
   });
 
-  for (const file of files) {
-    test(`${file} imports only from core and from packages that run everywhere`, async () => {
-      const text = await readFile(new URL(file, core), "utf8");
+  test("the core imports only packages that run everywhere", () => {
+    for (const [file, text] of sources) {
+      if (!file.startsWith("core/")) continue;
       for (const source of importsOf(text)) {
-        const isOwn = source.startsWith(".") && files.includes(join(dirname(file), source));
-        assert.ok(isOwn || allowed.has(source), source);
+        assert.ok(source.startsWith(".") || corePackages.has(source), `${file} imports ${source}`);
       }
-    });
+    }
+  });
 
-    test(`${file} uses nothing that only one runtime has`, async () => {
-      const text = await readFile(new URL(file, core), "utf8");
-      assert.doesNotMatch(codeOf(text), forbidden);
-    });
-  }
+  test("the core uses nothing that only one runtime has", () => {
+    for (const [file, text] of sources) {
+      if (file.startsWith("core/")) assert.doesNotMatch(codeOf(text), forbiddenInCore, file);
+    }
+  });
+
+  test("a folder of the core imports only from the folders below it", () => {
+    const levelOf = (file: string) => coreOrder.indexOf(dirname(file));
+    for (const file of sources.keys()) {
+      if (!file.startsWith("core/")) continue;
+      assert.notEqual(levelOf(file), -1, `${file} is in a folder without a place in the order`);
+      for (const imported of ownImports(file)) {
+        const isBelow = dirname(file) === dirname(imported) || levelOf(imported) < levelOf(file);
+        assert.ok(isBelow && levelOf(imported) !== -1, `${file} imports ${imported}`);
+      }
+    }
+  });
+
+  test("adapters import no part of the server, and nothing outside the core imports tests", () => {
+    for (const file of sources.keys()) {
+      const allowed = mayImport[file.split("/")[0] ?? ""];
+      if (!allowed) continue;
+      for (const imported of ownImports(file)) assert.match(imported, allowed, `${file} imports ${imported}`);
+    }
+  });
+
+  test("no files import each other in a circle", () => {
+    const done = new Set<string>();
+    const visit = (file: string, path: readonly string[]) => {
+      assert.ok(!path.includes(file), [...path, file].join(" → "));
+      if (done.has(file)) return;
+      for (const imported of ownImports(file)) visit(imported, [...path, file]);
+      done.add(file);
+    };
+    for (const file of sources.keys()) visit(file, []);
+  });
+
+  test("a folder has at most 14 files", async () => {
+    for (const top of ["core", "adapters", "server", "test"]) {
+      for (const folder of [top, ...(await foldersIn(top))]) {
+        const files = (await readdir(`${root}/${folder}`, { withFileTypes: true })).filter((entry) =>
+          entry.isFile(),
+        );
+        assert.ok(files.length <= 14, `${folder} has ${files.length}`);
+      }
+    }
+  });
 
   test("the reader of imports finds every form of import", () => {
     const forms = [
@@ -51,10 +127,23 @@ describe("core", () => {
       "type F = import('m9').F;",
     ];
     assert.deepEqual(importsOf(forms.join("\n")), ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9"]);
-    assert.match(codeOf("const a = process.env;"), forbidden);
-    assert.doesNotMatch(codeOf("/** The process. */ // a process\nconst text = 'the process';"), forbidden);
+    assert.match(codeOf("const a = process.env;"), forbiddenInCore);
+    assert.doesNotMatch(
+      codeOf("/** The process. */ // a process\nconst text = 'the process';"),
+      forbiddenInCore,
+    );
   });
 });
+
+async function foldersIn(top: string): Promise<string[]> {
+  const entries = await readdir(`${root}/${top}`, { recursive: true, withFileTypes: true });
+  const folders = entries.filter(
+    (entry) => entry.isDirectory() && !entry.parentPath.includes("node_modules"),
+  );
+  return folders
+    .filter(({ name }) => name !== "node_modules")
+    .map(({ parentPath, name }) => `${parentPath}/${name}`.slice(root.length));
+}
 
 /** What a module imports, in order. */
 function importsOf(text: string): string[] {

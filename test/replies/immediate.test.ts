@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
 import {
   createEchoEngine,
-  createKnowledgeEngine,
   createMemoryStore,
   type Log,
   type MessageResource,
