@@ -8,9 +8,9 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { signToken } from "../../core/auth/jwt.ts";
 import { begin, delta, endMarker, finish, questionIn } from "../openai/model-server.ts";
+import { serverCommand } from "../server/program.ts";
 import { surroundings } from "../support/child-process.ts";
 import { listen } from "../support/ports.ts";
 
@@ -36,8 +36,6 @@ export interface Cluster {
   dispose(): Promise<void>;
 }
 
-const project = fileURLToPath(new URL("../..", import.meta.url));
-
 /** Prepares a cluster whose twins are `echo` and `slow`, which asks the model. */
 export async function createCluster(settings: Readonly<Record<string, string>>): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "twins-cluster-"));
@@ -50,9 +48,8 @@ export async function createCluster(settings: Readonly<Record<string, string>>):
   const env = { JWT_SECRET: secret, TWINS_DIR: folder, LOG_LEVEL: "warn", ...settings };
 
   async function start(port = 0): Promise<ServerProcess> {
-    const flags = ["--import", "tsx", "server.ts"];
-    const child = spawn(process.execPath, flags, {
-      cwd: project,
+    const [program = "", ...flags] = serverCommand;
+    const child = spawn(program, flags, {
       env: { ...surroundings, ...env, PORT: String(port) },
       stdio: "pipe",
     });

@@ -6,7 +6,6 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { quoteForShell } from "../../server/process.ts";
 import {
   collectOutput,
@@ -15,14 +14,9 @@ import {
   surroundings,
   type Variables,
 } from "../support/child-process.ts";
-import { runtime } from "../support/runtime.ts";
+import { serverCommand } from "./program.ts";
 
-const script = fileURLToPath(new URL("../../server.ts", import.meta.url));
-const prefixes = {
-  node: process.features.typescript ? [] : ["--import", "tsx"], // where Node does not strip types itself
-  deno: ["run", "-A"],
-  bun: [],
-};
+const [program = "", ...programArguments] = serverCommand;
 
 /** A server that is listening. */
 export interface ServerProcess {
@@ -37,7 +31,7 @@ export interface ServerProcess {
 }
 
 function launch(args: readonly string[], variables: Variables) {
-  const child = spawn(process.execPath, [...prefixes[runtime], script, ...args], {
+  const child = spawn(program, [...programArguments, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     ...limitedTime,
@@ -57,7 +51,7 @@ export async function runServer(args: readonly string[], variables: Variables = 
 /** Runs the program with its standard output going to a file. Returns its exit code and standard error. */
 export function runInto(file: string, args: readonly string[]): Omit<Ended, "stdout"> {
   const output = openSync(file, "w");
-  const { status, stderr } = spawnSync(process.execPath, [...prefixes[runtime], script, ...args], {
+  const { status, stderr } = spawnSync(program, [...programArguments, ...args], {
     env: surroundings,
     stdio: ["ignore", output, "pipe"],
     encoding: "utf8",
@@ -75,7 +69,7 @@ const limitFiles = `ulimit -f ${fullAt / 512}`;
 /** Starts the server with a log file, after a shell command that it is subject to. */
 export async function startServerLoggingTo(file: string, args: readonly string[], before = limitFiles) {
   const limited = `${before} && log=$1 && shift && exec "$@" 2>>"$log"`;
-  const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
+  const command = [...serverCommand, "--port", "0", ...args];
   const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
     env: surroundings,
     stdio: ["ignore", "pipe", "inherit"],
@@ -94,7 +88,7 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
 
 /** Starts the server in a process that may have only so many files and connections open. */
 export async function startServerWithFewFiles(count: number) {
-  const command = [process.execPath, ...prefixes[runtime], script, "--port", "0", "--database", "memory:"];
+  const command = [...serverCommand, "--port", "0", "--database", "memory:"];
   const child = spawn("sh", ["-c", `ulimit -n ${count} && exec "$@"`, "sh", ...command], {
     env: surroundings,
     stdio: ["ignore", "pipe", "inherit"],
@@ -114,7 +108,7 @@ export async function startServerWithFewFiles(count: number) {
 
 /** Starts the server with a terminal as its standard error, and waits until that shows a match. */
 export async function startServerInTerminal(args: readonly string[], shows: RegExp) {
-  const words = [process.execPath, ...prefixes[runtime], script, "--port", "0", ...args];
+  const words = [...serverCommand, "--port", "0", ...args];
   const command = `exec ${words.map(quoteForShell).join(" ")} >/dev/null`;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     env: surroundings,
