@@ -1,5 +1,5 @@
 /**
- * What documents repeat from the code: error codes, limits, the README's first stream; and where links lead.
+ * What documents repeat from the code: error codes, limits, the first stream; and where links lead.
  */
 
 import assert from "node:assert/strict";
@@ -59,8 +59,8 @@ describe("documents", () => {
     for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);
   });
 
-  test("the README's table lists every endpoint with its method", async () => {
-    const [, table = ""] = (await read("README.md")).split("| | | credential, scope |\n");
+  test("api.md's table lists every endpoint with its method", async () => {
+    const [, table = ""] = (await read("docs/api.md")).split("| | | credential, scope |\n");
     const listed: string[] = [];
     for (const [, cell = ""] of (table.split("\n\n")[0] ?? "").matchAll(/^\| (`[^|]+) \|/gm)) {
       let methods: string[] = [];
@@ -77,25 +77,10 @@ describe("documents", () => {
     assert.deepEqual(listed.sort(), expected.sort());
   });
 
-  test("the README says of its speed what the published benchmark measured", async () => {
-    const told = /streams ([\d.]+) to (\d+) times as many short\s+replies/.exec(await read("README.md"));
-    const { results } = JSON.parse(await read("bench/results/node20.json"));
-    const [burst] = results;
-    const tokenByToken = /^(Hono|Fastify|h3|better-sse|.*, one write per token)$/;
-    const ratios: number[] = burst.rows
-      .filter(({ name }: { name: string }) => tokenByToken.test(name))
-      .map(({ ratio }: { ratio: number }) => ratio);
-    assert.equal(ratios.length, 6);
-    assert.deepEqual(told?.slice(1), [
-      (Math.floor(Math.min(...ratios) * 10) / 10).toFixed(1),
-      String(Math.floor(Math.max(...ratios))),
-    ]);
-  });
-
-  test("the README's first stream shows the events that its command prints", async () => {
-    const readme = await read("README.md");
-    const [, question = ""] = /-d '\{"content": "(.+?)"\}'/.exec(readme) ?? [];
-    const printed = [...readme.matchAll(/^id: (\d+)\ndata: \{"type":"(\w+)"(?:.*?"stage":"(\w+)")?/gm)];
+  test("api.md's first stream shows the events that its command prints", async () => {
+    const document = await read("docs/api.md");
+    const [, question = ""] = /-d '\{"content": "(.+?)"\}'/.exec(document) ?? [];
+    const printed = [...document.matchAll(/^id: (\d+)\ndata: \{"type":"(\w+)"(?:.*?"stage":"(\w+)")?/gm)];
 
     const engines = { knowledge: createKnowledgeEngine() };
     const twins = await openTwinFiles(`${root}twins`, { defaultEngine: "knowledge", engines, log: noLog });

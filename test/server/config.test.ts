@@ -343,9 +343,9 @@ describe("documentation of the settings", () => {
     }
   });
 
-  test("the README's table is the table of settings", async () => {
-    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
-    const [, table] = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(readme) ?? [];
+  test("the documented table is the table of settings", async () => {
+    const document = await readFile(new URL("../../docs/settings.md", import.meta.url), "utf8");
+    const [, table] = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(document) ?? [];
     assert.equal(table?.trim(), settingsTable());
   });
 });
