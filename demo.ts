@@ -108,7 +108,7 @@ function stop(child: ChildProcess): Promise<void> {
 }
 
 async function converse(child: ChildProcess, environment: NodeJS.ProcessEnv): Promise<void> {
-  const basePath = settings.basePath.read(environment.BASE_PATH ?? "");
+  const basePath = settings.basePath.parse(environment.BASE_PATH ?? "");
   const api = `${await addressOf(child)}${basePath}/api/v1`;
   heading(`A server at ${api}`);
 

@@ -6,7 +6,7 @@
 
 import { isoTime } from "../core/base/clock.ts";
 import { type Log, type LogLevel, logLevels } from "../core/base/log.ts";
-import { functionThat, optional, type RulesFor, requireOptions } from "../core/base/option-rules.ts";
+import { functionThat, oneOf, optional, type RulesFor, requireOptions } from "../core/base/rules.ts";
 
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {
@@ -19,10 +19,7 @@ export interface JsonLogOptions {
 }
 
 const rules: RulesFor<JsonLogOptions> = {
-  level: optional({
-    expected: `one of ${logLevels.join(", ")}`,
-    accepts: (value) => logLevels.some((level) => level === value),
-  }),
+  level: optional(oneOf(logLevels)),
   write: functionThat("takes a line"),
   now: optional(functionThat("tells the time")),
 };

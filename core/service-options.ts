@@ -16,12 +16,14 @@ import {
   limiterRule,
   logRule,
   objectWith,
+  oneOf,
   optional,
+  type Rule,
   type RulesFor,
   requireOptions,
   unusable,
   wholeNumber,
-} from "./base/option-rules.ts";
+} from "./base/rules.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
 import type { Store } from "./store/store.ts";
 import type { TwinEngine } from "./twins/engine.ts";
@@ -90,24 +92,28 @@ export const timeRanges = {
 export const disconnectPolicies = ["continue", "cancel"] as const;
 
 /**
- * Whether a path can be the prefix of all others: empty, or segments that each follow a slash. Paths are compared as
- * they are sent, so nothing is escaped.
+ * What can be the prefix of all paths: nothing, or segments that each follow a slash. Paths are compared as they are
+ * sent, so nothing is escaped.
  */
-export function isBasePath(text: string): boolean {
-  return /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(text);
-}
+export const basePathRule: Rule = {
+  expected: "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments",
+  accepts: (value) => isString(value) && /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(value),
+};
+
+/** Origins as browsers send them. */
+export const originsRule: Rule = {
+  expected: "a list of origins such as https://app.example.com",
+  accepts: (value) => Array.isArray(value) && value.every((origin) => isString(origin) && isOrigin(origin)),
+};
 
 /**
- * Whether a text is an origin as browsers send it: no path, no trailing slash, no default port. Web views of apps and
- * extensions have schemes of their own, such as `capacitor://localhost`.
+ * Whether a text is an origin: no path, no trailing slash, no default port. Web views of apps and extensions have
+ * schemes of their own, such as `capacitor://localhost`.
  */
-export function isOrigin(text: string): boolean {
+function isOrigin(text: string): boolean {
   if (!/^https?:/.test(text)) return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/.test(text);
   return URL.canParse(text) && new URL(text).origin === text;
 }
-
-const basePathForm =
-  "empty, or a path such as /twins-api, with letters, digits and -._~!$&'()*+,;=:@ in its segments";
 
 const sha256Rule = functionThat("digests a text to lower-case hexadecimal");
 
@@ -125,19 +131,13 @@ const rules: RulesFor<ServiceOptions> = {
   random: optional(functionThat("fills bytes")),
   sha256: optional(sha256Rule),
   log: optional(logRule),
-  basePath: optional({ expected: basePathForm, accepts: (value) => isString(value) && isBasePath(value) }),
-  corsOrigins: optional({
-    expected: "a list of origins such as https://app.example.com",
-    accepts: areOrigins,
-  }),
+  basePath: optional(basePathRule),
+  corsOrigins: optional(originsRule),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
   joinTokens: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
-  onDisconnect: optional({
-    expected: `one of ${disconnectPolicies.join(", ")}`,
-    accepts: (value) => disconnectPolicies.some((policy) => policy === value),
-  }),
+  onDisconnect: optional(oneOf(disconnectPolicies)),
   waitUntil: optional(functionThat("takes a promise")),
 };
 
@@ -160,8 +160,4 @@ function isEngine(value: unknown): value is TwinEngine {
   if (!hasMethods(value, ["reply"])) return false;
   const { immediate = false } = value as Partial<TwinEngine>;
   return typeof immediate === "boolean";
-}
-
-function areOrigins(value: unknown): boolean {
-  return Array.isArray(value) && value.every((origin) => isString(origin) && isOrigin(origin));
 }

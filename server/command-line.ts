@@ -5,7 +5,8 @@
  */
 
 import { isOwnerName } from "../core/auth/credentials.ts";
-import { ConfigError, nameOf, type Setting, type Settings, settingNames, settings } from "./settings.ts";
+import type { Setting } from "./setting.ts";
+import { ConfigError, nameOf, type Settings, settingNames, settings } from "./settings.ts";
 
 /** The command, with what it needs. */
 export type Config =
@@ -127,10 +128,10 @@ function readSetting(name: keyof Settings, flags: Flags, environment: Environmen
   const given = (flag && flags.get(flag)) || environment[variable] || undefined;
   const text = given ?? fallback;
   if (text === undefined) return undefined;
-  const value = setting.read(text);
-  if (value !== undefined) return value;
+  const value = setting.parse(text);
+  if (value !== undefined && setting.accepts(value)) return value;
   const shown = setting.secret ? "" : `, not ${quote(text)}`;
-  throw new ConfigError(`${nameOf(name)} must be ${setting.accepts}${shown}.`);
+  throw new ConfigError(`${nameOf(name)} must be ${setting.expected}${shown}.`);
 }
 
 function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settings): void {
@@ -165,7 +166,7 @@ function readDuration(text: string): number {
 
 function readSource(flags: Flags): string {
   const text = flags.get("from");
-  const database = text === undefined ? undefined : settings.database.read(text);
+  const database = text === undefined ? undefined : settings.database.parse(text);
   if (database?.kind === "sqlite") return database.path;
   throw new ConfigError("copy needs --from sqlite:<path>, the file that is copied.");
 }
@@ -187,7 +188,7 @@ export function usage(program: string): string {
       setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
       setting.about.replaceAll("`", ""),
     ],
-    ["", `default: ${shownDefault(setting)}; takes ${setting.accepts}`],
+    ["", `default: ${shownDefault(setting)}; takes ${setting.expected}`],
   ]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`);
@@ -212,7 +213,7 @@ export function settingsTable(): string {
   const rows = Object.values(settings).map((setting) => {
     const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;
     const fallback = setting.fallback ? `\`${setting.fallback}\`` : shownDefault(setting);
-    return `| ${name} | ${fallback} | ${setting.about} | ${setting.accepts.replaceAll("<", "\\<")} |`;
+    return `| ${name} | ${fallback} | ${setting.about} | ${setting.expected.replaceAll("<", "\\<")} |`;
   });
   return ["| variable (flag) | default | | takes |", "|---|---|---|---|", ...rows].join("\n");
 }

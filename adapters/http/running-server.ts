@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hasMethods, unusable } from "../../core/base/option-rules.ts";
+import { hasMethods, unusable } from "../../core/base/rules.ts";
 import type { Service } from "../../core/service.ts";
 
 /** Options of a runtime's `serve`. */

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../core/base/clock.ts";
-import { unusable } from "../../core/base/option-rules.ts";
+import { unusable } from "../../core/base/rules.ts";
 import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
 import type { CompletionReader } from "./completion.ts";
 import { type Deadlines, timeout, type Waiter } from "./deadlines.ts";

@@ -13,7 +13,7 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "../../core/base/option-rules.ts";
+} from "../../core/base/rules.ts";
 import type { ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
 import { Attempt, type Outcome } from "./attempt.ts";
 import { CompletionReader } from "./completion.ts";

@@ -12,7 +12,7 @@ import {
   type RulesFor,
   requireAddress,
   requireOptions,
-} from "../../core/base/option-rules.ts";
+} from "../../core/base/rules.ts";
 import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import type { Store } from "../../core/store/store.ts";
 import { readLongTextsInTurn } from "../sql/fair-reads.ts";

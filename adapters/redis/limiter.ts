@@ -14,7 +14,7 @@ import {
   requireOptions,
   textRule,
   unusable,
-} from "../../core/base/option-rules.ts";
+} from "../../core/base/rules.ts";
 import { type Grouping, groupItems } from "../../core/limits/batch.ts";
 import {
   decisionAt,

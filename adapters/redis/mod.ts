@@ -6,13 +6,7 @@
 
 import { systemClock, within } from "../../core/base/clock.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
-import {
-  logRule,
-  optional,
-  type RulesFor,
-  requireAddress,
-  requireOptions,
-} from "../../core/base/option-rules.ts";
+import { logRule, optional, type RulesFor, requireAddress, requireOptions } from "../../core/base/rules.ts";
 import { createFallbackLimiter } from "../../core/limits/fallback-limiter.ts";
 import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./limiter.ts";

@@ -7,7 +7,7 @@
 import { stat } from "node:fs/promises";
 import { isString } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
-import { logRule, optional, type RulesFor, requireOptions, unusable } from "../../core/base/option-rules.ts";
+import { logRule, optional, type RulesFor, requireOptions, unusable } from "../../core/base/rules.ts";
 import type { BucketStore } from "../../core/limits/memory-limiter.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 import type { SqlDriver } from "../sql/driver.ts";

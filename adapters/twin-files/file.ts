@@ -5,7 +5,9 @@
  */
 
 import { parseDocument } from "yaml";
-import type { Twin } from "../../core/twins/twins.ts";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
+import { type Twin, temperatureRule } from "../../core/twins/twins.ts";
 
 /** A twin as its file defines it. The times come from the file system. */
 export type TwinFile = Omit<Twin, "createdAt" | "updatedAt">;
@@ -41,18 +43,18 @@ export const tooLarge = "is larger than 1 MiB.";
 export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFileOptions): TwinFile {
   if (bytes.length > largestTwinFile) throw new TwinFileError(file, tooLarge);
   const { frontMatter, body } = splitFile(file, decode(file, bytes));
-  const values = readValues(file, frontMatter, options.engines);
+  const values = readFrontMatter(file, frontMatter, options.engines);
   return {
-    id: readText(values, "id") ?? idFromName(file),
-    name: readText(values, "name") ?? missing(file, "name"),
-    description: readText(values, "description"),
-    avatarUrl: readText(values, "avatarUrl"),
-    greeting: readText(values, "greeting"),
-    tags: readList(values, "tags") ?? [],
-    engine: readText(values, "engine") ?? options.defaultEngine,
-    model: readText(values, "model"),
-    temperature: readNumber(values, "temperature"),
-    access: readList(values, "access"),
+    id: values.id ?? idFromName(file),
+    name: values.name ?? missing(file, "name"),
+    description: values.description ?? null,
+    avatarUrl: values.avatarUrl ?? null,
+    greeting: values.greeting ?? null,
+    tags: values.tags ?? [],
+    engine: values.engine ?? options.defaultEngine,
+    model: values.model ?? null,
+    temperature: values.temperature ?? null,
+    access: values.access ?? null,
     instructions: body,
   };
 }
@@ -82,26 +84,38 @@ function splitFile(file: string, text: string): { frontMatter: string; body: str
   };
 }
 
-type Values = ReadonlyMap<string, unknown>;
+/** The values that front matter may give, each of which its rule accepts. */
+interface FrontMatter {
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly avatarUrl?: string;
+  readonly greeting?: string;
+  readonly tags?: readonly string[];
+  readonly engine?: string;
+  readonly model?: string;
+  readonly temperature?: number;
+  readonly access?: readonly string[];
+}
 
-function readValues(file: string, yaml: string, engines: readonly string[]): Values {
+function readFrontMatter(file: string, yaml: string, engines: readonly string[]): FrontMatter {
   const values = parseYaml(file, yaml);
-  const accepted = fieldsOf(engines);
-  for (const [key, value] of values) {
-    const field = accepted.get(key);
-    if (!field) {
-      const known = [...accepted.keys()].join(", ");
+  const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
+  for (const [key, value] of Object.entries(values)) {
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    if (!rule) {
+      const known = Object.keys(rules).join(", ");
       throw new TwinFileError(
         file,
         `${JSON.stringify(key)} is not a known key; the known keys are ${known}.`,
       );
     }
-    if (!field.accepts(value)) throw new TwinFileError(file, `${key} must be ${field.expected}.`);
+    if (!rule.accepts(value)) throw new TwinFileError(file, `${key} must be ${rule.expected}.`);
   }
   return values;
 }
 
-function parseYaml(file: string, yaml: string): Values {
+function parseYaml(file: string, yaml: string): JsonObject {
   // The core schema knows strings, numbers, booleans, null, lists and maps: nothing that could run or load.
   const document = parseDocument(yaml, { schema: "core", stringKeys: true, logLevel: "silent" });
   const [problem] = [...document.errors, ...document.warnings];
@@ -111,11 +125,9 @@ function parseYaml(file: string, yaml: string): Values {
     throw new TwinFileError(file, `line ${line} is not valid front matter: ${message}.`, { cause: problem });
   }
   const content = toPlain(file, () => document.toJS({ maxAliasCount: 0 }));
-  if (content === null) return new Map();
-  if (typeof content !== "object" || Array.isArray(content)) {
-    throw new TwinFileError(file, 'the front matter must consist of lines such as "name: Ada".');
-  }
-  return new Map(Object.entries(content));
+  if (content === null) return {};
+  if (isJsonObject(content)) return content;
+  throw new TwinFileError(file, 'the front matter must consist of lines such as "name: Ada".');
 }
 
 function toPlain(file: string, convert: () => unknown): unknown {
@@ -126,80 +138,57 @@ function toPlain(file: string, convert: () => unknown): unknown {
   }
 }
 
-interface Field {
-  readonly expected: string;
-  accepts(value: unknown): boolean;
-}
-
 /** Ids are used in paths: only characters that need no escaping there. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
-const idRule = 'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first';
 
-const itemRule = "of up to 255 characters on one line";
+const idRule: Rule = {
+  expected: 'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first',
+  accepts: (value) => isString(value) && idPattern.test(value),
+};
 
-function fieldsOf(engines: readonly string[]): ReadonlyMap<string, Field> {
-  return new Map<string, Field>([
-    ["id", { expected: idRule, accepts: (value) => typeof value === "string" && idPattern.test(value) }],
-    [
-      "name",
-      { expected: "a string of 1 to 100 characters on one line", accepts: (value) => isLine(value, 100) },
-    ],
-    ["description", { expected: "a string that is not empty", accepts: isText }],
-    ["avatarUrl", { expected: "an http or https address", accepts: isWebAddress }],
-    ["greeting", { expected: "a string that is not empty", accepts: isText }],
-    ["tags", { expected: `a list of strings ${itemRule}, such as [coffee, howto]`, accepts: isList }],
-    [
-      "engine",
-      {
-        expected: `one of ${engines.join(", ")}`,
-        accepts: (value) => engines.some((name) => name === value),
-      },
-    ],
-    [
-      "model",
-      { expected: "a string of 1 to 200 characters on one line", accepts: (value) => isLine(value, 200) },
-    ],
-    ["temperature", { expected: "a number from 0 to 2", accepts: isTemperature }],
-    [
-      "access",
-      { expected: `a list of owners ${itemRule}, such as [alice, bob]; [] means nobody`, accepts: isList },
-    ],
-  ]);
+const textRule: Rule = { expected: "a string that is not empty", accepts: isText };
+
+const addressRule: Rule = {
+  expected: "an http or https address",
+  accepts: (value) => isString(value) && /^https?:\/\//iu.test(value) && URL.canParse(value),
+};
+
+/** What each key may be. A new key is added here, to {@link FrontMatter}, and to what {@link parseTwinFile} returns. */
+function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
+  return {
+    id: idRule,
+    name: lineUpTo(100),
+    description: textRule,
+    avatarUrl: addressRule,
+    greeting: textRule,
+    tags: listOf("strings", ", such as [coffee, howto]"),
+    engine: oneOf(engines),
+    model: lineUpTo(200),
+    temperature: temperatureRule,
+    access: listOf("owners", ", such as [alice, bob]; [] means nobody"),
+  };
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "" && !/[^\P{Cc}\n\t]|\p{Cs}/u.test(value);
+function lineUpTo(longest: number): Rule {
+  return {
+    expected: `a string of 1 to ${longest} characters on one line`,
+    accepts: (value) => isLine(value, longest),
+  };
+}
+
+function listOf(what: string, example: string): Rule {
+  return {
+    expected: `a list of ${what} of up to 255 characters on one line${example}`,
+    accepts: (value) => Array.isArray(value) && value.every((item) => isLine(item, 255)),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return isString(value) && value.trim() !== "" && !/[^\P{Cc}\n\t]|\p{Cs}/u.test(value);
 }
 
 function isLine(value: unknown, longest: number): boolean {
-  return typeof value === "string" && isText(value) && !/\p{Cc}/u.test(value) && [...value].length <= longest;
-}
-
-function isList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => isLine(item, 255));
-}
-
-function isWebAddress(value: unknown): boolean {
-  return typeof value === "string" && /^https?:\/\//iu.test(value) && URL.canParse(value);
-}
-
-function isTemperature(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && value <= 2;
-}
-
-function readText(values: Values, key: string): string | null {
-  const value = values.get(key);
-  return typeof value === "string" ? value : null;
-}
-
-function readNumber(values: Values, key: string): number | null {
-  const value = values.get(key);
-  return typeof value === "number" ? value : null;
-}
-
-function readList(values: Values, key: string): readonly string[] | null {
-  const value = values.get(key);
-  return Array.isArray(value) ? value.map(String) : null;
+  return isText(value) && !/\p{Cc}/u.test(value) && [...value].length <= longest;
 }
 
 function missing(file: string, key: string): never {
@@ -211,6 +200,6 @@ function idFromName(file: string): string {
   if (idPattern.test(id)) return id;
   throw new TwinFileError(
     file,
-    `the file's name cannot be the twin's id; rename it, or set id to ${idRule}.`,
+    `the file's name cannot be the twin's id; rename it, or set id to ${idRule.expected}.`,
   );
 }

@@ -8,7 +8,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { type Clock, longestTimerMs } from "../../core/base/clock.ts";
 import { isJsonObject, isString } from "../../core/base/json.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
-import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/option-rules.ts";
+import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/rules.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
 import { occasions, readKnowledge } from "../knowledge/markdown.ts";

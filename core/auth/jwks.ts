@@ -6,7 +6,7 @@
 
 import type { JWK } from "jose";
 import { type Clock, isWithin, within } from "../base/clock.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "../wire/errors.ts";
 import { type PublicKey, toPublicKey } from "./public-key.ts";
@@ -46,8 +46,8 @@ const maxBytes = 512 * 1024;
  * Whether a text is an address that keys can be fetched from. It must have no user or password: not every runtime
  * fetches such addresses, and some put them into their errors.
  */
-export function isJwksUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+export function isJwksUrl(text: unknown): boolean {
+  const url = isString(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
 }
 

@@ -16,7 +16,7 @@ import {
   type RulesFor,
   requireOptions,
   textRule,
-} from "../base/option-rules.ts";
+} from "../base/rules.ts";
 import type { ApiError } from "../wire/errors.ts";
 import { invalidToken, isOwnerName } from "./credentials.ts";
 import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";

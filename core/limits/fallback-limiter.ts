@@ -6,14 +6,7 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Log, noLog } from "../base/log.ts";
-import {
-  clockRule,
-  limiterRule,
-  logRule,
-  optional,
-  type RulesFor,
-  requireOptions,
-} from "../base/option-rules.ts";
+import { clockRule, limiterRule, logRule, optional, type RulesFor, requireOptions } from "../base/rules.ts";
 import { createMemoryLimiter } from "./memory-limiter.ts";
 import type { RateDecision, RateLimiter, RatePolicy } from "./token-bucket.ts";
 

@@ -17,7 +17,7 @@ import {
   type RulesFor,
   requireOptions,
   wholeNumber,
-} from "../base/option-rules.ts";
+} from "../base/rules.ts";
 import { type Bucket, debtAt, type RateDecision, type RateLimiter, takeToken } from "./token-bucket.ts";
 
 /** Where a process that limits alone stores its buckets, so that they survive it. */

@@ -5,7 +5,7 @@
  */
 
 import { isCount } from "../base/json.ts";
-import { unusable } from "../base/option-rules.ts";
+import { unusable } from "../base/rules.ts";
 import type { FinalState, ReplyFailure, Usage } from "../store/records.ts";
 import type { EngineResult } from "../twins/engine.ts";
 

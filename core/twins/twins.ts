@@ -6,7 +6,7 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { isString } from "../base/json.ts";
-import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/option-rules.ts";
+import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
 import type { Listing, Slice } from "../store/store.ts";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
@@ -72,7 +72,8 @@ const name: Rule = {
   accepts: (value) => isString(value) && value !== "",
 };
 const time: Rule = { expected: "milliseconds since the epoch", accepts: Number.isSafeInteger };
-const temperature: Rule = {
+/** How freely a model chooses its words. */
+export const temperatureRule: Rule = {
   expected: "a number from 0 to 2",
   accepts: (value) => typeof value === "number" && value >= 0 && value <= 2,
 };
@@ -88,7 +89,7 @@ const rules: RulesFor<Twin> = {
   updatedAt: time,
   engine: name,
   model: orNull(name),
-  temperature: orNull(temperature),
+  temperature: orNull(temperatureRule),
   access: orNull({ expected: "a list of owners", accepts: areStrings }),
   instructions: textRule,
 };

@@ -334,12 +334,12 @@ describe("the command copy", () => {
 
 describe("documentation of the settings", () => {
   test("--help lists each flag, each variable, each default and what is accepted", () => {
-    for (const { variable, flag, fallback, otherwise = "none", accepts } of Object.values(settings)) {
+    for (const { variable, flag, fallback, otherwise = "none", expected } of Object.values(settings)) {
       const line = usage("twin-service").match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
       assert.ok(line, variable);
       if (flag) assert.ok(line.includes(`--${flag},`), line);
       const [next] = (usage("twin-service").split(`${line}\n`)[1] ?? "").split("\n");
-      assert.equal(next?.trim(), `default: ${fallback || otherwise}; takes ${accepts}`);
+      assert.equal(next?.trim(), `default: ${fallback || otherwise}; takes ${expected}`);
     }
   });
 

@@ -1,5 +1,6 @@
 /**
- * Rules for options, so that a program's mistakes are reported when it passes them, not when they are first used.
+ * Rules that say what a value may be: an option, a setting, a line of a twin file's front matter. A mistake is reported
+ * when the value is passed, not when it is first used.
  *
  * @module
  */
@@ -43,6 +44,14 @@ export function wholeNumber([least, most]: readonly [least: number, most: number
   return {
     expected: `a whole number from ${least} to ${most}`,
     accepts: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+  };
+}
+
+/** One of these texts. */
+export function oneOf(names: readonly string[]): Rule {
+  return {
+    expected: `one of ${names.join(", ")}`,
+    accepts: (value) => names.some((name) => name === value),
   };
 }
 
