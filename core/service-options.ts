@@ -121,8 +121,7 @@ const rules: RulesFor<ServiceOptions> = {
   store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
   twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
   engines: {
-    expected:
-      "an object of engines by name, each with a function reply, and immediate, if given, true or false",
+    expected: "an object of engines by name, each with a function reply",
     accepts: areEngines,
   },
   limiter: limiterRule,
@@ -157,7 +156,5 @@ function areEngines(value: unknown): boolean {
 }
 
 function isEngine(value: unknown): value is TwinEngine {
-  if (!hasMethods(value, ["reply"])) return false;
-  const { immediate = false } = value as Partial<TwinEngine>;
-  return typeof immediate === "boolean";
+  return hasMethods(value, ["reply"]);
 }

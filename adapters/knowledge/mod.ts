@@ -7,7 +7,6 @@
 import { type Clock, systemClock } from "../../core/base/clock.ts";
 import {
   type HistoryMessage,
-  isUnpaced,
   type PacingOptions,
   type Turn,
   type TwinEngine,
@@ -92,7 +91,6 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   }
 
   return {
-    immediate: isUnpaced(options),
     async reply({ twin, history, content }, output) {
       const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
       const { text, sources } = answer(turn, await baseOf(twin));

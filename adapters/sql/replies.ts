@@ -25,9 +25,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
         if (outcome.committed) return { outcome: "begun", position };
         const found = await whyRefused(driver, begin);
         if (typeof found !== "number") return found;
-        // The position was another one, or the obstacle is gone: try again.
-        if (!begin.lease) return { outcome: "moved", position: found };
-        position = found;
+        position = found; // it was another one, or the obstacle is gone: try again
       }
     },
 
@@ -73,14 +71,12 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
 
 /** Takes only a conversation that has `position` messages, so that the new ones' numbers need not be read. */
 function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
-  const { owner, question, reply, lease, claim } = begin;
-  const replyId = lease ? reply.id : null;
-  const { createdAt, completedAt } = reply;
+  const { owner, question, reply, claim } = begin;
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     {
       sql: takeConversation,
-      params: [owner, question.conversationId, replyId, createdAt, completedAt ?? createdAt, position],
+      params: [owner, question.conversationId, reply.id, reply.createdAt, position],
       expect: 1,
     },
     insertExchange(begin, position),
@@ -88,27 +84,20 @@ function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
 }
 
 const takeConversation = `UPDATE conversations
-  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $5
-  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $6`;
+  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $4
+  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5`;
 
 function insertExchange({ owner, question, reply, lease }: BeginReply, position: number): SqlStatement {
   const { conversationId, id, content, createdAt, completedAt } = question;
   const asked = [owner, conversationId, id, content, createdAt, completedAt, position];
-  const answer = [reply.id, reply.createdAt, position + 1];
-  if (lease) return { sql: insertRunning, params: [...asked, ...answer, lease.holder, lease.until] };
-  const how = [reply.content, reply.finishReason, toJson(reply.usage), reply.completedAt];
-  return { sql: insertCompleted, params: [...asked, ...answer, ...how] };
+  const answer = [reply.id, reply.createdAt, position + 1, lease.holder, lease.until];
+  return { sql: insertBoth, params: [...asked, ...answer] };
 }
 
-const insertRunning = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
+const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
     created_at, completed_at, seq, cancel_requested, lease_holder, lease_until) VALUES
   ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL),
   ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12)`;
-
-const insertCompleted = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, cancel_requested, finish_reason, token_usage) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL),
-  ($1, $2, $8, 'assistant', $11, 'completed', $3, $9, $14, $10, 0, $12, $13)`;
 
 /**
  * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an

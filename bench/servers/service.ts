@@ -44,7 +44,7 @@ const pacer = createPacer();
 
 const engines: Record<string, TwinEngine> = {
   /** All tokens are available at once; each is one write. */
-  burst: { immediate: true, reply: writeAll },
+  burst: { reply: writeAll },
   /** The same a turn of the event loop later, as if somebody else had to be asked. */
   later: {
     async reply(turn, output) {

@@ -1,6 +1,6 @@
 /**
  * The least that a durable send can be, on the service's own HTTP server and with its own store: the body is read,
- * question and reply are stored together, the reply is answered. No key, limit, validation, history or engine.
+ * the question and then the reply are stored, the reply is answered. No key, limit, validation, history or engine.
  */
 
 import { systemRandom } from "../../core/base/crypto.ts";
@@ -26,11 +26,13 @@ export function onlyStoring(service: Service, store: Store, owners: ReadonlyMap<
     const owner = owners.get(id) ?? "";
     const position = lengths.get(id) ?? 0;
     lengths.set(id, position + 2);
-    const { question, reply: empty } = newExchange(id, content, newId, Date.now());
-    const reply = ended(empty, state, text, empty.createdAt);
-    const { outcome } = await store.beginReply({ owner, question, reply, position });
+    const { question, reply } = newExchange(id, content, newId, Date.now());
+    const lease = { holder: "bench", until: reply.createdAt + 30_000 };
+    const { outcome } = await store.beginReply({ owner, question, reply, lease, position });
     if (outcome !== "begun") throw new Error(`The store answered ${outcome}.`);
-    return reply;
+    const completedAt = reply.createdAt;
+    await store.endReply({ owner, conversationId: id, id: reply.id, content: text, completedAt, ...state });
+    return ended(reply, state, text, completedAt);
   }
 
   return {

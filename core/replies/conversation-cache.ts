@@ -39,8 +39,6 @@ export interface ConversationMemory {
    * owner has no such conversation.
    */
   find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
-  /** What {@link ConversationMemory.historyOf} resolves with, if it is remembered. */
-  recall(id: string, position: number): readonly HistoryMessage[] | undefined;
   /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
   /** Adds the exchange after the first `position` messages, as it has ended. */
@@ -61,11 +59,6 @@ export function createConversationMemory(
     entries.set(ownId, { id: ownId, owner, twinId, position, history }); // a spread would be slow here
   }
 
-  function recall(id: string, position: number): readonly HistoryMessage[] | undefined {
-    const known = entries.get(id);
-    return known?.position === position && known.history ? copyWithWords(known.history) : undefined;
-  }
-
   return {
     async find(owner, id) {
       const known = entries.get(id);
@@ -79,11 +72,9 @@ export function createConversationMemory(
       return entry;
     },
 
-    recall,
-
     async historyOf(owner, id, position) {
-      const known = recall(id, position);
-      if (known) return known;
+      const known = entries.get(id);
+      if (known?.position === position && known.history) return copyWithWords(known.history);
       const history = await store.readHistory(owner, id, historyExchanges);
       update(id, position, history);
       return copyWithWords(history);

@@ -56,31 +56,3 @@ export function endOf(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRe
     else changed();
   });
 }
-
-/** A reply that was completed before it was stored, as a feed. */
-export class CompletedReply implements ReplyFeed {
-  readonly id: string;
-  readonly questionId: string;
-  readonly ended: MessageRecord;
-  readonly progress: readonly string[];
-  readonly ending = false;
-
-  constructor(reply: MessageRecord, progress: readonly string[]) {
-    this.id = reply.id;
-    this.questionId = reply.inReplyTo ?? "";
-    this.ended = reply;
-    this.progress = progress;
-  }
-
-  get length(): number {
-    return this.ended.content.length;
-  }
-
-  slice(from: number, to: number): string {
-    return this.ended.content.slice(from, to);
-  }
-
-  subscribe(): void {} // nothing changes any more
-
-  unsubscribe(): void {}
-}

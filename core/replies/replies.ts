@@ -10,17 +10,16 @@ import type { NewId } from "../base/ids.ts";
 import { Underway } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
-import { ended } from "../store/records.ts";
 import type { IdempotencyClaim, MadeClaim, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, shuttingDown } from "../wire/errors.ts";
 import type { ConversationMemory } from "./conversation-cache.ts";
-import { CompletedReply, endOf, type ReplyFeed } from "./feed.ts";
+import { endOf, type ReplyFeed } from "./feed.ts";
 import { cancelled, type Ending } from "./outcome.ts";
 import { Producer, type ProducerContext } from "./producer.ts";
 import { newLease } from "./saver.ts";
-import { beginStored, type ImmediateReply, type NotBegun, newExchange, replyImmediately } from "./send.ts";
+import { beginStored, type NotBegun, newExchange } from "./send.ts";
 import { createWatching } from "./stored-reply.ts";
 import { createSweeper } from "./sweeper.ts";
 
@@ -115,10 +114,6 @@ export function createReplies(options: RepliesOptions): Replies {
   };
   const running = new Map<string, Running>();
   const beginning = new Map<string, Beginning>();
-  /** Engines that are not as immediate as they say. */
-  const waiting = new Set<TwinEngine>();
-  /** The ids of completed replies on their way to the store, by conversation: strings, which keep nothing alive. */
-  const completing = new Map<string, string>();
   /** What a shutdown waits for: beginnings on their way to the store, productions, and waits for replies' ends. */
   const underway = new Underway();
   const watching = createWatching({ store, clock, log, underway });
@@ -161,49 +156,8 @@ export function createReplies(options: RepliesOptions): Replies {
     if (early.stoppedBy) producer.stop(early.stoppedBy);
   }
 
-  async function begin(send: Send): Promise<Sent> {
-    const { conversationId, position, twin, content } = send;
-    const engine = engines[twin.engine];
-    const history = engine?.immediate && !waiting.has(engine) && memory.recall(conversationId, position);
-    if (!engine || !history) return await beginRunning(send);
-    const immediate = await replyImmediately(engine, { twin, history, content });
-    if (typeof immediate !== "string") return await storeCompleted(send, immediate);
-    if (immediate === "waits" && !waiting.has(engine)) {
-      waiting.add(engine);
-      log("warn", "an immediate engine had to wait; from now on it is asked after a send is stored", {
-        engine: twin.engine,
-      });
-    }
-    return await beginRunning(send);
-  }
-
-  /** Stores a question together with its reply. */
-  async function storeCompleted(send: Send, immediate: ImmediateReply): Promise<Sent> {
-    const { owner, conversationId, content, position, claim } = send;
-    const { question, reply: empty } = newExchange(conversationId, content, newId, clock.now());
-    const reply = ended(empty, immediate.state, immediate.content, empty.createdAt);
-    const exchange = { owner, question, reply, position };
-    const rivalId = completing.get(conversationId);
-    if (!rivalId) completing.set(conversationId, reply.id);
-    try {
-      const storing = beginStored(context, claim ? { ...exchange, claim } : exchange);
-      tellHost(reply.id, storing);
-      const begun = await storing;
-      if (begun.outcome === "moved") {
-        memory.forget(conversationId); // what it knows is out of date
-        if (rivalId && (await store.getMessage(owner, conversationId, rivalId)))
-          throw conversationBusy(rivalId);
-      }
-      if (begun.outcome !== "begun") return notBegun(send, begun);
-      memory.add(position, question, reply);
-      return { feed: new CompletedReply(reply, immediate.progress) };
-    } finally {
-      if (!rivalId) completing.delete(conversationId);
-    }
-  }
-
   /** Begins a reply, and runs its producer. */
-  async function beginRunning(send: Send): Promise<Sent> {
+  async function begin(send: Send): Promise<Sent> {
     const { owner, conversationId, twin, content, claim, requestId } = send;
     const { question, reply } = newExchange(conversationId, content, newId, clock.now());
     const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
@@ -222,8 +176,8 @@ export function createReplies(options: RepliesOptions): Replies {
     }
   }
 
-  /** Answers a send of which nothing was stored, or begins its reply where the conversation is by now. */
-  async function notBegun(send: Send, begun: NotBegun): Promise<Sent> {
+  /** Answers a send of which nothing was stored. */
+  function notBegun(send: Send, begun: NotBegun): Sent {
     switch (begun.outcome) {
       case "claimed":
         return { claim: begun.claim };
@@ -232,8 +186,6 @@ export function createReplies(options: RepliesOptions): Replies {
       case "not_found":
         memory.forget(send.conversationId);
         return conversationNotFound();
-      case "moved":
-        return beginRunning({ ...send, position: begun.position });
     }
   }
 

@@ -7,11 +7,8 @@
 import { type Clock, within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { FinalState, MessageRecord } from "../store/records.ts";
+import type { MessageRecord } from "../store/records.ts";
 import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
-import type { Turn, TwinEngine } from "../twins/engine.ts";
-import { Draft } from "./draft.ts";
-import { completed } from "./outcome.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;
@@ -81,58 +78,11 @@ export async function beginStored(
 }
 
 /** How many messages came before a reply that was stored. Undefined: it was not. */
-async function findBegun(
-  store: Store,
-  { owner, reply, lease, position = 0 }: BeginReply,
-): Promise<number | undefined> {
+async function findBegun(store: Store, { owner, reply }: BeginReply): Promise<number | undefined> {
   const { id, conversationId } = reply;
-  if (!lease) return (await store.getMessage(owner, conversationId, id)) && position;
   const found = await store.getConversation(owner, conversationId);
   return found?.replyId === id ? found.messageCount - 2 : undefined;
 }
 
 /** Why nothing was stored. */
 export type NotBegun = Exclude<BeginOutcome, { readonly outcome: "begun" }>;
-
-/** How many microtasks an engine may take. One that waits for nothing needs a few, one for each `await` in a row. */
-const mostMicrotasks = 20;
-
-/** A completed reply that is not stored yet. */
-export interface ImmediateReply {
-  readonly state: FinalState;
-  readonly content: string;
-  /** The engine's progress events, each as JSON. */
-  readonly progress: readonly string[];
-}
-
-/**
- * What an immediate engine replies. If it `failed` or `waits` for something, what it wrote is dropped, and its signal
- * aborted; it is to be called again once the question is stored.
- */
-export async function replyImmediately(
-  engine: TwinEngine,
-  turn: Turn,
-): Promise<ImmediateReply | "failed" | "waits"> {
-  const draft = new Draft();
-  let state: FinalState | "failed" | undefined;
-  ask(engine, turn, draft).then(
-    (ending) => {
-      state = ending;
-    },
-    () => {
-      state = "failed"; // and again when it is called again, which is logged
-    },
-  );
-  for (let waited = 0; !state && waited < mostMicrotasks; waited++) await undefined;
-  if (!state || state === "failed") {
-    draft.abort();
-    return state ?? "waits";
-  }
-  draft.end();
-  return { state, content: draft.text.toString(), progress: draft.progress };
-}
-
-/** Async, so that an engine that throws instead of returning a promise is one that rejects. */
-async function ask(engine: TwinEngine, turn: Turn, draft: Draft): Promise<FinalState> {
-  return completed(await engine.reply(turn, draft.output()));
-}

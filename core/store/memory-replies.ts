@@ -34,7 +34,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
 
   return {
     async beginReply(begin): Promise<BeginOutcome> {
-      const { owner, question, reply, lease, claim, position: known = 0 } = begin;
+      const { owner, question, reply, claim } = begin;
       const made = madeBefore(records, claim);
       if (made) return { outcome: "claimed", claim: made };
       const conversation = findConversation(records, owner, question.conversationId);
@@ -43,10 +43,8 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
         return { outcome: "busy", replyId: conversation.record.replyId };
       }
       const position = conversation.messages.length;
-      if (!lease && position !== known) return { outcome: "moved", position };
       keepClaim(records, claim, reply.id);
-      const entry = storeExchange(recordsOf(records, owner), conversation, begin);
-      if (lease) running.add(entry);
+      running.add(storeExchange(recordsOf(records, owner), conversation, begin));
       return { outcome: "begun", position };
     },
 
@@ -86,7 +84,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
   };
 }
 
-/** Stores a question and its reply, takes the conversation for one in progress, and returns the reply's entry. */
+/** Stores a question and its reply, takes the conversation for them, and returns the reply's entry. */
 function storeExchange(
   owned: OwnerRecords,
   conversation: ConversationEntry,
@@ -101,10 +99,10 @@ function storeExchange(
   owned.messages.set(reply.id, answer);
   conversation.record = {
     ...conversation.record,
-    replyId: lease ? reply.id : null,
+    replyId: reply.id,
     messageCount: conversation.messages.length,
     lastMessageAt: reply.createdAt,
-    updatedAt: reply.completedAt ?? reply.createdAt,
+    updatedAt: reply.createdAt,
   };
   return answer;
 }

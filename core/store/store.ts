@@ -46,14 +46,13 @@ export interface BeginReply {
   readonly owner: string;
   /** The user's message, completed. */
   readonly question: MessageRecord;
-  /** The reply: empty and in progress, or completed already. */
+  /** The reply, empty and in progress. */
   readonly reply: MessageRecord;
-  /** Absent for a completed reply. */
-  readonly lease?: Lease;
+  readonly lease: Lease;
   readonly claim?: IdempotencyClaim;
   /**
    * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
-   * as it does if the caller knows nothing, and begins the reply there, or refuses a completed one. Default 0.
+   * as it does if the caller knows nothing, and begins the reply there. Default 0.
    */
   readonly position?: number;
 }
@@ -71,11 +70,6 @@ export type BeginOutcome =
   | {
       readonly outcome: "begun";
       /** The number of messages that the conversation had before. */
-      readonly position: number;
-    }
-  | {
-      /** A completed reply was refused, because the conversation had another number of messages; now it has these. */
-      readonly outcome: "moved";
       readonly position: number;
     }
   | { readonly outcome: "busy"; readonly replyId: string }
@@ -181,9 +175,8 @@ export interface Store {
 
   /**
    * Stores a question and its reply, and takes the conversation for it: its `replyId` is the reply's, its `messageCount`
-   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A completed reply leaves it idle, and its
-   * `updatedAt` is the reply's `completedAt`. A claim that was made before comes first, then a missing conversation, then
-   * a busy one, then one that has moved on.
+   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before comes first, then
+   * a missing conversation, then a busy one.
    */
   beginReply(begin: BeginReply): Promise<BeginOutcome>;
   /**

@@ -67,15 +67,7 @@ export interface EngineResult {
  * `model_error`. Both are logged, and the client learns only the code.
  */
 export interface TwinEngine {
-  /**
-   * Whether `reply` needs nothing but the turn and some computing: it waits for nothing, costs no money, and changes
-   * nothing. Then it is called before the send is stored, and the question and its complete reply are stored in one
-   * transaction instead of two. The send may be refused after that; and if the reply fails, or takes more than some
-   * fifteen `await`s in a row, it is dropped, and `reply` is called again once the question is stored. An engine that
-   * takes more is logged, and from then on treated as by default. Default false: `reply` is called once, after the
-   * question is stored.
-   */
-  readonly immediate?: boolean;
+  /** Called once for each reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
 }
 
@@ -110,17 +102,11 @@ export interface PacingOptions {
  */
 export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
-    immediate: isUnpaced(options),
     async reply(turn, output) {
       await writeWords(turn.content, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
-}
-
-/** Whether a text is written at once. */
-export function isUnpaced({ pauseMs = 0 }: PacingOptions): boolean {
-  return !(pauseMs > 0);
 }
 
 /** Writes a text word by word, until nobody wants it any more. */

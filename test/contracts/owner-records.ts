@@ -3,9 +3,8 @@
  */
 
 import type { MessageRecord } from "../../core/store/records.ts";
-import type { IdempotencyClaim, Store } from "../../core/store/store.ts";
+import type { BeginReply, IdempotencyClaim, Store } from "../../core/store/store.ts";
 import {
-  type BeginRunning,
   claim,
   converse,
   day,
@@ -22,7 +21,7 @@ import {
 export interface Records {
   readonly owner: string;
   readonly claim: IdempotencyClaim;
-  readonly running: BeginRunning & { readonly conversationId: string };
+  readonly running: BeginReply & { readonly conversationId: string };
   /** A conversation with ended replies of every kind. */
   readonly idle: string;
 }

@@ -8,7 +8,6 @@ import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
-  completed,
   conversation,
   converse,
   day,
@@ -51,7 +50,6 @@ export async function callEverything(given: Store): Promise<void> {
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
   await store.beginReply(exchange(owner, id));
-  await store.beginReply(completed(owner, id));
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
   await store.requestCancel(owner, reply.id);
   await store.findAbandonedReplies(start + day);

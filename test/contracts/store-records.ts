@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord } from "../../core/store/records.ts";
-import type { BeginReply, IdempotencyClaim, Lease, Listing, Store } from "../../core/store/store.ts";
+import type { BeginReply, IdempotencyClaim, Listing, Store } from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);
@@ -80,11 +80,8 @@ export interface ExchangeFields {
   readonly claim?: IdempotencyClaim;
 }
 
-/** The beginning of a reply that is in progress. */
-export type BeginRunning = BeginReply & { readonly lease: Lease };
-
 /** A question and its reply, as they begin. */
-export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginRunning {
+export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginReply {
   const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000 } = fields;
   const question: MessageRecord = {
     id: newId("msg"),
@@ -111,18 +108,6 @@ export function exchange(owner: string, conversationId: string, fields: Exchange
   };
   const lease = { holder, until: leaseUntil };
   return { owner, question, reply, lease, ...(fields.claim && { claim: fields.claim }) };
-}
-
-/** A question and its reply, completed before it is stored. */
-export function completed(
-  owner: string,
-  conversationId: string,
-  fields: Partial<MessageRecord> = {},
-): BeginReply {
-  const { question, reply } = exchange(owner, conversationId);
-  const { createdAt } = reply;
-  const how = { status: "completed", finishReason: "stop", completedAt: createdAt + 1 } as const;
-  return { owner, question, reply: { ...reply, ...how, content: "Because.", ...fields } };
 }
 
 /** The end of a reply that was begun. */

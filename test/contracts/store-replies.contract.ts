@@ -11,7 +11,6 @@ import type { BeginReply, Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
-  completed,
   converse,
   day,
   type ExchangeFields,
@@ -111,81 +110,6 @@ export function repliesContract(open: () => Store): void {
       const begun = { outcome: "begun", position: 0 };
       for (const [index, outcome] of outcomes.entries()) {
         assert.deepEqual(outcome, index === winner ? begun : { outcome: "busy", replyId });
-      }
-      assert.equal((await messagesOf(store, owner, id)).total, 2);
-    });
-
-    test("a completed reply is stored with its question, and leaves the conversation idle", async () => {
-      const owner = newOwner();
-      const record = await newConversation(store, owner);
-      const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
-      const done = completed(owner, record.id, { content: "So 🤖", finishReason: "length", usage });
-      assert.deepEqual(await store.beginReply(done), { outcome: "begun", position: 0 });
-      assert.deepEqual((await messagesOf(store, owner, record.id)).items, [done.question, done.reply]);
-      assert.deepEqual(await store.getConversation(owner, record.id), {
-        ...record,
-        messageCount: 2,
-        lastMessageAt: done.reply.createdAt,
-        updatedAt: done.reply.completedAt,
-      });
-      const history = [
-        { role: "user", content: "Why?" },
-        { role: "assistant", content: "So 🤖" },
-      ];
-      assert.deepEqual(await store.readHistory(owner, record.id, 25), history);
-      const { id } = done.reply;
-      assert.ok(!(await store.findAbandonedReplies(start + day)).some((reply) => reply.id === id));
-      assert.equal(await store.endReply(ending(done)), false);
-      await store.requestCancel(owner, id);
-      assert.deepEqual(await store.getMessage(owner, record.id, id), done.reply);
-      await begin(store, owner, record.id);
-    });
-
-    test("a completed reply is refused, and nothing stored, if the conversation has moved on", async () => {
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
-      await converse(store, owner, id);
-      for (const position of [0, 4]) {
-        const made = claim(owner);
-        const done = { ...completed(owner, id), claim: made, position };
-        assert.deepEqual(await store.beginReply(done), { outcome: "moved", position: 2 });
-        assert.equal(await store.getMessage(owner, id, done.question.id), undefined);
-        assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
-      }
-      assert.equal((await messagesOf(store, owner, id)).total, 2);
-      const done = { ...completed(owner, id), position: 2 };
-      assert.deepEqual(await store.beginReply(done), { outcome: "begun", position: 2 });
-    });
-
-    test("a completed reply is refused for the same reasons as any other, a repeated claim first", async () => {
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
-      assert.equal((await store.beginReply(completed(owner, "conv_none"))).outcome, "not_found");
-      assert.equal((await store.beginReply(completed(newOwner(), id))).outcome, "not_found");
-      const made = claim(owner);
-      const first = { ...completed(owner, id), claim: made };
-      await store.beginReply(first);
-      const { fingerprint } = made;
-      const claimed = { outcome: "claimed", claim: { fingerprint, resourceId: first.reply.id } };
-      assert.deepEqual(await store.beginReply({ ...completed(owner, id), claim: made }), claimed);
-      const running = await begin(store, owner, id);
-      const busy = { outcome: "busy", replyId: running.reply.id };
-      for (const position of [2, 4]) {
-        assert.deepEqual(await store.beginReply({ ...completed(owner, id), position }), busy);
-      }
-      assert.equal((await messagesOf(store, owner, id)).total, 4);
-    });
-
-    test("of fifty completed replies stored at once exactly one is, and the others are told how far it went", async () => {
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
-      const attempts = Array.from({ length: 50 }, () => completed(owner, id));
-      const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
-      const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
-      for (const [index, outcome] of outcomes.entries()) {
-        const expected =
-          index === winner ? { outcome: "begun", position: 0 } : { outcome: "moved", position: 2 };
-        assert.deepEqual(outcome, expected);
       }
       assert.equal((await messagesOf(store, owner, id)).total, 2);
     });

@@ -68,7 +68,7 @@ export function createJournal(owner: string): Journal {
 
   async function createConversation(url: string): Promise<Known> {
     const title = `title ${++count}`;
-    const twinId = Math.random() < 0.3 ? "echo" : "slow"; // an echo is stored together with its question
+    const twinId = Math.random() < 0.3 ? "echo" : "slow";
     const { id } = await dataOf<ConversationResource>(
       await call(url, "POST", "/conversations", { twinId, title }),
     );

@@ -491,10 +491,6 @@ describe("single endpoints", () => {
         /engines must be .+, not \[object Object\]/,
       ],
       [{ engines: { echo: createEchoEngine } }, /engines must be .+, each with a function reply/],
-      [
-        { engines: { echo: { ...createEchoEngine(), immediate: "false" } } },
-        /engines must be .+, each with a function reply, and immediate, if given, true or false/,
-      ],
       [{ limiter: createMemoryLimiter }, /limiter must be a rate limiter, .+, not a function/],
       [{ verifyToken: "secret" }, /verifyToken must be a function that resolves with a token's owner, not "/],
       [{ log: console }, /log must be a function/],

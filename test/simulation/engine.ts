@@ -10,10 +10,6 @@ import type { World } from "./world.ts";
 /** One reply that an engine was asked for. */
 export interface EngineRun {
   readonly content: string;
-  /** Whether the engine passes for an immediate one, which may be asked before the question is stored, and again then. */
-  readonly immediate: boolean;
-  /** Whether the question was stored by then. */
-  readonly stored: boolean;
   readonly signal: AbortSignal;
   readonly alive: () => boolean;
   /** What it wrote before it was done or told to stop. */
@@ -39,10 +35,9 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
   }
 
   /** The user's message must be stored before an engine is asked to answer it, and must be answered only once. */
-  function judge({ content, stored }: EngineRun): void {
-    if (runs.some((run) => run.content === content && !run.immediate))
-      world.violate(`two generations for "${content}"`);
-    if (!stored) world.violate(`an engine was asked before "${content}" was stored`);
+  function judge(content: string): void {
+    if (runs.some((run) => run.content === content)) world.violate(`two generations for "${content}"`);
+    if (!isStored(content)) world.violate(`an engine was asked before "${content}" was stored`);
   }
 
   function write(run: EngineRun, output: ReplyOutput, text: string): void {
@@ -74,19 +69,14 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     engineOf(alive) {
       const clock = world.clockOf(alive);
       const pause = (milliseconds: number) => sleep(clock, milliseconds);
-      let immediate = random.chance(0.5);
-      const waits = !immediate || random.chance(0.3); // some say that they are immediate, and are not
+      const waits = random.chance(0.65);
       return {
-        immediate,
         reply({ content }, output) {
           const { signal } = output;
-          const stored = isStored(content);
-          const run: EngineRun = { content, immediate, stored, signal, alive, written: "", settled: false };
-          if (!immediate) judge(run);
+          judge(content);
+          const run: EngineRun = { content, signal, alive, written: "", settled: false };
           world.trace(`engine asked "${content}"`);
           runs.push(run);
-          // Its first attempt is dropped because it waits: from then on it is known.
-          if (!stored) signal.addEventListener("abort", () => (immediate &&= run.settled));
           // Some throw before they return a promise.
           if (random.chance(0.03)) {
             run.settled = true;

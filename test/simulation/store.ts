@@ -61,15 +61,6 @@ export interface SimulatedStore extends Ledger {
   calm(): void;
 }
 
-/** The end of a reply that was stored complete. */
-function completionOf(
-  owner: string,
-  { id, conversationId, finishReason, usage, error, completedAt, content }: MessageRecord,
-): EndReply {
-  const how = { status: "completed", finishReason: finishReason ?? "stop", usage, error } as const;
-  return { owner, conversationId, id, ...how, completedAt: completedAt ?? 0, content };
-}
-
 /** A call that takes longer than this counts as trouble, in milliseconds. */
 const longCallMs = 200;
 
@@ -93,13 +84,12 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
       begunAt: world.now(),
       holder,
       stopToldAt: undefined,
-      leaseUntil: lease?.until ?? 0,
+      leaseUntil: lease.until,
       end: undefined,
       deleted: false,
     };
     replies.set(reply.id, stored);
-    if (lease) busy.add(stored);
-    else stored.end = completionOf(owner, reply);
+    busy.add(stored);
   }
 
   function noteEnd(end: EndReply): void {
