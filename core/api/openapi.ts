@@ -22,6 +22,7 @@ import {
   record,
   type Schema,
   sendMessageSchema,
+  textPattern,
   twinSchema,
   updateConversationSchema,
   usageSchema,
@@ -142,16 +143,14 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
 }
 
 /**
- * A schema for generators of typed clients, which treat a member with a default as one that is always present and reject
- * unknown formats, such as our own `text`.
+ * A schema for generators of typed clients, which treat a member with a default as one that is always present.
  */
 function forClients(schema: Schema): Schema {
   const members = propertiesOf(schema).map(
-    ([name, { default: value, format, ...rest }]): Property => [
+    ([name, { default: value, ...rest }]): Property => [
       name,
       {
-        ...rest,
-        ...formatForClients(format),
+        ...simplePattern(rest),
         ...(value !== undefined && { description: `Default: ${value}.` }),
       },
     ],
@@ -159,8 +158,9 @@ function forClients(schema: Schema): Schema {
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
-function formatForClients(format: Schema["format"]): object | undefined {
-  return format === "text" ? { pattern: "\\S" } : format && { format }; // a character that is not blank
+/** A schema whose pattern the languages of all clients know: of a text, that it has a character that is not blank. */
+function simplePattern(schema: Schema): Schema {
+  return schema.pattern === textPattern ? { ...schema, pattern: "\\S" } : schema;
 }
 
 function operation(route: Route): Record<string, unknown> {
@@ -189,11 +189,11 @@ function pathParameters(route: Route): unknown[] {
 }
 
 function queryParameters(route: Route): unknown[] {
-  return Object.entries(route.query?.properties ?? {}).map(([name, { description, format, ...schema }]) => ({
+  return Object.entries(route.query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
     name,
     in: "query",
     description,
-    schema: { ...schema, ...formatForClients(format) },
+    schema: simplePattern(schema),
   }));
 }
 

@@ -5,11 +5,11 @@
  */
 
 import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
+import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import type { RequestHeaders } from "../wire/request.ts";
 import { type InputSchema, propertiesOf, type ValueSchema } from "../wire/schemas.ts";
 import { requireShort } from "./body.ts";
 import type { Route } from "./route.ts";
-import { accepted, validate } from "./validate.ts";
 
 /** The deepest nesting of arrays and objects in a body. */
 const maxDepth = 64;
@@ -49,7 +49,7 @@ export function readQuery(
       errors.push({ path, message: explainRefusal(values, property) });
     }
   }
-  errors.push(...validate(schema, query));
+  errors.push(...fieldErrors(schema, query));
   if (errors.length > 0) throw validationError(errors);
   return query;
 }
@@ -114,7 +114,7 @@ export function requireJsonBody(headers: RequestHeaders): void {
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
 export function readBody(schema: InputSchema, bytes: Uint8Array): Record<string, unknown> {
   const value = parseJson(decodeUtf8(bytes));
-  const errors = validate(schema, value);
+  const errors = fieldErrors(schema, value);
   if (errors.length > 0) throw validationError(errors);
   return pick(value as Record<string, unknown>, schema);
 }

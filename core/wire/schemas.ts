@@ -14,7 +14,8 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly description?: string;
   readonly enum?: readonly string[];
-  readonly format?: "text" | "date-time";
+  readonly format?: "date-time";
+  readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
@@ -25,7 +26,7 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-/** A body or a query: an object of values that `validate` checks and explains, none of which contains others. */
+/** A body or a query: an object of values, none of which contains others. */
 export interface InputSchema extends Schema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, ValueSchema>>;
@@ -208,13 +209,21 @@ export const paginationSchema = record({
   hasMore: { type: "boolean" },
 });
 
+/**
+ * Text that every store keeps unchanged, without NUL and lone surrogates, and that is not blank. Linear: what it looks
+ * ahead for is found or missed in one pass.
+ */
+export const textPattern: string = "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$";
+
+const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
+
 export const healthSchema = record({ status: { type: "string", enum: ["ok"] } });
 
 export const createConversationSchema = {
   type: "object",
   properties: {
-    twinId: { type: "string", format: "text", minLength: 1, maxLength: 255 },
-    title: { type: ["string", "null"], format: "text", minLength: 1, maxLength: 200 },
+    twinId: { ...text, maxLength: 255 },
+    title: { ...text, type: ["string", "null"], maxLength: 200 },
   },
   required: ["twinId"],
 } as const satisfies InputSchema;
@@ -227,14 +236,14 @@ export const updateConversationSchema = {
 
 export const sendMessageSchema = {
   type: "object",
-  properties: { content: { type: "string", format: "text", minLength: 1, maxLength: 32_000 } },
+  properties: { content: { ...text, maxLength: 32_000 } },
   required: ["content"],
 } as const satisfies InputSchema;
 
 export const createApiKeySchema = {
   type: "object",
   properties: {
-    name: { type: "string", format: "text", minLength: 1, maxLength: 100 },
+    name: { ...text, maxLength: 100 },
     scope: { ...scope, default: "read_only" },
     expiresInDays: {
       type: ["integer", "null"],
@@ -258,12 +267,7 @@ export const conversationsQuerySchema = {
   type: "object",
   properties: {
     ...pageQuerySchema.properties,
-    twinId: {
-      type: "string",
-      format: "text",
-      minLength: 1,
-      description: "Only conversations with this twin.",
-    },
+    twinId: { ...text, description: "Only conversations with this twin." },
   },
 } as const satisfies InputSchema;
 
@@ -273,9 +277,7 @@ export const messagesQuerySchema = {
     ...pageQuerySchema.properties,
     order: { type: "string", enum: ["asc", "desc"], default: "asc" },
     after: {
-      type: "string",
-      format: "text",
-      minLength: 1,
+      ...text,
       description: "Start after the message with this id, in the given order.",
     },
   },
@@ -293,6 +295,21 @@ export const streamQuerySchema = {
     },
   },
 } as const satisfies InputSchema;
+
+/**
+ * All bodies and queries, by the names of their validators in `validators.ts`. After a change here, that file is made
+ * anew with `npm run validators`.
+ */
+export const inputSchemas = {
+  createConversation: createConversationSchema,
+  updateConversation: updateConversationSchema,
+  sendMessage: sendMessageSchema,
+  createApiKey: createApiKeySchema,
+  pageQuery: pageQuerySchema,
+  conversationsQuery: conversationsQuerySchema,
+  messagesQuery: messagesQuerySchema,
+  streamQuery: streamQuerySchema,
+} as const satisfies Readonly<Record<string, InputSchema>>;
 
 /** A twin as clients see it. Times are ISO 8601 in UTC; what is absent is null. */
 export type TwinResource = FromSchema<typeof twinSchema>;

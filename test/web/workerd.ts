@@ -25,7 +25,7 @@ const words = Array.from({ length: 60 }, (_, index) => `${index} `);
  */
 const quickParrot = `
 import { waitUntil } from "cloudflare:workers";
-import { createTwins } from "../examples/twins.ts";
+import { createTwins } from "./examples/twins.ts";
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
 let resumed = false;

@@ -1,0 +1,55 @@
+/**
+ * What is wrong with a body or a query, field by field. What JSON Schema asks is checked by the validators that ajv has
+ * generated; what a client reads is said here.
+ *
+ * @module
+ */
+
+import type { FieldError } from "./errors.ts";
+import { type InputSchema, inputSchemas, textPattern, type ValueSchema, type ValueType } from "./schemas.ts";
+import { type Validator, validators } from "./validators.ts";
+
+const validatorOf = new Map<InputSchema, Validator | undefined>(
+  Object.entries(inputSchemas).map(([name, schema]) => [schema, validators[name]]),
+);
+
+/**
+ * The invalid fields of an input, each once; empty if it is valid.
+ *
+ * @throws {TypeError} for a schema that has no validator.
+ */
+export function fieldErrors(schema: InputSchema, value: unknown): FieldError[] {
+  const isValid = validatorOf.get(schema);
+  if (!isValid) throw new TypeError("There is no validator for this schema; npm run validators makes it.");
+  if (isValid(value)) return [];
+  const messages = new Map<string, string>();
+  for (const { instancePath, keyword, params } of isValid.errors ?? []) {
+    const path = instancePath.split("/")[1] ?? params.missingProperty;
+    const property = path === undefined ? undefined : schema.properties[path];
+    if (path === undefined || !property) return [{ path: "body", message: "must be a JSON object" }];
+    const verb = keyword === "required" ? "is required:" : "must be";
+    messages.set(path, `${verb} ${accepted(property)}`);
+  }
+  return Object.keys(schema.properties).flatMap((path) => {
+    const message = messages.get(path);
+    return message === undefined ? [] : { path, message };
+  });
+}
+
+/** What a schema accepts, in words. */
+export function accepted(schema: ValueSchema): string {
+  const all: readonly ValueType[] = typeof schema.type === "string" ? [schema.type] : schema.type;
+  const types = all.filter((type) => type !== "null");
+  const orNull = types.length < all.length ? "null or " : ""; // first: after a text's rules it would look like one of them
+  return orNull + types.map((type) => acceptedType(type, schema)).join(" or ");
+}
+
+function acceptedType(type: ValueType, schema: ValueSchema): string {
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  const length = schema.maxLength
+    ? `${schema.minLength} to ${schema.maxLength} characters`
+    : "at least 1 character";
+  const text = schema.pattern === textPattern ? ", not only white space, without NUL or lone surrogates" : "";
+  return `a string of ${length}${text}`;
+}
