@@ -9,7 +9,6 @@ import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import { migrationsFrom, postgresDialect, schemaVersion } from "../sql/schema.ts";
 import { wasGivenUp } from "./driver.ts";
-import { createBuckets } from "./limiter.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
 
 /** Ways to connect to one database. */
@@ -150,11 +149,10 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
     await client.query("BEGIN");
     await takeLock(client, log);
     await client.query("SET LOCAL statement_timeout = 0");
-    await makeTable(client, "schema_version", createVersion);
+    await makeVersionTable(client);
     const { rows } = await client.query("SELECT version FROM schema_version");
     const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
     for (const step of steps) await client.query(unhurried(step));
-    await makeTable(client, "rate_buckets", createBuckets);
     // Written even if nothing changed, so that a database that accepts no writes, such as a standby, is noticed here.
     await client.query("DELETE FROM schema_version");
     await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
@@ -165,13 +163,11 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
   }
 }
 
-const createVersion = "CREATE TABLE schema_version (version INTEGER NOT NULL)";
-
-/** Creates a table if it does not exist. `IF NOT EXISTS` would always need a role that may create tables. */
-async function makeTable(client: Client, name: string, create: string): Promise<void> {
-  const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
-  const { rowCount } = await client.query(found, [name]);
-  if (rowCount === 0) await client.query(create);
+/** Creates the version's table if it does not exist. `IF NOT EXISTS` would always need a role that may create tables. */
+async function makeVersionTable(client: Client): Promise<void> {
+  const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'";
+  const { rowCount } = await client.query(found);
+  if (rowCount === 0) await client.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
 }
 
 interface Migration {

@@ -6,7 +6,7 @@
 
 import type { Pool } from "pg";
 import { type Log, noLog } from "../../core/base/log.ts";
-import { groupItems } from "../../core/limits/batch.ts";
+import { createBatcher } from "../../core/limits/batch.ts";
 import {
   decisionAt,
   type Grant,
@@ -18,14 +18,6 @@ import {
 } from "../../core/limits/token-bucket.ts";
 import type { SqlRow } from "../sql/driver.ts";
 import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./driver.ts";
-
-/** The table of the buckets. */
-export const createBuckets = `CREATE TABLE rate_buckets (
-  id TEXT COLLATE "C" PRIMARY KEY,
-  debt BIGINT NOT NULL,
-  at BIGINT NOT NULL,
-  admitted INTEGER NOT NULL
-)`;
 
 /** The database's own clock, in microseconds: the time of evaluation, not of the statement's begin. */
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -96,7 +88,7 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     }
   }
 
-  const { add } = groupItems(async (takes: readonly Take[]) => {
+  const { add } = createBatcher(async (takes: readonly Take[]) => {
     const { buckets, places } = countByBucket(takes);
     const rows = await query(takeTokens, [
       [...buckets.keys()],

@@ -36,57 +36,10 @@ export interface Signals extends StoreSignals {
 
 /** Starts listening, and reconnects whenever the connection is lost. */
 export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
-  const listeners = new Map<string, Set<(subject: string) => void>>();
+  const listeners = createListeners();
   const sending = new Underway();
-  let client: Client | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let closed = false;
-
-  function hear(payload = ""): void {
-    const [topic = "", subject = ""] = payload.split(" ", 2);
-    for (const heard of [...(listeners.get(topic) ?? [])]) heard(subject);
-  }
-
-  async function listen(): Promise<void> {
-    const listening = connect();
-    client = listening;
-    listening.on("error", () => lose(listening));
-    listening.on("end", () => lose(listening));
-    listening.on("notification", ({ payload }) => hear(payload));
-    try {
-      await listening.connect();
-      await listening.query(`LISTEN ${channel}`);
-      scheduleHeartbeat(listening);
-    } catch (error) {
-      log("debug", "listening to PostgreSQL's notifications failed", { error });
-      lose(listening);
-    }
-  }
-
-  function scheduleHeartbeat(listening: Client): void {
-    if (closed || listening !== client) return;
-    timer = setTimeout(async () => {
-      try {
-        await listening.query("SELECT 1");
-        scheduleHeartbeat(listening);
-      } catch (error) {
-        log("debug", "the connection for notifications is dead", { error });
-        lose(listening);
-      }
-    }, heartbeatMs);
-  }
-
-  function lose(lost: Client): void {
-    if (closed || lost !== client) return;
-    client = undefined;
-    clearTimeout(timer);
-    timer = setTimeout(() => void listen(), reconnectMs);
-    lost.end().catch(noteUnclosed);
-  }
-
-  function noteUnclosed(error: unknown): void {
-    log("debug", "a connection did not close", { error });
-  }
+  const connection = new ListeningConnection(connect, listeners.hear, log);
+  connection.open();
 
   async function send(topic: string, subject: string): Promise<void> {
     try {
@@ -96,24 +49,107 @@ export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
     }
   }
 
-  void listen();
-
   return {
     notify(topic, subject) {
       sending.track(send(topic, subject));
     },
-    listen(topic, heard) {
-      const others = listeners.get(topic) ?? new Set();
-      listeners.set(topic, others.add(heard));
+    listen: listeners.add,
+    async close() {
+      connection.stop();
+      await sending.idle();
+      connection.close();
+    },
+  };
+}
+
+/** The functions that wait for signals, by topic. */
+function createListeners() {
+  const byTopic = new Map<string, Set<(subject: string) => void>>();
+  return {
+    /** Adds one; returns a function that removes it. */
+    add(topic: string, heard: (subject: string) => void): () => void {
+      const others = byTopic.get(topic) ?? new Set();
+      byTopic.set(topic, others.add(heard));
       return () => {
         others.delete(heard);
       };
     },
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      await sending.idle();
-      client?.end().catch(noteUnclosed);
+    /** Calls those of a notification's topic. */
+    hear(payload = ""): void {
+      const [topic = "", subject = ""] = payload.split(" ", 2);
+      for (const heard of [...(byTopic.get(topic) ?? [])]) heard(subject);
     },
   };
+}
+
+/** The connection that notifications arrive on, replaced whenever it is lost. */
+class ListeningConnection {
+  readonly #connect: () => Client;
+  readonly #hear: (payload?: string) => void;
+  readonly #log: Log;
+  #client: Client | undefined;
+  /** Until the next heartbeat, or the next attempt to connect. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopped = false;
+
+  constructor(connect: () => Client, hear: (payload?: string) => void, log: Log) {
+    this.#connect = connect;
+    this.#hear = hear;
+    this.#log = log;
+  }
+
+  open(): void {
+    const client = this.#connect();
+    this.#client = client;
+    client.on("error", () => this.#lose(client));
+    client.on("end", () => this.#lose(client));
+    client.on("notification", ({ payload }) => this.#hear(payload));
+    void this.#listen(client);
+  }
+
+  /** Replaces the connection no longer. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  close(): void {
+    if (this.#client) this.#end(this.#client);
+  }
+
+  async #listen(client: Client): Promise<void> {
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+      this.#scheduleHeartbeat(client);
+    } catch (error) {
+      this.#log("debug", "listening to PostgreSQL's notifications failed", { error });
+      this.#lose(client);
+    }
+  }
+
+  #scheduleHeartbeat(client: Client): void {
+    if (this.#stopped || client !== this.#client) return;
+    this.#timer = setTimeout(async () => {
+      try {
+        await client.query("SELECT 1");
+        this.#scheduleHeartbeat(client);
+      } catch (error) {
+        this.#log("debug", "the connection for notifications is dead", { error });
+        this.#lose(client);
+      }
+    }, heartbeatMs);
+  }
+
+  #lose(lost: Client): void {
+    if (this.#stopped || lost !== this.#client) return;
+    this.#client = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.open(), reconnectMs);
+    this.#end(lost);
+  }
+
+  #end(client: Client): void {
+    client.end().catch((error: unknown) => this.#log("debug", "a connection did not close", { error }));
+  }
 }

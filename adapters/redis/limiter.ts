@@ -15,7 +15,7 @@ import {
   textRule,
   unusable,
 } from "../../core/base/rules.ts";
-import { type Grouping, groupItems } from "../../core/limits/batch.ts";
+import { type Batcher, createBatcher } from "../../core/limits/batch.ts";
 import {
   decisionAt,
   type RateDecision,
@@ -104,7 +104,7 @@ export function createRedisLimiter(
   }
   requireOptions("createRedisLimiter", options, limiterRules);
   const { prefix = "twins:limit:", timeoutMs = 500 } = options;
-  const groups = new Map<string, Grouping<RatePolicy, RateDecision>>();
+  const batchers = new Map<string, Batcher<RatePolicy, RateDecision>>();
   let answers = 0;
 
   async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
@@ -115,25 +115,25 @@ export function createRedisLimiter(
     return readReply(await rejectIfStalled(timeoutMs, answer, () => answers));
   }
 
-  function groupOf(id: string, policy: RatePolicy): Grouping<RatePolicy, RateDecision> {
-    const group =
-      groups.get(id) ??
-      groupItems(async (policies: readonly RatePolicy[]) => {
+  function batcherOf(id: string, policy: RatePolicy): Batcher<RatePolicy, RateDecision> {
+    const batcher =
+      batchers.get(id) ??
+      createBatcher(async (policies: readonly RatePolicy[]) => {
         const [tokens, debt] = await ask(id, policy, policies.length);
         const grant = { admitted: Math.min(policies.length, tokens), debt };
         return policies.map((each, place) => decisionAt(place, grant, each));
       });
-    groups.set(id, group);
-    return group;
+    batchers.set(id, batcher);
+    return batcher;
   }
 
   return {
     async take(id, policy) {
-      const group = groupOf(id, policy);
+      const batcher = batcherOf(id, policy);
       try {
-        return await group.add(policy);
+        return await batcher.add(policy);
       } finally {
-        if (group.idle) groups.delete(id);
+        if (batcher.idle) batchers.delete(id);
       }
     },
     async peek(id, policy) {

@@ -10,16 +10,39 @@ interface SqlDialect {
   readonly text: string;
   /** Whether a table's primary key can be changed. If not, the table is rebuilt. */
   readonly changesKeys: boolean;
+  /** Creates the table of the limiter's buckets, if there is none. */
+  readonly createBuckets: string;
 }
 
-export const sqliteDialect: SqlDialect = { text: "TEXT", changesKeys: false }; // compared as binary anyway
-export const postgresDialect: SqlDialect = { text: 'TEXT COLLATE "C"', changesKeys: true };
+export const sqliteDialect: SqlDialect = {
+  text: "TEXT", // compared as binary anyway
+  changesKeys: false,
+  createBuckets: `CREATE TABLE IF NOT EXISTS rate_buckets (
+      id TEXT NOT NULL PRIMARY KEY,
+      debt INTEGER NOT NULL,
+      at INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+};
+export const postgresDialect: SqlDialect = {
+  text: 'TEXT COLLATE "C"',
+  changesKeys: true,
+  createBuckets: `CREATE TABLE IF NOT EXISTS rate_buckets (
+      id TEXT COLLATE "C" PRIMARY KEY,
+      debt BIGINT NOT NULL,
+      at BIGINT NOT NULL,
+      admitted INTEGER NOT NULL
+    )`,
+};
 
 /**
  * Each step takes the database from the version of its index to the next. Released steps are never changed; new ones
  * are added.
  */
-const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables, keyMessagesById];
+const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
+  createTables,
+  keyMessagesById,
+  ({ createBuckets }) => [createBuckets],
+];
 
 /** A table of the current version. */
 export interface Table {
@@ -28,7 +51,7 @@ export interface Table {
   readonly key: readonly string[];
 }
 
-/** All tables of the store. */
+/** All tables of the store. The limiter's is not one of them. */
 export const tables: readonly Table[] = [
   { name: "conversations", key: ["owner", "id"] },
   { name: "messages", key: ["id"] },

@@ -4,11 +4,12 @@
  * @module
  */
 
-import type { Log } from "../../core/base/log.ts";
-import type { SqlDriver } from "../sql/driver.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../sql/schema.ts";
-import { createSqliteDriver, openWriteAheadLog } from "./driver.ts";
+import { openWriteAheadLog } from "./disk.ts";
+import { createSqliteDriver, type SqliteDriver } from "./driver.ts";
 import { openSqliteFile } from "./file.ts";
+import { takeOverFormerLimits } from "./former-limits.ts";
 
 /** "twin", which distinguishes the file from another program's. */
 const applicationId = 0x7477696e;
@@ -17,7 +18,7 @@ const applicationId = 0x7477696e;
  * Opens or creates a file that no other process can open from then on, and brings its tables up to date. Rejects with a
  * one-line error for problems that somebody can do something about.
  */
-export async function openSqliteDatabase(path: string, log?: Log): Promise<SqlDriver> {
+export async function openSqliteDatabase(path: string, log: Log = noLog): Promise<SqliteDriver> {
   const connection = await openSqliteFile(path, {
     applicationId,
     version: schemaVersion,
@@ -25,7 +26,9 @@ export async function openSqliteDatabase(path: string, log?: Log): Promise<SqlDr
     log,
   });
   try {
-    return createSqliteDriver(connection, await openWriteAheadLog(path));
+    const wal = await openWriteAheadLog(path);
+    await takeOverFormerLimits({ path, connection, wal }, log);
+    return createSqliteDriver(connection, wal);
   } catch (error) {
     connection.close();
     throw error;

@@ -18,8 +18,6 @@ export interface SqliteFileOptions {
   readonly version: number;
   /** The statements that bring tables of an earlier version (0: none) up to date. */
   readonly migrationsFrom: (version: number) => readonly string[];
-  /** What to do about a damaged file. Default: restore it from a backup. */
-  readonly remedy?: string | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
 }
@@ -36,7 +34,7 @@ const pagesBetweenCheckpoints = 4000;
  * Rejects with a one-line error for problems that somebody can do something about.
  *
  * Commits survive the end of the process, including `kill -9`. A power failure may undo the last ones, up to the last
- * sync of the log (`sqlite-wal.ts`).
+ * sync of the log (`disk.ts`).
  *
  * Closing it merges the write-ahead log into the file. If that fails, the log stays next to it, and nothing is lost.
  */
@@ -52,7 +50,7 @@ export async function openSqliteFile(path: string, options: SqliteFileOptions): 
     // Only a working file can be unlocked; otherwise the lock ends with the process.
     if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection).close();
     else connection?.close();
-    throw explain(path, error, options);
+    throw explain(path, error);
   }
 }
 
@@ -187,16 +185,12 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
 class RefusedFile extends Error {}
 
 /** A one-line error that says what is wrong with the file, and what can be done. */
-export function explain(
-  path: string,
-  error: unknown,
-  { remedy }: Pick<SqliteFileOptions, "remedy">,
-): unknown {
-  const reason = explainReason(error, remedy);
+function explain(path: string, error: unknown): unknown {
+  const reason = explainReason(error);
   return reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
 }
 
-function explainReason(error: unknown, remedy: string | undefined): string | undefined {
+function explainReason(error: unknown): string | undefined {
   if (error instanceof RefusedFile) return error.message;
   switch (errorKind(error)) {
     case "in_use":
@@ -205,9 +199,9 @@ function explainReason(error: unknown, remedy: string | undefined): string | und
         "For several processes use PostgreSQL (DATABASE_URL=postgres://…)"
       );
     case "not_a_database":
-      return remedy === undefined ? "is not a SQLite database" : `is not a SQLite database; ${remedy}`;
+      return "is not a SQLite database";
     case "corrupt":
-      return `is a damaged SQLite database; ${remedy ?? "restore it from a backup"}`;
+      return "is a damaged SQLite database; restore it from a backup";
     case "cannot_open":
       return `cannot be opened for reading and writing${elsewhere}`;
     case "passing":

@@ -1,5 +1,5 @@
 /**
- * The store, and the limiter's buckets, in SQLite files that belong to one process.
+ * The store, and the limiter's buckets, in a SQLite file that belongs to one process.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import type { SqlDriver } from "../sql/driver.ts";
 import { readLongTextsInTurn } from "../sql/fair-reads.ts";
 import { createSqlStore } from "../sql/store.ts";
 import { codeOf } from "../system.ts";
-import { openSqliteBuckets } from "./buckets.ts";
+import { createSqliteBuckets } from "./buckets.ts";
 import { openSqliteDatabase } from "./database.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {
-  /** Durable when its promises resolve, even against a power failure. Closing it does not close the buckets. */
+  /** Durable when its promises resolve, even against a power failure. Closing it closes the file. */
   readonly store: Store;
   /** The bucket store for `createMemoryLimiter`. Buckets survive `kill -9`. */
   readonly buckets: BucketStore;
-  /** Waits for running operations, then closes both. */
+  /** Waits for running operations, then closes the file. */
   close(): Promise<void>;
 }
 
@@ -36,8 +36,7 @@ export interface SqliteOptions {
 const rules: RulesFor<SqliteOptions> = { log: optional(logRule) };
 
 /**
- * Opens or creates a SQLite file that no other process can open from then on. The buckets are in a second file next to
- * it, whose name ends in `-limits`, and in the log of that one.
+ * Opens or creates a SQLite file, which no other process can open until it is closed. It holds everything.
  *
  * Rejects with a one-line error if the file is in use, is not a database of this program, is damaged, was created by a
  * newer version, or cannot be written, and with a `TypeError` for an unknown option and for a path that SQLite would not
@@ -61,7 +60,6 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   const driver = await openSqliteDatabase(path, log);
   const opened = await closeOnError(driver, identityOf(path));
   const store = createSqlStore(driver, { exclusive: true });
-  const buckets = await closeOnError(driver, openSqliteBuckets(`${path}-limits`, log));
   return {
     store: {
       ...readLongTextsInTurn(store),
@@ -70,14 +68,8 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
         await store.ping();
       },
     },
-    buckets,
-    async close() {
-      try {
-        await store.close();
-      } finally {
-        await buckets.close();
-      }
-    },
+    buckets: createSqliteBuckets(driver.unsynced),
+    close: () => store.close(),
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 /** Collects items into batches. */
-export interface Grouping<Item, Result> {
+export interface Batcher<Item, Result> {
   /** Resolves with the item's result; rejects with the error of its batch. */
   add(item: Item): Promise<Result>;
   /** Whether nothing is running or waiting. */
@@ -22,31 +22,31 @@ interface Waiting<Item, Result> {
  * Calls `run` with the first item, and, once that is done, with all items that arrived in the meantime, and so on.
  * `run` resolves with a result for each item, in order.
  */
-export function groupItems<Item, Result>(
+export function createBatcher<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-): Grouping<Item, Result> {
+): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let running = false;
 
-  async function runGroup(): Promise<void> {
-    const group = waiting;
+  async function runBatch(): Promise<void> {
+    const batch = waiting;
     waiting = [];
     running = true;
-    const settle = await outcomeOf(group);
+    const settle = await outcomeOf(batch);
     running = false;
-    if (waiting.length > 0) void runGroup();
+    if (waiting.length > 0) void runBatch();
     settle();
   }
 
-  async function outcomeOf(group: readonly Waiting<Item, Result>[]): Promise<() => void> {
+  async function outcomeOf(batch: readonly Waiting<Item, Result>[]): Promise<() => void> {
     try {
-      const results = await run(group.map(({ item }) => item));
+      const results = await run(batch.map(({ item }) => item));
       return () => {
-        for (const [index, result] of results.entries()) group[index]?.resolve(result);
+        for (const [index, result] of results.entries()) batch[index]?.resolve(result);
       };
     } catch (error) {
       return () => {
-        for (const { reject } of group) reject(error);
+        for (const { reject } of batch) reject(error);
       };
     }
   }
@@ -55,7 +55,7 @@ export function groupItems<Item, Result>(
     add(item) {
       return new Promise((resolve, reject) => {
         waiting.push({ item, resolve, reject });
-        if (!running) void runGroup();
+        if (!running) void runBatch();
       });
     },
     get idle() {

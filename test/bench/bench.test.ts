@@ -78,7 +78,7 @@ describe("a benchmark that is told to stop", { skip: skipWithoutSignals, timeout
   test("ends a server that is still creating its keys and conversations", { timeout: 20_000 }, async () => {
     const running = startScript(script, ["send", "--seconds", "60"]); // long rounds need many keys
     await running.said(/: starting$/m);
-    const isCreating = async () => (await filesOf(running)).some((name) => name.endsWith("-limits-wal"));
+    const isCreating = async () => (await filesOf(running)).some((name) => name.endsWith(".db-wal"));
     await until("the server has opened its database", 10_000, isCreating);
     running.signal("SIGTERM");
     assert.equal((await running.ended).code, 1); // ended: nobody holds its output open any more, its server included

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { openSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type BucketStore, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import {
   type Bucket,
@@ -29,18 +29,18 @@ for (const cached of [10_000, 1]) {
   limiterContract(`memory over SQLite, ${cached} cached`, async () => {
     const clock = createManualClock();
     const folder = await mkdtemp(join(tmpdir(), "twins-limit-"));
-    const path = join(folder, "limits.db");
-    let buckets = await openSqliteBuckets(path);
+    const path = join(folder, "twins.db");
+    let { buckets, close } = await openSqlite(path);
     return {
       limiter: createMemoryLimiter({ clock, buckets, cached }),
       clock,
       async reopen() {
-        await buckets.close();
-        buckets = await openSqliteBuckets(path);
+        await close();
+        ({ buckets, close } = await openSqlite(path));
         return createMemoryLimiter({ clock, buckets, cached });
       },
       async dispose() {
-        await buckets.close();
+        await close();
         await rm(folder, { recursive: true });
       },
     };

@@ -98,6 +98,6 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       messages.map((line) => JSON.parse(line).message).filter((message) => message.startsWith("stop")),
       ["stopping", "stopped"],
     );
-    assert.deepEqual((await readdir(folder)).sort(), ["twins.db", "twins.db-limits"]);
+    assert.deepEqual((await readdir(folder)).sort(), ["twins.db"]);
   });
 }

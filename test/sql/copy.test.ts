@@ -179,9 +179,12 @@ describe("a file that cannot be copied", () => {
   });
 });
 
-test("all tables are copied, in the order of their keys", async () => {
+test("all tables are copied but the limiter's, in the order of their keys", async () => {
   const connection = await openConnection(folder.newPath());
-  const created = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", []);
+  const created = connection.all(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'rate_buckets' ORDER BY name",
+    [],
+  );
   const found = created.map(({ name }) => ({
     name,
     key: connection

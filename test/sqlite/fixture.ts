@@ -14,7 +14,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql/schema.ts";
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
-import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
+import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import type { ConversationRecord } from "../../core/store/records.ts";
 import { conversation } from "../contracts/store-records.ts";

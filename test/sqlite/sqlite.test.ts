@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { schemaVersion } from "../../adapters/sql/schema.ts";
@@ -32,7 +32,7 @@ describe("a SQLite file", () => {
     const sqlite = await openSqlite(path);
     await sqlite.store.createConversation(firstConversation);
     const names = await readdir(join(folder.path, "some", "new folder"));
-    assert.ok(names.includes("twins.db") && names.includes("twins.db-limits"));
+    assert.deepEqual(names.sort(), ["twins.db", "twins.db-wal"]);
     for (const name of names) {
       const { mode } = await stat(join(folder.path, "some", "new folder", name));
       if (!isWindows) assert.equal((mode & 0o777).toString(8), "600", name); // elsewhere, these bits say who may read it
@@ -45,7 +45,7 @@ describe("a SQLite file", () => {
     const sqlite = await openSqlite(path);
     await sqlite.store.createConversation(firstConversation);
     await sqlite.close();
-    assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db", "twins.db-limits"]);
+    assert.deepEqual(await readdir(join(folder.path, "closed")), ["twins.db"]);
   });
 
   test("if its log cannot be checkpointed when it is closed, both files stay as they are, and nothing is lost", {
@@ -219,28 +219,6 @@ describe("a SQLite file", () => {
     assert.deepEqual(
       (await readdir(".")).filter((name) => /^(?::memory:|file:|twins\.db)/.test(name)),
       [],
-    );
-  });
-
-  test("an unusable limits file is refused, and the store's file is released", async () => {
-    const path = folder.newPath();
-    await writeFile(`${path}-limits`, "not a database ".repeat(100));
-    await assert.rejects(
-      openSqlite(path),
-      /-limits is not a SQLite database; remove it, and the log beside it \(-log\): [^;\n]+\.$/,
-    );
-    await rm(`${path}-limits`);
-    await (await openSqlite(path)).close();
-  });
-
-  test("a damaged limits file needs no backup, and the error says so", async () => {
-    const path = folder.newPath();
-    await (await openSqlite(path)).close();
-    const bytes = await readFile(`${path}-limits`);
-    await writeFile(`${path}-limits`, bytes.fill(0xff, 100, 4096));
-    await assert.rejects(
-      openSqlite(path),
-      /-limits is a damaged SQLite database; remove it, and the log beside it \(-log\): [^;\n]+\.$/,
     );
   });
 });

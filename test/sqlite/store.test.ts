@@ -6,7 +6,7 @@ import { setImmediate as turnEnd } from "node:timers/promises";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
-import type { WriteAheadLog } from "../../adapters/sqlite/driver.ts";
+import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
