@@ -9,20 +9,14 @@ import { type Clock, isWithin, within } from "../base/clock.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "../wire/errors.ts";
-import { type PublicKey, toPublicKey } from "./public-key.ts";
-
-/** What a token's header says about its key. */
-export interface KeyHint {
-  readonly alg: string;
-  readonly kid: string | undefined;
-}
+import { createKeyFinder, type KeyFinder } from "./public-key.ts";
 
 /** Keys to try on a token. */
 export interface PublicKeySource {
   /** The keys at hand that may have signed the token. */
-  find(hint: KeyHint): Promise<readonly JWK[]>;
+  readonly find: KeyFinder;
   /** The keys that may have signed the token, after asking the source again. To be tried if those at hand did not fit. */
-  findNewer(hint: KeyHint): Promise<readonly JWK[]>;
+  readonly findNewer: KeyFinder;
 }
 
 /** Options of {@link createJwksSource}. */
@@ -52,7 +46,8 @@ export function isJwksUrl(text: unknown): boolean {
 }
 
 interface KeySet {
-  readonly keys: readonly PublicKey[];
+  readonly find: KeyFinder;
+  readonly kids: ReadonlySet<unknown>;
   readonly fetchedAt: number;
 }
 
@@ -71,7 +66,12 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
     const started = { at, failed: false };
     attempt = started;
     try {
-      current = { keys: await fetchKeys(options), fetchedAt: at };
+      const keys = await fetchKeys(options);
+      current = {
+        find: createKeyFinder(keys, log),
+        kids: new Set(keys.map(({ kid }) => kid)),
+        fetchedAt: at,
+      };
     } catch (error) {
       started.failed = true;
       const { origin, pathname } = new URL(url); // a query may hold a secret
@@ -105,27 +105,19 @@ export function createJwksSource(options: JwksOptions): PublicKeySource {
     async find(hint) {
       if (!current || !isWithin(refreshAfterMs, current.fetchedAt, clock.now())) await refreshIfDue();
       if (!current || clock.now() - current.fetchedAt >= usableForMs) throw unavailable();
-      return matching(current.keys, hint);
+      return current.find(hint);
     },
     async findNewer(hint) {
-      if (hint.kid !== undefined && current?.keys.some((key) => key.jwk.kid === hint.kid)) return [];
+      if (hint.kid !== undefined && current?.kids.has(hint.kid)) return [];
       await refreshIfDue();
       // The address might have the missing key, if it could be reached.
       if (!current || attempt?.failed) throw unavailable();
-      return matching(current.keys, hint);
+      return current.find(hint);
     },
   };
 }
 
-/** Keys with the token's `kid`, or else keys without one; all keys if the token has none. */
-function matching(keys: readonly PublicKey[], { alg, kid }: KeyHint): JWK[] {
-  const fitting = keys.flatMap(({ jwk, algorithms }) => (algorithms.includes(alg) ? jwk : []));
-  if (kid === undefined) return fitting;
-  const named = fitting.filter((jwk) => jwk.kid === kid);
-  return named.length > 0 ? named : fitting.filter((jwk) => jwk.kid === undefined);
-}
-
-async function fetchKeys(options: JwksOptions): Promise<PublicKey[]> {
+async function fetchKeys(options: JwksOptions): Promise<JWK[]> {
   const controller = new AbortController();
   const text = await within(options.clock, timeoutMs, download(options, controller.signal));
   if (text === undefined) {
@@ -179,9 +171,8 @@ async function readCapped(
   }
 }
 
-function readKeys(text: string): PublicKey[] {
+function readKeys(text: string): JWK[] {
   const document: unknown = JSON.parse(text);
   if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
-  // Keys of an unknown kind are to be ignored (RFC 7517 section 5).
-  return document.keys.flatMap((jwk: unknown) => (isJsonObject(jwk) ? (toPublicKey(jwk as JWK) ?? []) : []));
+  return document.keys.filter(isJsonObject); // keys of an unknown kind are to be ignored (RFC 7517 section 5)
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { type CryptoKey, decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import { type Log, noLog } from "../base/log.ts";
@@ -19,8 +19,14 @@ import {
 } from "../base/rules.ts";
 import type { ApiError } from "../wire/errors.ts";
 import { invalidToken, isOwnerName } from "./credentials.ts";
-import { createJwksSource, isJwksUrl, type KeyHint } from "./jwks.ts";
-import { asymmetricAlgorithms, type PublicKey } from "./public-key.ts";
+import { createJwksSource, isJwksUrl } from "./jwks.ts";
+import {
+  asymmetricAlgorithms,
+  createKeyFinder,
+  type KeyHint,
+  type PublicKey,
+  reportKey,
+} from "./public-key.ts";
 
 /** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;
@@ -66,8 +72,8 @@ const maxTokenBytes = 8 * 1024;
 const toleranceSeconds = 30;
 const maxTime = 253_402_300_799; // the last second of the year 9999
 
-/** A key as the JOSE library takes it: a secret's bytes, or a public key. */
-type Key = Uint8Array | JWK;
+/** A key as jose takes it: a secret's bytes, or a public key. */
+type Key = Uint8Array | CryptoKey;
 
 interface KeySource {
   /** The accepted values of `alg`. */
@@ -125,8 +131,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
         if (error instanceof errors.JOSEError) throw refusal(error);
-        // One broken key of a JWKS document must not block the others.
-        log("warn", "a key for tokens cannot be used", { error });
+        reportKey(log, error);
       }
     }
     return undefined;
@@ -151,8 +156,8 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
     const found = given.join(" and ") || "none, or an empty one; is the variable it comes from set?";
     throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);
   }
-  if (secret) return fixedKey(secretBytes(secret), ["HS256"]);
-  if (publicKey) return fixedKey(publicKey.jwk, publicKey.algorithms);
+  if (secret) return secretSource(secret);
+  if (publicKey) return publicKeySource(publicKey, log);
   const url = jwksUrl ?? "";
   if (!isJwksUrl(url)) {
     throw new TypeError("jwksUrl must be an http: or https: address without a user or password");
@@ -163,8 +168,18 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
   return { algorithms: asymmetricAlgorithms, ...createJwksSource({ url, clock, log, fetch }) };
 }
 
-function fixedKey(key: Key, algorithms: readonly string[]): KeySource {
-  return { algorithms, find: async () => [key], findNewer: async () => [] };
+function secretSource(secret: string): KeySource {
+  const keys = [secretBytes(secret)];
+  return { algorithms: ["HS256"], find: async () => keys, findNewer: noKeys };
+}
+
+function publicKeySource({ jwk, algorithms }: PublicKey, log: Log): KeySource {
+  const find = createKeyFinder([jwk], log);
+  return { algorithms, find: ({ alg }) => find({ alg }), findNewer: noKeys }; // whatever kid a token names
+}
+
+async function noKeys(): Promise<readonly Key[]> {
+  return [];
 }
 
 function secretBytes(secret: string): Uint8Array {
@@ -185,7 +200,7 @@ function readHint(token: string, algorithms: readonly string[]): KeyHint {
   // Extensions that must be understood, and none is.
   if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
   if (!isString(alg) || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
-  return { alg, kid: isString(kid) ? kid : undefined };
+  return { alg, ...(isString(kid) && { kid }) };
 }
 
 function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {

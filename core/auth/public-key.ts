@@ -4,8 +4,17 @@
  * @module
  */
 
-import { exportJWK, importJWK, importSPKI, type JWK } from "jose";
-import { isString } from "../base/json.ts";
+import {
+  type CryptoKey,
+  compactVerify,
+  createLocalJWKSet,
+  errors,
+  exportJWK,
+  importSPKI,
+  type JWK,
+  type JWTHeaderParameters,
+} from "jose";
+import { type Log, noLog } from "../base/log.ts";
 
 /** A public key, and the values of `alg` that it can verify. */
 export interface PublicKey {
@@ -13,59 +22,54 @@ export interface PublicKey {
   readonly algorithms: readonly string[];
 }
 
-const algorithmsByCurve: Readonly<Record<string, readonly string[]>> = {
-  "P-256": ["ES256"],
-  "P-384": ["ES384"],
-  "P-521": ["ES512"],
-  Ed25519: ["Ed25519", "EdDSA"],
-};
-const rsaAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
-
 /** Every `alg` that a public key can verify. */
 export const asymmetricAlgorithms: readonly string[] = [
-  ...rsaAlgorithms,
-  ...Object.values(algorithmsByCurve).flat(),
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "Ed25519", "EdDSA"],
 ];
 
+/** What a token's header says about its key. */
+export type KeyHint = Pick<JWTHeaderParameters, "alg" | "kid">;
+
+/** Finds the keys that may have signed a token: those with its `kid`, or else those without one; all if it has none. */
+export type KeyFinder = (hint: KeyHint) => Promise<readonly CryptoKey[]>;
+
 /**
- * A JSON Web Key as a key to verify signatures with. Undefined for any other key: a symmetric key, one for encryption,
- * an RSA key of less than 2048 bits (RFC 7518 section 3.3), or an unknown kind.
+ * Finds keys in a set as jose does: by their type, curve, `alg`, `use` and `key_ops`, never by what the token says
+ * alone. Keys that cannot be used are reported and left out.
  */
-export function toPublicKey(jwk: JWK): PublicKey | undefined {
-  if (jwk.use !== undefined && jwk.use !== "sig") return undefined;
-  if (jwk.key_ops !== undefined && !(Array.isArray(jwk.key_ops) && jwk.key_ops.includes("verify"))) {
-    return undefined;
+export function createKeyFinder(keys: readonly JWK[], log: Log): KeyFinder {
+  const all = createLocalJWKSet({ keys: [...keys] });
+  const nameless = createLocalJWKSet({ keys: keys.filter(({ kid }) => kid === undefined) });
+  return async (hint) => {
+    const found = await keysIn(all, hint, log);
+    return found.length > 0 || hint.kid === undefined ? found : keysIn(nameless, { alg: hint.alg }, log);
+  };
+}
+
+async function keysIn(
+  keySet: ReturnType<typeof createLocalJWKSet>,
+  hint: KeyHint,
+  log: Log,
+): Promise<CryptoKey[]> {
+  try {
+    return [await keySet(hint)];
+  } catch (error) {
+    const keys: CryptoKey[] = [];
+    if (error instanceof errors.JWKSMultipleMatchingKeys) for await (const key of error) keys.push(key);
+    else if (!(error instanceof errors.JWKSNoMatchingKey)) reportKey(log, error);
+    return keys;
   }
-  const possible = possibleAlgorithms(jwk);
-  const algorithms = jwk.alg === undefined ? possible : possible.filter((name) => name === jwk.alg);
-  return algorithms.length > 0 ? { jwk: publicPart(jwk), algorithms } : undefined;
 }
 
-// The algorithms follow from the key, never from the token, so that no token can make an RSA key be used as a secret.
-function possibleAlgorithms({ kty, crv, n, e, x, y }: JWK): readonly string[] {
-  if (kty === "RSA" && isString(n) && isString(e)) return modulusBits(n) >= 2048 ? rsaAlgorithms : [];
-  if (kty === "EC" && isString(crv) && isString(x) && isString(y) && crv.startsWith("P-")) {
-    return algorithmsByCurve[crv] ?? [];
-  }
-  if (kty === "OKP" && crv === "Ed25519" && isString(x)) return algorithmsByCurve[crv] ?? [];
-  return [];
-}
-
-/** The size of a base64url number in bits, rounded down to whole bytes. */
-function modulusBits(modulus: string): number {
-  return Math.floor((modulus.replace(/^A+/, "").length * 6) / 8) * 8;
-}
-
-function publicPart({ kty, crv, n, e, x, y, kid }: JWK): JWK {
-  return Object.fromEntries(
-    Object.entries({ kty, crv, n, e, x, y, kid }).filter(([, value]) => isString(value)),
-  );
+/** One broken key must not block the others, but its operator learns of it. */
+export function reportKey(log: Log, error: unknown): void {
+  log("warn", "a key for tokens cannot be used", { error });
 }
 
 /**
  * Reads a public key from PEM text (`-----BEGIN PUBLIC KEY-----`, line ends may be written as `\n`) or from a JSON Web
- * Key. If it is neither, or of another kind, rejects with a message that says what is accepted. So it does for a damaged
- * key, as far as the runtime notices: Deno does not with EC.
+ * Key. If it is neither, of another kind, too short or damaged, rejects with a message that says what is accepted.
  *
  * @example
  * ```ts
@@ -79,15 +83,29 @@ export async function readPublicKey(text: string): Promise<PublicKey> {
   const trimmed = text.trim();
   const jwk = trimmed.startsWith("{") ? parseJwk(trimmed) : await readPem(trimmed.replaceAll("\\n", "\n"));
   if (jwk.d !== undefined) throw new Error("a private key was given; the public one is needed");
-  const key = toPublicKey(jwk);
-  // Imported only to find out whether it is damaged: each token would fail because of that.
-  if (!key || !(await importJWK(key.jwk, key.algorithms[0]).catch(() => null))) {
-    throw new Error(`the key must be ${acceptedKeys}, for signatures`);
-  }
-  return key;
+  const algorithms = await algorithmsOf(jwk);
+  if (algorithms.length === 0) throw new Error(`the key must be ${acceptedKeys}, for signatures`);
+  return { jwk, algorithms };
 }
 
 const acceptedKeys = "RSA of 2048 bits or more, EC on P-256, P-384 or P-521, or Ed25519";
+
+async function algorithmsOf(jwk: JWK): Promise<string[]> {
+  const find = createKeyFinder([jwk], noLog);
+  const usable: string[] = [];
+  for (const alg of asymmetricAlgorithms) {
+    const [key] = await find({ alg });
+    if (key && (await canVerify(alg, key))) usable.push(alg);
+  }
+  return usable;
+}
+
+/** Tries a key, short ones of which are only refused then: jose calls the signature wrong if it accepts the key. */
+async function canVerify(alg: string, key: CryptoKey): Promise<boolean> {
+  const header = btoa(JSON.stringify({ alg })).replaceAll("=", "");
+  const outcome: unknown = await compactVerify(`${header}.AA.AA`, key).catch((error: unknown) => error);
+  return outcome instanceof errors.JWSSignatureVerificationFailed;
+}
 
 function parseJwk(text: string): JWK {
   try {

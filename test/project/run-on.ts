@@ -46,7 +46,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "http/framing.test.ts": ownFraming,
       "http/fuzz.test.ts": ownFraming,
-      "auth/jwks.test.ts": "expects Web Crypto to refuse a key that Deno's accepts",
       "node/handler.test.ts": onlyNode,
       "node/connection.test.ts": onlyNode,
       "openai/connections.test.ts": "expects Node's message for a refused connection",
