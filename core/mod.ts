@@ -51,6 +51,7 @@ export type {
   MessageStatus,
   ReplyFailure,
   Scope,
+  Source,
   Usage,
 } from "./store/records.ts";
 export {

@@ -89,6 +89,7 @@ export function createService(options: ServiceOptions): Service {
     clock,
     log,
     newId,
+    sha256,
     leaseMs,
     maxReplyMs,
     cancelOnDisconnect,

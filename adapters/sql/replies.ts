@@ -5,14 +5,14 @@
  */
 
 import type { EndReply } from "../../core/store/records.ts";
-import type { BeginOutcome, BeginReply, SaveOutcome, Store } from "../../core/store/store.ts";
+import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
-import type { SqlDriver, SqlStatement } from "./driver.ts";
+import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { toJson } from "./rows.ts";
 
 type ReplyMethods = Pick<
   Store,
-  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies"
+  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies" | "takeOverReply"
 >;
 
 /** The store's methods about replies in progress. */
@@ -29,14 +29,14 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
       }
     },
 
-    async saveReply({ owner, id, content, lease }): Promise<SaveOutcome> {
+    async saveReply({ owner, id, content, sources, lease }): Promise<SaveOutcome> {
       const outcome = await driver.batch([
         {
-          sql: `UPDATE messages SET content = COALESCE($5, content), lease_until = $4
+          sql: `UPDATE messages SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4
             WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
               AND length(content) <= length(COALESCE($5, content))
             RETURNING cancel_requested`,
-          params: [owner, id, lease.holder, lease.until, content ?? null],
+          params: [owner, id, lease.holder, lease.until, content ?? null, toJson(sources)],
         },
       ]);
       const row = outcome.committed ? outcome.rows[0]?.[0] : undefined;
@@ -56,16 +56,29 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
 
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
-        `SELECT owner, conversation_id, id FROM messages
+        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested FROM messages
           WHERE status = 'in_progress' AND lease_until < $1`,
         [expiredBefore],
       );
-      return rows.map((row) => ({
-        owner: String(row.owner),
-        conversationId: String(row.conversation_id),
-        id: String(row.id),
-      }));
+      return rows.map(abandonedFromRow);
     },
+
+    async takeOverReply({ owner, conversationId, id, lease, attempt }, next, from) {
+      const params = [owner, id, conversationId, next.holder, next.until, from];
+      const found = [lease.holder, lease.until, attempt];
+      return (await driver.batch([{ sql: takeOver, params: [...params, ...found], expect: 1 }])).committed;
+    },
+  };
+}
+
+function abandonedFromRow(row: SqlRow): AbandonedReply {
+  return {
+    owner: String(row.owner),
+    conversationId: String(row.conversation_id),
+    id: String(row.id),
+    lease: { holder: String(row.lease_holder), until: Number(row.lease_until) },
+    attempt: Number(row.attempt),
+    cancelRequested: Number(row.cancel_requested) === 1,
   };
 }
 
@@ -90,14 +103,14 @@ const takeConversation = `UPDATE conversations
 function insertExchange({ owner, question, reply, lease }: BeginReply, position: number): SqlStatement {
   const { conversationId, id, content, createdAt, completedAt } = question;
   const asked = [owner, conversationId, id, content, createdAt, completedAt, position];
-  const answer = [reply.id, reply.createdAt, position + 1, lease.holder, lease.until];
+  const answer = [reply.id, reply.createdAt, position + 1, lease.holder, lease.until, reply.twinRevision];
   return { sql: insertBoth, params: [...asked, ...answer] };
 }
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL),
-  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12)`;
+    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL),
+  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13)`;
 
 /**
  * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an
@@ -119,15 +132,15 @@ async function whyRefused(
 }
 
 function endStatements(end: EndReply): SqlStatement[] {
-  const { owner, conversationId, id, completedAt, leaseExpiredBefore } = end;
-  const { status, finishReason, usage, error, content = null } = end;
-  const how = [status, finishReason, toJson(usage), toJson(error), completedAt, content];
-  const message = { sql: endMessage, params: [owner, id, conversationId, ...how], expect: 1 };
+  const { owner, conversationId, id, completedAt, holder = null, leaseExpiredBefore } = end;
+  const { status, finishReason, usage, error, content = null, sources } = end;
+  const how = [status, finishReason, toJson(usage), toJson(error), completedAt, content, toJson(sources)];
+  const params = [owner, id, conversationId, ...how, holder];
   return [
     { sql: freeConversation, params: [owner, conversationId, id, completedAt], expect: 1 },
     leaseExpiredBefore === undefined
-      ? message
-      : { ...message, sql: endAbandoned, params: [...message.params, leaseExpiredBefore] },
+      ? { sql: endMessage, params, expect: 1 }
+      : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
   ];
 }
 
@@ -135,7 +148,14 @@ const freeConversation = `UPDATE conversations SET reply_id = NULL, updated_at =
   WHERE owner = $1 AND id = $2 AND reply_id = $3`;
 
 const endMessage = `UPDATE messages SET status = $4, finish_reason = $5, token_usage = $6, failure = $7,
-    completed_at = $8, content = COALESCE($9, content), lease_holder = NULL, lease_until = NULL
-  WHERE owner = $1 AND id = $2 AND conversation_id = $3 AND status = 'in_progress'`;
+    completed_at = $8, content = COALESCE($9, content), sources = COALESCE($10, sources), lease_holder = NULL,
+    lease_until = NULL
+  WHERE owner = $1 AND id = $2 AND conversation_id = $3 AND status = 'in_progress'
+    AND lease_holder = COALESCE($11, lease_holder)`;
 
-const endAbandoned = `${endMessage} AND lease_until < $10`;
+const endAbandoned = `${endMessage} AND lease_until < $12`;
+
+const takeOver = `UPDATE messages SET lease_holder = $4, lease_until = $5, attempt = attempt + 1,
+    continued_from = $6
+  WHERE owner = $1 AND id = $2 AND conversation_id = $3 AND status = 'in_progress' AND lease_holder = $7
+    AND lease_until = $8 AND attempt = $9 AND cancel_requested = 0`;

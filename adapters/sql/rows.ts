@@ -55,7 +55,7 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
 }
 
 export const messageColumns =
-  "id, conversation_id, role, content, status, finish_reason, in_reply_to, token_usage, failure, created_at, completed_at";
+  "id, conversation_id, role, content, status, finish_reason, in_reply_to, token_usage, failure, sources, twin_revision, attempt, continued_from, created_at, completed_at";
 
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {
@@ -68,6 +68,10 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     inReplyTo: textOrNull(row.in_reply_to),
     usage: fromJson(row.token_usage) as MessageRecord["usage"],
     error: fromJson(row.failure) as MessageRecord["error"],
+    sources: fromJson(row.sources) as MessageRecord["sources"],
+    twinRevision: textOrNull(row.twin_revision),
+    attempt: Number(row.attempt),
+    continuedFrom: numberOrNull(row.continued_from),
     createdAt: Number(row.created_at),
     completedAt: numberOrNull(row.completed_at),
   };
@@ -82,8 +86,8 @@ export function claimFromRow(row: SqlRow): MadeClaim {
 }
 
 /** An object as JSON text. Stored as text and not as a database's own type, it is read back unchanged. */
-export function toJson(value: object | null): string | null {
-  return value && JSON.stringify(value);
+export function toJson(value: object | null | undefined): string | null {
+  return value ? JSON.stringify(value) : null;
 }
 
 function fromJson(value: unknown): unknown {

@@ -42,6 +42,7 @@ const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   createTables,
   keyMessagesById,
   ({ createBuckets }) => [createBuckets],
+  rememberAttempts,
 ];
 
 /** A table of the current version. */
@@ -191,5 +192,15 @@ function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
     // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
     "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
+  ];
+}
+
+/** What a reply was made of, and how often another process has taken it over. */
+function rememberAttempts({ text }: SqlDialect): readonly string[] {
+  return [
+    `ALTER TABLE messages ADD COLUMN sources ${text}`,
+    `ALTER TABLE messages ADD COLUMN twin_revision ${text}`,
+    "ALTER TABLE messages ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1",
+    "ALTER TABLE messages ADD COLUMN continued_from BIGINT",
   ];
 }

@@ -26,13 +26,17 @@ export function onlyStoring(service: Service, store: Store, owners: ReadonlyMap<
     const owner = owners.get(id) ?? "";
     const position = lengths.get(id) ?? 0;
     lengths.set(id, position + 2);
-    const { question, reply } = newExchange(id, content, newId, Date.now());
+    const { question, reply } = newExchange(
+      { conversationId: id, content, twinRevision: null },
+      newId,
+      Date.now(),
+    );
     const lease = { holder: "bench", until: reply.createdAt + 30_000 };
     const { outcome } = await store.beginReply({ owner, question, reply, lease, position });
     if (outcome !== "begun") throw new Error(`The store answered ${outcome}.`);
     const completedAt = reply.createdAt;
     await store.endReply({ owner, conversationId: id, id: reply.id, content: text, completedAt, ...state });
-    return ended(reply, state, text, completedAt);
+    return ended(reply, state, { content: text, sources: null }, completedAt);
   }
 
   return {

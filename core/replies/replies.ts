@@ -6,13 +6,14 @@
  */
 
 import { type Clock, within } from "../base/clock.ts";
+import type { Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
 import { Underway } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { IdempotencyClaim, MadeClaim, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
-import type { Twin } from "../twins/twins.ts";
+import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, shuttingDown } from "../wire/errors.ts";
 import type { ConversationMemory } from "./conversation-cache.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
@@ -31,6 +32,7 @@ export interface RepliesOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: NewId;
+  readonly sha256: Sha256;
   readonly leaseMs: number;
   readonly maxReplyMs: number;
   readonly cancelOnDisconnect: boolean;
@@ -95,7 +97,7 @@ interface Beginning {
 const lastStoreMs = 5000;
 
 export function createReplies(options: RepliesOptions): Replies {
-  const { store, memory, engines, clock, log, newId } = options;
+  const { store, memory, engines, clock, log, newId, sha256 } = options;
   const { leaseMs, maxReplyMs, cancelOnDisconnect, waitUntil } = options;
   let holder: string | undefined; // created when first needed: a worker has no randomness before its first request
   const context: ProducerContext = {
@@ -159,7 +161,11 @@ export function createReplies(options: RepliesOptions): Replies {
   /** Begins a reply, and runs its producer. */
   async function begin(send: Send): Promise<Sent> {
     const { owner, conversationId, twin, content, claim, requestId } = send;
-    const { question, reply } = newExchange(conversationId, content, newId, clock.now());
+    const { question, reply } = newExchange(
+      { conversationId, content, twinRevision: twinRevision(twin, sha256) },
+      newId,
+      clock.now(),
+    );
     const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
     const early: Beginning = { stoppedBy: undefined, isFollowedElsewhere: false };
     beginning.set(reply.id, early);

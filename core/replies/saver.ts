@@ -224,6 +224,11 @@ export class ReplyKeeper {
   }
 
   #record(state: FinalState) {
-    return ended(this.#exchange.reply, state, this.#text.toString(), this.#context.clock.now());
+    return ended(
+      this.#exchange.reply,
+      state,
+      { content: this.#text.toString(), sources: null },
+      this.#context.clock.now(),
+    );
   }
 }

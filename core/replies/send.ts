@@ -14,7 +14,15 @@ import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from
 const lookMs = 2000;
 
 /** A question and its reply in progress. */
-export function newExchange(conversationId: string, content: string, newId: NewId, now: number) {
+export function newExchange(
+  {
+    conversationId,
+    content,
+    twinRevision,
+  }: Pick<MessageRecord, "conversationId" | "content" | "twinRevision">,
+  newId: NewId,
+  now: number,
+) {
   const question: MessageRecord = {
     id: newId("msg"),
     conversationId,
@@ -25,6 +33,10 @@ export function newExchange(conversationId: string, content: string, newId: NewI
     inReplyTo: null,
     usage: null,
     error: null,
+    sources: null,
+    twinRevision: null,
+    attempt: 1,
+    continuedFrom: null,
     createdAt: now,
     completedAt: now,
   };
@@ -38,6 +50,10 @@ export function newExchange(conversationId: string, content: string, newId: NewI
     inReplyTo: question.id,
     usage: null,
     error: null,
+    sources: null,
+    twinRevision,
+    attempt: 1,
+    continuedFrom: null,
     createdAt: now,
     completedAt: null,
   };

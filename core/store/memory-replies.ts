@@ -20,7 +20,7 @@ import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } fro
 
 type ReplyMethods = Pick<
   Store,
-  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies"
+  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies" | "takeOverReply"
 >;
 
 /** The store's methods about replies in progress. */
@@ -48,12 +48,16 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       return { outcome: "begun", position };
     },
 
-    async saveReply({ owner, id, content, lease }): Promise<SaveOutcome> {
+    async saveReply({ owner, id, content, sources, lease }): Promise<SaveOutcome> {
       const entry = findRunning(owner, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
       if (content !== undefined && content.length < entry.record.content.length) return "lost";
       entry.lease = lease;
-      if (content !== undefined) entry.record = { ...entry.record, content };
+      entry.record = {
+        ...entry.record,
+        ...(content !== undefined && { content }),
+        ...(sources && { sources }),
+      };
       return entry.cancelRequested ? "cancel_requested" : "saved";
     },
 
@@ -62,6 +66,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       if (!entry || entry.record.conversationId !== end.conversationId) return false;
       const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
+      if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       endEntry(entry, end);
       running.delete(entry);
       return true;
@@ -74,12 +79,23 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
 
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
-      for (const { record, conversation, lease } of running) {
+      for (const { record, conversation, lease, cancelRequested } of running) {
         if (!lease || lease.until >= expiredBefore) continue;
         const { owner, id: conversationId } = conversation.record;
-        abandoned.push({ owner, conversationId, id: record.id });
+        const { id, attempt } = record;
+        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested });
       }
       return abandoned;
+    },
+
+    async takeOverReply(found, lease, from) {
+      const entry = findRunning(found.owner, found.id);
+      if (entry?.record.conversationId !== found.conversationId) return false;
+      if (entry.lease?.holder !== found.lease.holder || entry.lease.until !== found.lease.until) return false;
+      if (entry.record.attempt !== found.attempt || entry.cancelRequested) return false;
+      entry.lease = lease;
+      entry.record = { ...entry.record, attempt: found.attempt + 1, continuedFrom: from };
+      return true;
     },
   };
 }
@@ -108,8 +124,8 @@ function storeExchange(
 }
 
 function endEntry(entry: MessageEntry, end: EndReply): void {
-  const { content = entry.record.content, completedAt } = end;
-  entry.record = ended(entry.record, end, content, completedAt);
+  const { content = entry.record.content, sources = entry.record.sources, completedAt } = end;
+  entry.record = ended(entry.record, end, { content, sources }, completedAt);
   entry.lease = undefined;
   const { conversation } = entry;
   conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };

@@ -62,6 +62,13 @@ export interface ReplyFailure {
   readonly message: string;
 }
 
+/** A section of the twin's knowledge that a reply was made of. */
+export interface Source {
+  readonly heading: string;
+  /** How well it fits the question, from 0 to 1. */
+  readonly score: number;
+}
+
 /** A user's message or a twin's reply. */
 export interface MessageRecord {
   readonly id: string;
@@ -75,6 +82,14 @@ export interface MessageRecord {
   readonly inReplyTo: string | null;
   readonly usage: Usage | null;
   readonly error: ReplyFailure | null;
+  /** What the engine named. Empty: nothing fits. Null for a user's message, and if the engine names none. */
+  readonly sources: readonly Source[] | null;
+  /** The revision of the twin that a reply was begun with (`twinRevision`). Null for a user's message. */
+  readonly twinRevision: string | null;
+  /** 1, and one more each time that another process takes the reply over. */
+  readonly attempt: number;
+  /** The length of the text, in UTF-16 code units, from which the last attempt went on. Null for the first one. */
+  readonly continuedFrom: number | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
 }
@@ -91,18 +106,22 @@ export interface EndReply {
   readonly completedAt: number;
   /** The whole text. Absent: the last saved text stays. */
   readonly content?: string;
+  /** What the engine named. Absent: the last saved sources stay. */
+  readonly sources?: readonly Source[];
+  /** End it only if this holder has its lease. Absent: whoever has it. */
+  readonly holder?: string;
   /** End it only if its lease ran out before this moment. Absent: whatever its lease. */
   readonly leaseExpiredBefore?: number;
 }
 
-/** How a reply has ended, once and for all. Its text and time are stored with it. */
+/** How a reply has ended, once and for all. Its text, sources and time are stored with it. */
 export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
 
 /** A reply in progress, as it has ended. Named one by one: V8 can be slow where a literal goes on after a spread. */
 export function ended(
-  { id, conversationId, role, inReplyTo, createdAt }: MessageRecord,
+  { id, conversationId, role, inReplyTo, twinRevision, attempt, continuedFrom, createdAt }: MessageRecord,
   { status, finishReason, usage, error }: FinalState,
-  content: string,
+  { content, sources }: Pick<MessageRecord, "content" | "sources">,
   completedAt: number,
 ) {
   return {
@@ -115,6 +134,10 @@ export function ended(
     inReplyTo,
     usage,
     error,
+    sources,
+    twinRevision,
+    attempt,
+    continuedFrom,
     createdAt,
     completedAt,
   };

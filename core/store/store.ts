@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord } from "./records.ts";
+import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord, Source } from "./records.ts";
 
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
 export interface Slice {
@@ -57,9 +57,9 @@ export interface BeginReply {
   readonly position?: number;
 }
 
-/** Who produces a reply, and until when nobody else may end it. */
+/** Who produces a reply, and until when no other process may end it or take it over. */
 export interface Lease {
-  /** The service instance that runs the reply's producer. */
+  /** The producer: an id of its own for each attempt at each reply. */
   readonly holder: string;
   /** Moment of expiry, milliseconds since the epoch. Renewed by each save. */
   readonly until: number;
@@ -82,6 +82,8 @@ export interface SaveReply {
   readonly id: string;
   /** The whole text so far. Absent: it has not changed since the last save. */
   readonly content?: string;
+  /** What the engine named. Absent: as at the last save. */
+  readonly sources?: readonly Source[];
   readonly lease: Lease;
 }
 
@@ -93,6 +95,10 @@ export interface AbandonedReply {
   readonly owner: string;
   readonly conversationId: string;
   readonly id: string;
+  readonly lease: Lease;
+  /** Its record's `attempt`. */
+  readonly attempt: number;
+  readonly cancelRequested: boolean;
 }
 
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
@@ -186,13 +192,19 @@ export interface Store {
   saveReply(save: SaveReply): Promise<SaveOutcome>;
   /**
    * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if
-   * it was not in progress, or no longer.
+   * it was not in progress, or no longer, or if its lease is not as `end` asks for.
    */
   endReply(end: EndReply): Promise<boolean>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(owner: string, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, whoever holds it. */
   findAbandonedReplies(expiredBefore: number): Promise<readonly AbandonedReply[]>;
+  /**
+   * Gives an abandoned reply to another holder as its next attempt, which goes on from the length `from` of its text
+   * (`continuedFrom`). False if the reply is not as it was found any more (`lease` and `attempt` are compared), or if
+   * it is to be cancelled.
+   */
+  takeOverReply(found: AbandonedReply, lease: Lease, from: number): Promise<boolean>;
 
   /** A claim that was made and has not expired at `at`. */
   findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;

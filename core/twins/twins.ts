@@ -5,6 +5,7 @@
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
+import type { Sha256 } from "../base/crypto.ts";
 import { isString } from "../base/json.ts";
 import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
 import type { Listing, Slice } from "../store/store.ts";
@@ -131,6 +132,22 @@ function toTwin(init: TwinInit, now: number): Twin {
   const twin: Twin = { ...blank, createdAt: now, updatedAt: now, ...Object.fromEntries(given) };
   requireOptions(`createTwinList: the twin ${JSON.stringify(init.id)}`, twin, rules);
   return twin;
+}
+
+const revisions = new WeakMap<Twin, string>();
+
+/**
+ * What a twin is, as 16 hexadecimal digits: they change with its content, and neither with its times nor with who may
+ * use it. Computed once for each object.
+ */
+export function twinRevision(twin: Twin, sha256: Sha256): string {
+  const known = revisions.get(twin);
+  if (known !== undefined) return known;
+  const { createdAt: _, updatedAt: __, access: ___, ...content } = twin;
+  const members = Object.entries(content).sort(([one], [other]) => compare(one, other));
+  const revision = sha256(JSON.stringify(members)).slice(0, 16);
+  revisions.set(twin, revision);
+  return revision;
 }
 
 /** A source of these very objects, because what is derived from a twin is cached by object. */

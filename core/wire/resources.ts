@@ -58,6 +58,9 @@ export function messageResource(message: MessageRecord): MessageResource {
     inReplyTo: message.inReplyTo,
     usage: message.usage && { ...message.usage },
     error: message.error && { ...message.error },
+    sources: message.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
+    twinRevision: message.twinRevision,
+    attempt: message.attempt,
     createdAt: isoTime(message.createdAt),
     completedAt: isoTimeOrNull(message.completedAt),
   };

@@ -55,8 +55,8 @@ export function propertiesOf(schema: Schema): readonly Property[] {
   return properties;
 }
 
-/** The types of JSON Schema, without `number`. */
-export type JsonType = "string" | "integer" | "boolean" | "array" | "object" | "null";
+/** The types of JSON Schema. */
+export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 
 /** The TypeScript type of the values that a schema describes. */
 export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] }
@@ -67,7 +67,7 @@ export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] 
       ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
       : S extends { readonly type: "string" }
         ? string
-        : S extends { readonly type: "integer" }
+        : S extends { readonly type: "integer" | "number" }
           ? number
           : S extends { readonly type: "boolean" }
             ? boolean
@@ -174,6 +174,23 @@ export const messageSchema = record({
     }),
   ),
   error: orNull(failureSchema),
+  sources: orNull({
+    type: "array",
+    items: record({
+      heading: { type: "string" },
+      score: { type: "number", description: "How well it fits the question, from 0 to 1." },
+    }),
+    description: "The sections of the twin's knowledge that a reply was made of.",
+  }),
+  twinRevision: {
+    type: ["string", "null"],
+    description: "What the twin was when it replied: 16 hexadecimal digits that change with its content.",
+  },
+  attempt: {
+    type: "integer",
+    minimum: 1,
+    description: "One more for each process that took the reply over from another one.",
+  },
   createdAt: time,
   completedAt: timeOrNull,
 });

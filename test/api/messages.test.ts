@@ -35,6 +35,9 @@ for (const transport of transports) {
         finishReason: "stop",
         usage: null,
         error: null,
+        sources: null,
+        twinRevision: reply.twinRevision,
+        attempt: 1,
         createdAt: "2026-01-02T03:04:05.678Z",
         completedAt: "2026-01-02T03:04:05.678Z",
       });
@@ -54,6 +57,7 @@ for (const transport of transports) {
         content: "Hi",
         finishReason: null,
         inReplyTo: null,
+        twinRevision: null,
       });
       for (const message of [question, reply]) {
         assert.deepEqual(await dataOf(await fixture.call("GET", `${path}/${message?.id}`, key)), message);

@@ -53,6 +53,9 @@ export async function callEverything(given: Store): Promise<void> {
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
   await store.requestCancel(owner, reply.id);
   await store.findAbandonedReplies(start + day);
+  const { conversationId, attempt } = reply;
+  const found = { owner, conversationId, id: reply.id, lease, attempt, cancelRequested: false };
+  await store.takeOverReply(found, lease, 0);
   await store.endReply(ending(begun, { leaseExpiredBefore: start }));
   await store.endReply(ending(begun));
   await store.getConversation(owner, id);

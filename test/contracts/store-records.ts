@@ -93,6 +93,10 @@ export function exchange(owner: string, conversationId: string, fields: Exchange
     inReplyTo: null,
     usage: null,
     error: null,
+    sources: null,
+    twinRevision: null,
+    attempt: 1,
+    continuedFrom: null,
     createdAt: at,
     completedAt: at,
   };

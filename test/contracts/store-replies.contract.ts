@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
-import type { BeginReply, Store } from "../../core/store/store.ts";
+import type { AbandonedReply, BeginReply, Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
@@ -292,12 +292,111 @@ export function repliesContract(open: () => Store): void {
       await store.endReply(ending(last));
       const found = await store.findAbandonedReplies(start + 100);
       const ours = found.filter((each) => each.owner === owner);
-      const expected = [begun[0], begun[2]].map((one) => ({
-        owner,
-        conversationId: one?.reply.conversationId,
-        id: one?.reply.id,
-      }));
+      const expected = [begun[0], begun[2]].map((one) => one && asFound(one));
       assert.deepEqual(new Set(ours), new Set(expected));
     });
+
+    test("a reply that is taken over has another holder, one more attempt, and the text that was saved", async () => {
+      const { owner, id, begun, taken } = await takenOver();
+      const { reply, lease } = begun;
+      const stored = { ...reply, content: "Be", attempt: 2, continuedFrom: 2 };
+      assert.deepEqual(await store.getMessage(owner, id, reply.id), stored);
+      assert.deepEqual((await store.getConversation(owner, id))?.replyId, reply.id);
+      assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease }), "lost");
+      assert.equal(await store.endReply(ending(begun, { holder: lease.holder })), false);
+      assert.deepEqual(await store.getMessage(owner, id, reply.id), stored);
+      assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease: taken }), "saved");
+      assert.equal(await store.endReply(ending(begun, { holder: taken.holder })), true);
+      const ended = await store.getMessage(owner, id, reply.id);
+      assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
+    });
+
+    test("of many that take a reply over at the same time, one does", async () => {
+      const { owner, id, begun } = await abandoned();
+      const takers = Array.from({ length: 20 }, (_, n) => ({ holder: `taker ${n}`, until: start + 900 }));
+      const outcomes = await Promise.all(
+        takers.map((lease) => store.takeOverReply(asFound(begun), lease, 0)),
+      );
+      assert.equal(outcomes.filter(Boolean).length, 1);
+      const winner = takers[outcomes.indexOf(true)];
+      const [now] = (await store.findAbandonedReplies(start + 901)).filter((each) => each.owner === owner);
+      assert.deepEqual(now, { ...asFound(begun), lease: winner, attempt: 2 });
+      assert.equal((await store.getMessage(owner, id, begun.reply.id))?.attempt, 2);
+    });
+
+    test("a reply is not taken over after a save, under another attempt, or once it is to be cancelled or has ended", async () => {
+      const { owner, id, begun } = await abandoned();
+      const { reply, lease } = begun;
+      const next = { holder: "them", until: start + 900 };
+      const renewed = { ...lease, until: start + 200 };
+      assert.equal(await store.saveReply({ owner, id: reply.id, lease: renewed }), "saved");
+      const late = asFound(begun);
+      const now = { ...late, lease: renewed };
+      const others = [
+        late,
+        { ...now, attempt: 2 },
+        { ...now, owner: newOwner() },
+        { ...now, conversationId: "conv_none" },
+      ];
+      for (const found of others) assert.equal(await store.takeOverReply(found, next, 0), false);
+      await store.requestCancel(owner, reply.id);
+      assert.equal(await store.takeOverReply(now, next, 0), false);
+      assert.equal(await store.endReply(ending(begun, { leaseExpiredBefore: start + 201 })), true);
+      assert.equal(await store.takeOverReply(now, next, 0), false);
+      assert.equal((await store.getMessage(owner, id, reply.id))?.attempt, 1);
+    });
+
+    test("a reply keeps the sources that were saved, or the ones that its end names", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const saved = [{ heading: "Die Fähre", score: 0.25 }];
+      for (const [named, expected] of [
+        [undefined, saved],
+        [[], []],
+        [[{ heading: "Fares", score: 1 }], [{ heading: "Fares", score: 1 }]],
+      ] as const) {
+        const begun = await begin(store, owner, id);
+        const { reply, lease } = begun;
+        assert.equal(await store.saveReply({ owner, id: reply.id, lease, sources: saved }), "saved");
+        assert.equal(await store.saveReply({ owner, id: reply.id, lease, content: "Be" }), "saved");
+        assert.deepEqual((await store.readOn(owner, id, reply.id, 1))?.sources, saved);
+        await store.endReply(ending(begun, named && { sources: named }));
+        assert.deepEqual((await store.getMessage(owner, id, reply.id))?.sources, expected);
+      }
+    });
+
+    test("a reply keeps its twin's revision, and its question has none", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = exchange(owner, id);
+      const reply = { ...begun.reply, twinRevision: "0123456789abcdef" };
+      await store.beginReply({ ...begun, reply });
+      assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);
+      await store.endReply(ending(begun));
+      assert.equal((await store.getMessage(owner, id, reply.id))?.twinRevision, "0123456789abcdef");
+    });
+
+    /** A reply with some text whose lease ran out. */
+    async function abandoned() {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, { holder: "us", leaseUntil: start + 100 });
+      await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
+      return { owner, id, begun };
+    }
+
+    /** The same, taken over. */
+    async function takenOver() {
+      const reply = await abandoned();
+      const taken = { holder: "them", until: start + 900 };
+      assert.equal(await store.takeOverReply(asFound(reply.begun), taken, 2), true);
+      return { ...reply, taken };
+    }
   });
+}
+
+/** A reply that was begun, as it is found once its lease has run out. */
+function asFound({ owner, reply, lease }: BeginReply): AbandonedReply {
+  const { conversationId, id, attempt } = reply;
+  return { owner, conversationId, id, lease, attempt, cancelRequested: false };
 }
