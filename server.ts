@@ -12,7 +12,6 @@ import { createJsonLog } from "./adapters/json-log.ts";
 import { createKnowledgeEngine } from "./adapters/knowledge/mod.ts";
 import type { RunningServer } from "./adapters/node/mod.ts";
 import { createOpenAIEngine } from "./adapters/openai/mod.ts";
-import { createNodeTransport } from "./adapters/openai/node-transport.ts";
 import { codeOf } from "./adapters/system.ts";
 import { openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
@@ -30,6 +29,7 @@ import {
   runtime,
   shownProgram,
   stopOnSignals,
+  useProxies,
 } from "./server/process.ts";
 import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, openStorage } from "./server/storage.ts";
@@ -70,10 +70,11 @@ async function run(settings: Settings): Promise<void> {
   const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
 
+  await useProxies();
   const opening = openStorage(settings, { log, signal: parts.closing });
   const storage = await parts.open("storage", opening, ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
-  const engines = createEngines(settings, log);
+  const engines = await createEngines(settings, log);
   const twinsDir = settings.twinsDir ?? (await findTwins(log));
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
   const service = createService({
@@ -169,13 +170,10 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The shortest limit for silence during a model's response, in milliseconds. */
-const leastIdleMs = 60_000;
-
 type Engines = Readonly<Record<string, TwinEngine>>;
 
-function createEngines(settings: Settings, log: Log): Engines {
-  const { modelBaseUrl, modelApiKey, modelName, modelTimeoutMs } = settings;
+async function createEngines(settings: Settings, log: Log): Promise<Engines> {
+  const { modelBaseUrl, modelApiKey, modelName } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
     if (modelApiKey ?? modelName)
@@ -189,11 +187,16 @@ function createEngines(settings: Settings, log: Log): Engines {
     baseUrl: modelBaseUrl,
     apiKey: modelApiKey,
     model: modelName,
-    headersMs: modelTimeoutMs,
-    idleMs: Math.max(leastIdleMs, modelTimeoutMs), // some servers send the headers first, and then load the model
-    ...(runtime === "node" && { transport: createNodeTransport() }),
+    transport: await importTransport(),
   });
   return { ...offline, openai };
+}
+
+/** How requests reach the model. Undefined: as the runtime's own `fetch` does, which knows proxies on Deno and Bun. */
+async function importTransport() {
+  if (runtime !== "node") return undefined;
+  const { createNodeTransport } = await import("./adapters/openai/node-transport.ts");
+  return createNodeTransport();
 }
 
 function cannotListen(host: string, port: number, cause: unknown): Error {

@@ -112,3 +112,12 @@ export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 }
+
+/**
+ * Lets `fetch` use the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name. Deno and Bun do that by themselves.
+ */
+export async function useProxies(): Promise<void> {
+  if (runtime !== "node") return;
+  const { EnvHttpProxyAgent, setGlobalDispatcher } = await import("undici");
+  setGlobalDispatcher(new EnvHttpProxyAgent({ proxyTunnel: false })); // only https needs a tunnel
+}

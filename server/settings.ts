@@ -143,13 +143,6 @@ export const settings = {
     about: "model for twins that do not name one",
     ...trimmedText,
   }),
-  modelTimeoutMs: setting({
-    variable: "MODEL_TIMEOUT_MS",
-    fallback: "30000",
-    about:
-      "longest wait for a model to start answering, in milliseconds; one that must be loaded may need more",
-    ...number([1, 86_400_000]),
-  }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",
     fallback: "",

@@ -1,5 +1,5 @@
 /**
- * One attempt to get a reply from a model: receives the response, and reports the outcome.
+ * One attempt to get a reply from a model: receives the response, and reports how it went.
  *
  * @module
  */
@@ -7,27 +7,28 @@
 import type { Clock } from "../../core/base/clock.ts";
 import { unusable } from "../../core/base/rules.ts";
 import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
-import type { CompletionReader } from "./completion.ts";
-import { type Deadlines, timeout, type Waiter } from "./deadlines.ts";
-import { type Failure, never, type Refusal, refusalOf } from "./failure.ts";
+import type { CompletionReader, Progress } from "./completion.ts";
+import type { Deadlines, Waiter } from "./deadlines.ts";
+import { type ErrorResponse, errorResponseOf, type Failure, noRemedy, sameAgain } from "./failure.ts";
 import type { ModelHeaders, ModelListener } from "./transport.ts";
 
-/** The outcome of an attempt. */
-export type Outcome = { readonly result: EngineResult } | Failure;
+/** How an attempt went. */
+export type AttemptResult = { readonly result: EngineResult } | Failure;
 
-/** What all attempts of an engine share. */
-export interface AttemptOptions {
-  /** Longest wait for the response headers, in milliseconds. */
-  readonly headersMs: number;
-  /** Longest wait for the next piece of its body, in milliseconds. */
-  readonly idleMs: number;
-  readonly clock: Clock;
-}
-
-/** How long to wait for token counts and the end marker after the finish reason, in milliseconds. */
-const trailerMs = 5_000;
-/** How long to wait for the body's end after the end marker, so that the connection can be reused, in milliseconds. */
-const bodyEndMs = 100;
+/**
+ * How long to wait for more of the body, in milliseconds. While the model writes, there is no limit but that of the
+ * whole reply: models think for minutes.
+ */
+const waits: Readonly<Record<Progress, number | undefined>> = {
+  open: undefined,
+  // A server that puts a finish reason into every chunk may still be writing.
+  reason: 60_000,
+  followed: 60_000,
+  // For the end marker.
+  counted: 5_000,
+  // For the body's end, so that the connection can be used again.
+  done: 100,
+};
 /** How long to wait for the body of a response without a reply, in milliseconds: it may say why. */
 const reasonMs = 1_000;
 const nothing = () => {};
@@ -37,29 +38,28 @@ const closing = "a function that closes the connection";
 export class Attempt implements ModelListener, Waiter {
   readonly #reader: CompletionReader;
   readonly #deadlines: Deadlines;
-  readonly #options: AttemptOptions;
-  readonly #resolve: (outcome: Outcome) => void;
+  readonly #clock: Clock;
+  readonly #resolve: (outcome: AttemptResult) => void;
   #close: () => void = nothing;
-  #refusal: Refusal | undefined;
-  #answered = false;
+  #errorResponse: ErrorResponse | undefined;
   #over = false;
 
-  /** Passes the model's text to `reader`. `resolve` is called once, with the outcome. */
+  /** Passes the model's text to `reader`. `resolve` is called once. */
   constructor(
     reader: CompletionReader,
     deadlines: Deadlines,
-    options: AttemptOptions,
-    resolve: (outcome: Outcome) => void,
+    clock: Clock,
+    resolve: (outcome: AttemptResult) => void,
   ) {
     this.#reader = reader;
     this.#deadlines = deadlines;
-    this.#options = options;
+    this.#clock = clock;
     this.#resolve = resolve;
   }
 
   /** Begins. `send` sends the request, and returns a function that closes the connection. */
   start(send: (listener: ModelListener) => () => void): void {
-    this.#deadlines.wait(this.#options.headersMs, this);
+    this.#deadlines.wait(undefined, this);
     if (this.#over) return;
     try {
       const close: unknown = send(this);
@@ -72,86 +72,76 @@ export class Attempt implements ModelListener, Waiter {
 
   begin(status: number, headers: ModelHeaders): void {
     if (this.#over) return;
-    this.#answered = true;
-    this.#refusal = refusalOf(status, headers, this.#options.clock);
-    if (!this.#refusal) this.#deadlines.wait(this.#options.idleMs, this);
-    else if (this.#refusal.isWhole) this.#settle(this.#refusal.tell());
-    else this.#deadlines.wait(reasonMs, this);
+    this.#errorResponse = errorResponseOf(status, headers, this.#clock);
+    if (this.#errorResponse?.isWhole) this.#settle(this.#errorResponse.failure());
+    else if (this.#errorResponse) this.#deadlines.wait(reasonMs, this);
   }
 
   read(bytes: Uint8Array): void {
     // After the end marker only the body's end matters, which lets the next reply use the connection.
-    if (this.#over || this.#reader.done) return;
-    if (this.#refusal) {
-      this.#refusal.read(bytes);
-      if (this.#refusal.isWhole) this.#settle(this.#refusal.tell());
+    if (this.#over || this.#reader.progress === "done") return;
+    if (this.#errorResponse) {
+      this.#errorResponse.read(bytes);
+      if (this.#errorResponse.isWhole) this.#settle(this.#errorResponse.failure());
       return;
     }
     try {
       this.#reader.read(bytes);
-      this.#deadlines.wait(this.#nextMs(), this);
+      this.#deadlines.wait(waits[this.#reader.progress], this);
     } catch (error) {
-      this.#giveUp(error);
+      this.#settle({ failure: error, ...this.#reader.remedy });
     }
   }
 
   end(): void {
     if (this.#over) return;
     try {
-      if (!this.#reader.result) this.#reader.end();
-      this.#endWithout(new ModelError("model_error", "The model's answer ended before the reply did."));
+      if (!this.#errorResponse && this.#reader.progress !== "done") this.#reader.end();
+      this.#finish(new ModelError("model_error", "The model's answer ended before the reply did."));
     } catch (error) {
-      this.#giveUp(error);
+      this.#settle({ failure: error, ...this.#reader.remedy });
     }
   }
 
   fail(cause: unknown): void {
-    if (this.#reader.begun || this.#refusal) {
-      this.#endWithout(
-        new ModelError("model_error", "The model's connection broke during a reply.", { cause }),
-      );
-    } else {
-      const failure = new ModelError("model_error", "The model's connection failed.", { cause });
-      this.#settle({ failure, retryAfterMs: 0 });
-    }
+    if (this.#over) return;
+    const failure = brokenConnection(cause, this.#reader.hasText);
+    const { progress } = this.#reader;
+    // More text could have come after the finish reason.
+    if (progress !== "reason") this.#finish(failure);
+    else this.#settle({ failure, ...noRemedy });
   }
 
   late(): void {
-    const { headersMs, idleMs } = this.#options;
-    this.#endWithout(
-      this.#answered
-        ? timeout("The next piece of the model's answer", idleMs)
-        : timeout("The model's answer", headersMs),
-    );
+    this.#finish(new ModelError("model_error", "The model's answer never ended."));
   }
 
   interrupted(reason: unknown): void {
-    if (this.#reader.done) this.#endWithout(reason);
-    else this.#giveUp(reason);
+    if (this.#reader.progress === "done") this.#finish(reason);
+    else this.#settle({ failure: reason, ...noRemedy });
   }
 
-  #nextMs(): number {
-    if (this.#reader.done) return bodyEndMs;
-    const { idleMs } = this.#options;
-    return this.#reader.result ? Math.min(idleMs, trailerMs) : idleMs;
+  /** Nothing more will arrive, because of `failure`. At the end of a reply that is no failure. */
+  #finish(failure: unknown): void {
+    this.#settle(this.#errorResponse?.failure() ?? this.#resultOr(failure));
   }
 
-  /**
-   * Nothing more will arrive, because of `failure`. After the finish reason that is no failure: the text is complete,
-   * and only token counts and the end marker are missing.
-   */
-  #endWithout(failure: unknown): void {
-    const { result } = this.#reader;
-    if (this.#refusal) this.#settle(this.#refusal.tell());
-    else if (result) this.#settle({ result });
-    else this.#giveUp(failure);
+  #resultOr(failure: unknown): AttemptResult {
+    try {
+      const result = this.#reader.result();
+      if (result) return { result };
+      return { failure, ...(this.#canRepeatAfter(failure) ? sameAgain : noRemedy) };
+    } catch (error) {
+      return { failure: error, ...noRemedy };
+    }
   }
 
-  #giveUp(failure: unknown): void {
-    this.#settle({ failure, retryAfterMs: never, tooLong: this.#reader.tooLong });
+  /** A connection that was lost before any text may work the next time, unless it could not be made for 10 s. */
+  #canRepeatAfter(failure: unknown): boolean {
+    return !this.#reader.hasText && failure instanceof ModelError && failure.code === "model_error";
   }
 
-  #settle(outcome: Outcome): void {
+  #settle(outcome: AttemptResult): void {
     if (this.#over) return;
     this.#over = true;
     this.#resolve(outcome);
@@ -161,4 +151,21 @@ export class Attempt implements ModelListener, Waiter {
       // The transport may be the host's own. Thrown in a timer, its exception would end the process.
     }
   }
+}
+
+/** undici's code, which is also that of Node's `fetch`, for a connection that was not made in time. */
+const connectTimeout = "UND_ERR_CONNECT_TIMEOUT";
+
+function brokenConnection(cause: unknown, hasText: boolean): ModelError {
+  if (hasText)
+    return new ModelError("model_error", "The model's connection broke during a reply.", { cause });
+  if (isConnectTimeout(cause)) {
+    return new ModelError("model_timeout", "Connecting to the model took more than 10 s.", { cause });
+  }
+  return new ModelError("model_error", "The model's connection failed.", { cause });
+}
+
+function isConnectTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && error.code === connectTimeout) || isConnectTimeout(error.cause);
 }

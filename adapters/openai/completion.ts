@@ -1,19 +1,25 @@
 /**
- * Reads the event stream of a chat completion: bytes in, text and an ending out.
+ * Reads the body of a chat completion: bytes in, text and an ending out.
  *
  * @module
  */
 
-import {
-  createParser,
-  type EventSourceMessage,
-  type EventSourceParser,
-  type ParseError,
-} from "eventsource-parser";
-import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts";
+import { createParser, type EventSourceMessage, type ParseError } from "eventsource-parser";
+import type { JsonObject } from "../../core/base/json.ts";
 import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
-import { codesOf, saysTooLong } from "./failure.ts";
+import {
+  firstChoice,
+  isError,
+  otherMembersOf,
+  readFinishReason,
+  readUsage,
+  requireChunk,
+  textOf,
+  textOfMessage,
+} from "./chunk.ts";
+import { codesOf, noRemedy, parseJson, type Remedy, remedyFor, sameAgain, statusOf } from "./failure.ts";
+import { JsonDocuments } from "./json-documents.ts";
 
 /** The limits of a completion. */
 export interface CompletionLimits {
@@ -23,63 +29,70 @@ export interface CompletionLimits {
   readonly maxReplyLength: number;
 }
 
-type FinishReason = EngineResult["finishReason"];
+/**
+ * How far a completion's end is known. A finish reason alone is no certain end: some servers put one into every chunk.
+ * `reason`: there is a finish reason, and no text came after it. `followed`: a chunk without text came after that.
+ * `counted`: the chunk with the token counts did, which is the last one. `done`: the end marker was read.
+ */
+export type Progress = "open" | "reason" | "followed" | "counted" | "done";
 
 /** Parses one completion. Pieces of its body may be split anywhere. */
 export class CompletionReader {
   readonly #output: Pick<ReplyOutput, "write">;
   readonly #limits: CompletionLimits;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
-  readonly #parser: EventSourceParser;
+  #parser: { feed(part: string): void; end(): void } | undefined;
   #afterCarriageReturn = false;
-  #begun = false;
-  #done = false;
+  #progress: Progress = "open";
   #text = "";
   #written = 0;
-  #finishReason: FinishReason | undefined;
+  #hasDeltas = false;
+  #finishReason: EngineResult["finishReason"] | undefined;
   #usage: Usage | null = null;
-  #tooLong = false;
+  readonly #otherMembers = new Set<string>();
+  #remedy: Remedy = noRemedy;
 
   /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
   constructor(output: Pick<ReplyOutput, "write">, limits: CompletionLimits) {
     this.#output = output;
     this.#limits = limits;
-    this.#parser = createParser({
-      maxBufferSize: limits.maxEventLength,
-      onEvent: (event) => this.#readEvent(event),
-      onError: (error) => this.#readError(error),
-    });
   }
 
-  /** Whether anything was read. */
-  get begun(): boolean {
-    return this.#begun;
+  /** Whether any text was written. */
+  get hasText(): boolean {
+    return this.#written > 0;
   }
 
-  /** Whether the end marker (`[DONE]`) was read. Nothing that matters follows. */
-  get done(): boolean {
-    return this.#done;
+  get progress(): Progress {
+    return this.#progress;
   }
 
-  /** How the reply ended. Undefined while there is neither a finish reason nor the end marker. */
-  get result(): EngineResult | undefined {
-    if (this.#finishReason === undefined && !this.#done) return undefined;
-    return { finishReason: this.#finishReason ?? "stop", usage: this.#usage };
+  /** What may help after an error that the model reported, or {@link read} threw. */
+  get remedy(): Remedy {
+    return this.hasText ? noRemedy : this.#remedy;
   }
 
-  /** Whether the model reported, instead of a reply, that the conversation is too long for it. */
-  get tooLong(): boolean {
-    return this.#tooLong;
+  /**
+   * How the reply ended, now that nothing more comes. Undefined: without a finish reason or the end marker.
+   *
+   * @throws {ModelError} if the reply has no text, unless a filter held it back.
+   */
+  result(): EngineResult | undefined {
+    if (this.#progress === "open") return undefined;
+    const finishReason = this.#finishReason ?? "stop";
+    if (!this.hasText && finishReason !== "content_filter") throw this.#withoutText(finishReason);
+    return { finishReason, usage: this.#usage };
   }
 
   /**
    * Reads the next piece of the body.
    *
-   * @throws {ModelError} if it is not valid in a completion's stream. The text before that is written.
+   * @throws {ModelError} if it is not valid in a completion. The text before that is written.
    */
   read(bytes: Uint8Array): void {
-    this.#begun = true;
-    this.#feed(this.#unifyLineEnds(decode(this.#decoder, bytes)));
+    const part = this.#unifyLineEnds(decode(this.#decoder, bytes));
+    this.#parser ??= this.#parserFor(part);
+    this.#writeAfter(() => this.#parser?.feed(part));
   }
 
   /**
@@ -88,18 +101,36 @@ export class CompletionReader {
    * @throws {ModelError} as {@link read} does
    */
   end(): void {
-    this.#feed("\n\n"); // two line ends complete an unfinished line and its event
+    this.#writeAfter(() => this.#parser?.end());
   }
 
   /** Text before an error in the same piece of the body is part of the reply, too. */
-  #feed(part: string): void {
+  #writeAfter(parse: () => void): void {
     try {
-      this.#parser.feed(part);
+      parse();
     } finally {
       const text = this.#text;
       this.#text = "";
       if (text !== "") this.#output.write(text);
     }
+  }
+
+  /** The beginning of the body tells what it is; its content type often does not. Undefined: nothing has come yet. */
+  #parserFor(part: string) {
+    const [first] = part.trimStart();
+    if (first === undefined) return undefined;
+    if (first === "{" || first === "[") {
+      return new JsonDocuments(this.#limits.maxEventLength, (value) => this.#readChunk(value));
+    }
+    const parser = createParser({
+      maxBufferSize: this.#limits.maxEventLength,
+      onEvent: (event) => this.#readEvent(event),
+      onError: (error) => this.#readError(error),
+    });
+    return {
+      feed: (text: string) => parser.feed(text),
+      end: () => parser.feed("\n\n"), // two line ends complete an unfinished line and its event
+    };
   }
 
   /**
@@ -113,7 +144,7 @@ export class CompletionReader {
   }
 
   #readError({ type, field, value = "" }: ParseError): void {
-    if (this.#done || type === "invalid-retry") return;
+    if (this.#progress === "done" || type === "invalid-retry") return;
     if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
     // llama.cpp reported errors so until September 2025.
     if (field === "error") throw this.#reportedError(parseJson(value));
@@ -125,40 +156,72 @@ export class CompletionReader {
   }
 
   #readEvent({ event, data }: EventSourceMessage): void {
-    if (this.#done) return;
+    if (this.#progress === "done") return;
     if (data.length > this.#limits.maxEventLength) throw this.#tooLongEvent();
-    if (data.startsWith("[DONE]")) {
-      this.#done = true;
-      return;
+    if (data.startsWith("[DONE]")) this.#progress = "done";
+    else if (event === "error") throw this.#reportedError(parseJson(data));
+    else if (data.trim() !== "") this.#readChunk(parseJson(data)); // without data, it is no event
+  }
+
+  #readChunk(value: unknown): void {
+    if (isError(Array.isArray(value) ? requireChunk(value[0]) : requireChunk(value))) {
+      throw this.#reportedError(value);
     }
-    const chunk = parseChunk(data);
-    if (event === "error" || isError(chunk)) throw this.#reportedError(chunk);
+    const chunk = requireChunk(value);
     const choice = firstChoice(chunk);
+    if (this.#progress !== "open") this.#progress = choice ? "followed" : "counted";
     if (choice) this.#readChoice(choice);
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
   }
 
-  #readChoice({ delta, finish_reason: reason }: JsonObject): void {
-    // OpenAI's models write to `refusal` instead when they decline.
-    if (isJsonObject(delta)) this.#append(textOf(delta.content) + textOf(delta.refusal));
-    // Some servers write "" where others write null.
-    if (typeof reason === "string" && reason !== "")
-      this.#finishReason = readFinishReason(reason, this.#written > 0);
+  #readChoice(choice: JsonObject): void {
+    const text = this.#textIn(choice);
+    if (text !== "") this.#append(text);
+    else if (!this.hasText) for (const name of otherMembersOf(choice)) this.#otherMembers.add(name);
+    const reason = readFinishReason(choice.finish_reason);
+    if (reason === undefined) return;
+    if (reason === "broken off") {
+      this.#remedy = sameAgain;
+      throw new ModelError("model_error", "The model broke off its reply.");
+    }
+    this.#finishReason = reason;
+    if (this.#progress === "open") this.#progress = "reason";
   }
 
-  #append(content: string): void {
+  /**
+   * The text in a choice's `delta`. Without deltas, that of its `message`, which servers send that do not stream, or of
+   * its `text`. Some servers send a `message` with all the text besides the deltas.
+   */
+  #textIn({ delta, message, text }: JsonObject): string {
+    const added = textOfMessage(delta);
+    this.#hasDeltas ||= added !== "";
+    return this.#hasDeltas ? added : textOfMessage(message) || textOf(text);
+  }
+
+  /** Text after a finish reason shows that this was not the end. */
+  #append(text: string): void {
     const { maxReplyLength } = this.#limits;
-    if (this.#written + content.length > maxReplyLength) {
+    if (this.#written + text.length > maxReplyLength) {
       throw new ModelError("model_error", `The model's reply is longer than ${maxReplyLength} characters.`);
     }
-    this.#written += content.length;
-    this.#text += content;
+    this.#written += text.length;
+    this.#text += text;
+    this.#finishReason = undefined;
+    this.#progress = "open";
   }
 
   /** An error that the model reports instead of a chunk. */
   #reportedError(report: unknown): ModelError {
-    this.#tooLong = this.#written === 0 && saysTooLong(report);
+    this.#remedy = remedyFor(statusOf(report));
     return new ModelError("model_error", `The model reported an error${codesOf(report)}.`);
+  }
+
+  #withoutText(finishReason: string): ModelError {
+    const came = this.#otherMembers.size === 0 ? "nothing" : [...this.#otherMembers].join(", ");
+    return new ModelError(
+      "model_error",
+      `The model's reply has no text. It has ${came}, and the finish reason ${finishReason}.`,
+    );
   }
 
   #tooLongEvent(): ModelError {
@@ -176,103 +239,4 @@ function decode(decoder: TextDecoder, bytes: Uint8Array): string {
   } catch (error) {
     throw new ModelError("model_error", "The model's answer is not valid UTF-8.", { cause: error });
   }
-}
-
-/** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */
-function parseChunk(data: string): JsonObject {
-  const value = parseJson(data);
-  if (!isJsonObject(value)) throw malformed();
-  return value;
-}
-
-/** Some servers always send the field `error`, as null. Older vLLM reports an error as `object: "error"`. */
-function isError({ error, object }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || object === "error";
-}
-
-function parseJson(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    // The parser's message quotes what it read, so it isn't passed on as the cause.
-    throw malformed();
-  }
-}
-
-function malformed(): ModelError {
-  return new ModelError("model_error", "The model sent an event that is not a chunk of a chat completion.");
-}
-
-/** The first choice, if there is one: a chunk with only token counts has none. */
-function firstChoice({ choices }: JsonObject): JsonObject | undefined {
-  if (choices === undefined || choices === null) return undefined;
-  if (!Array.isArray(choices)) throw malformed();
-  const choice: unknown = choices[0];
-  if (choice !== undefined && !isJsonObject(choice)) throw malformed();
-  return choice;
-}
-
-/**
- * The text of a delta's content. Mistral's reasoning models send it in parts, some of which are not text. Cloudflare
- * sends a token that is only digits as a number.
- */
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (typeof content === "number") return String(content);
-  if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isTextPart(part) ? part.text : "")).join("");
-}
-
-function isTextPart(part: unknown): part is { readonly text: string } {
-  return isJsonObject(part) && part.type === "text" && typeof part.text === "string";
-}
-
-/** Finish reasons of servers that end a broken-off reply with one, instead of reporting an error. */
-const brokenOff = new Set([
-  "error",
-  "abort",
-  "cancelled",
-  "timeout",
-  "insufficient_system_resource",
-  "network_error",
-]);
-/** Finish reasons for a reply that has reached its maximum length. */
-const fullLength = new Set(["length", "max_tokens", "model_length"]);
-/**
- * Finish reasons for a reply that a filter cut off. Gemini adds the filter's name after a colon, and gateways pass its
- * own names on; "sensitive" is GLM's word, "refusal" Claude's.
- */
-const filtered = new Set([
-  "content_filter",
-  "safety",
-  "recitation",
-  "blocklist",
-  "prohibited_content",
-  "spii",
-  "sensitive",
-  "refusal",
-  "guardrail_intervened",
-]);
-
-function readFinishReason(told: string, hasText: boolean): FinishReason {
-  const [reason = ""] = told.toLowerCase().split(":");
-  if (brokenOff.has(reason)) {
-    throw new ModelError("model_error", "The model broke off its reply.");
-  }
-  if ((reason === "tool_calls" || reason === "function_call") && !hasText) {
-    throw new ModelError(
-      "model_error",
-      "The model called a tool, though none was offered, and wrote no text.",
-    );
-  }
-  if (fullLength.has(reason)) return "length";
-  if (filtered.has(reason)) return "content_filter";
-  return "stop"; // also "eos", "end_turn" and whatever other servers call it
-}
-
-function readUsage(value: unknown): Usage | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total } = value;
-  if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
-  return { inputTokens, outputTokens, totalTokens: isCount(total) ? total : inputTokens + outputTokens };
 }

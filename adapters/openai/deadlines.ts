@@ -43,17 +43,16 @@ export class Deadlines {
     this.#signal = signal;
     signal.addEventListener("abort", this.#aborted, { once: true });
     this.#cancelTotal =
-      totalMs === undefined
-        ? nothing
-        : clock.after(totalMs, () => this.#endWith(timeout("The model's whole reply", totalMs)));
+      totalMs === undefined ? nothing : clock.after(totalMs, () => this.#endWith(timeout(totalMs)));
   }
 
-  /** Begins a wait of `milliseconds` for `waiter`, in place of the wait before. */
-  wait(milliseconds: number, waiter: Waiter): void {
+  /** Begins a wait of `milliseconds`, or without a limit of its own, for `waiter`, in place of the wait before. */
+  wait(milliseconds: number | undefined, waiter: Waiter): void {
     this.#cancel();
+    this.#cancel = nothing;
     this.#waiter = waiter;
     if (this.#end) waiter.interrupted(this.#end.reason);
-    else this.#cancel = this.#clock.after(milliseconds, () => waiter.late());
+    else if (milliseconds !== undefined) this.#cancel = this.#clock.after(milliseconds, () => waiter.late());
   }
 
   /** Resolves `milliseconds` from now. Rejects if all waiting is ended before that. */
@@ -77,7 +76,6 @@ export class Deadlines {
   }
 }
 
-/** A limit was exceeded. `what` begins the sentence that says so. */
-export function timeout(what: string, milliseconds: number): ModelError {
-  return new ModelError("model_timeout", `${what} took more than ${milliseconds / 1_000} s.`);
+function timeout(milliseconds: number): ModelError {
+  return new ModelError("model_timeout", `The model's whole reply took more than ${milliseconds / 1_000} s.`);
 }

@@ -1,5 +1,5 @@
 /**
- * Responses of a model without a reply: what they mean, and what their bodies say about it.
+ * Failures of a model's server: what its status and body say, and what may help.
  *
  * @module
  */
@@ -9,38 +9,64 @@ import { isJsonObject } from "../../core/base/json.ts";
 import { ModelError } from "../../core/twins/engine.ts";
 import type { ModelHeaders } from "./transport.ts";
 
-/** A failure, and whether another attempt may succeed. */
-export interface Failure {
-  readonly failure: unknown;
+/** What may help after a failure, if no text of the reply was written. */
+export interface Remedy {
+  /** The shortest pause before the same request may succeed, in milliseconds. {@link never}: it will not. */
   readonly retryAfterMs: number;
-  /** Whether the server did not accept the request, and may accept a simpler one. */
-  readonly invalid?: boolean;
-  /** Whether the conversation is too long for the model, and nothing was written yet: a shorter one may not be. */
-  readonly tooLong?: boolean;
+  /** Whether the server may accept the request without a request for token counts. */
+  readonly withoutCounts: boolean;
+  /** Whether the server may accept the request with fewer earlier messages. */
+  readonly shorter: boolean;
 }
 
-/** Statuses for which another attempt may succeed: overload (529 is Anthropic's), and gateways without their server. */
-const retriedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504, 529]);
-/** Statuses for a request that the server does not understand or accept. */
-const invalidStatuses: ReadonlySet<number> = new Set([400, 422]);
+/** A failed attempt. */
+export interface Failure extends Remedy {
+  readonly failure: unknown;
+}
+
 /** For failures that no other attempt can avoid. */
 export const never = Number.POSITIVE_INFINITY;
+/** Nothing helps. */
+export const noRemedy: Remedy = { retryAfterMs: never, withoutCounts: false, shorter: false };
+/** The same request may succeed later. */
+export const sameAgain: Remedy = { ...noRemedy, retryAfterMs: 0 };
+
+/** Statuses below 500 for a request that may succeed later. From 500 on, all may, as OpenAI's own clients see it. */
+const passing: ReadonlySet<number> = new Set([408, 409, 429]);
+/** Statuses for a request that the server does not understand. */
+const invalid: ReadonlySet<number> = new Set([400, 422]);
+/**
+ * Statuses of servers whose model's context is too short for the conversation. Their messages say so in too many ways
+ * to know them all, and some do not say it: only another attempt tells.
+ */
+const perhapsTooLong: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+
+/** What may help after this status. */
+export function remedyFor(status: number, retryAfterMs = 0): Remedy {
+  const passes = status >= 500 || passing.has(status);
+  return {
+    retryAfterMs: passes ? retryAfterMs : never,
+    withoutCounts: invalid.has(status),
+    shorter: perhapsTooLong.has(status),
+  };
+}
+
 /** The longest body that is read for its codes, in UTF-16 code units. */
 const maxLength = 16_384;
 
 /** A response without a reply. Its body is read as far as it may say why. */
-export class Refusal {
+export class ErrorResponse {
   /** A sentence, without its full stop. */
   readonly #what: string;
-  readonly #retry: Omit<Failure, "failure">;
+  readonly #remedy: Remedy;
   readonly #decoder = new TextDecoder();
   #rest: number;
   #body = "";
 
-  constructor(what: string, retry: Omit<Failure, "failure">, isJson: boolean) {
+  constructor(what: string, remedy: Remedy, mediaType: string) {
     this.#what = what;
-    this.#retry = retry;
-    this.#rest = isJson ? maxLength : 0;
+    this.#remedy = remedy;
+    this.#rest = /[/+]json$/.test(mediaType) ? maxLength : 0;
   }
 
   /** Whether nothing more of the body is needed. */
@@ -55,44 +81,50 @@ export class Refusal {
   }
 
   /** The failure, according to what was read of the body. */
-  tell(): Failure {
-    const said = parseJson(this.#body);
-    const failure = new ModelError("model_error", `${this.#what}${codesOf(said)}.`);
-    if (this.#retry.retryAfterMs === never && saysTooLong(said)) {
-      return { failure, retryAfterMs: never, tooLong: true };
-    }
-    return { failure, ...this.#retry };
+  failure(): Failure {
+    const codes = codesOf(parseJson(this.#body));
+    return { failure: new ModelError("model_error", `${this.#what}${codes}.`), ...this.#remedy };
   }
 }
 
-/** What is wrong with a response, according to its headers. Undefined: it should contain a reply. */
-export function refusalOf(status: number, headers: ModelHeaders, clock: Clock): Refusal | undefined {
-  const contentType = headers.get("content-type");
-  const mediaType = contentType?.toLowerCase().split(";")[0]?.trim() ?? "";
-  const isJson = mediaType === "application/json";
-  if (status !== 200) {
-    const retried = retriedStatuses.has(status);
-    const retryAfterMs = retried ? readRetryAfter(headers.get("retry-after"), clock) : never;
-    const retry = { retryAfterMs, invalid: invalidStatuses.has(status), tooLong: status === 413 };
-    return new Refusal(`The model answered with status ${status}`, retry, isJson);
+/**
+ * What is wrong with a response, according to its headers. Undefined: it should contain a reply. Its content type is no
+ * sign of that: servers send event streams under many names.
+ */
+export function errorResponseOf(
+  status: number,
+  headers: ModelHeaders,
+  clock: Clock,
+): ErrorResponse | undefined {
+  const mediaType = headers.get("content-type")?.toLowerCase().split(";")[0]?.trim() ?? "";
+  if (status < 200 || status > 299 || status === 204) {
+    const remedy = remedyFor(status, readRetryAfter(headers, clock));
+    return new ErrorResponse(`The model answered with status ${status}`, remedy, mediaType);
   }
-  if (contentType === null || mediaType === "text/event-stream") return undefined;
-  const found = /^[\w./+-]{1,100}$/.test(mediaType) ? ` but ${mediaType}` : "";
-  return new Refusal(`The model's answer is not an event stream${found}`, { retryAfterMs: never }, isJson);
+  if (mediaType !== "text/html") return undefined;
+  return new ErrorResponse("The model's answer is not an event stream but text/html", noRemedy, mediaType);
 }
 
-/** The wait that a `Retry-After` asks for, in seconds or until a date, as milliseconds. 0: none. */
-function readRetryAfter(value: string | null, clock: Clock): number {
-  if (value === null) return 0;
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  return Math.max(0, Date.parse(value) - clock.now()) || 0;
+/** The wait that a server asks for, in seconds, until a date, or in milliseconds. 0: none. */
+function readRetryAfter(headers: ModelHeaders, clock: Clock): number {
+  const milliseconds = readNumber(headers.get("retry-after-ms"));
+  if (milliseconds !== undefined) return milliseconds;
+  const value = headers.get("retry-after");
+  const seconds = readNumber(value);
+  if (seconds !== undefined) return seconds * 1_000;
+  return Math.max(0, Date.parse(value ?? "") - clock.now()) || 0;
 }
 
-function parseJson(text: string): unknown {
+function readNumber(text: string | null): number | undefined {
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** The value of a JSON text. Undefined: it was cut off, or is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // it was cut off, or is not JSON
+    return undefined;
   }
 }
 
@@ -104,28 +136,13 @@ export function codesOf(value: unknown): string {
   return codes.size === 0 ? "" : `: ${[...codes].join(", ")}`;
 }
 
-/**
- * How servers say that a conversation has more tokens than their model's context: some with a code, most of them only
- * in the message.
- */
-const tooLong = new RegExp(
-  [
-    "context[ _]?(?:length|size|window)", // most: OpenAI, llama.cpp, vLLM, LM Studio, LiteLLM …
-    "(?:is|are) too (?:long|large)", // Anthropic, Bedrock; not what "took too long"
-    "(?:input|prompt) length", // xAI, Z.ai
-    "(?:input|model) token (?:count|limit)", // Gemini, Moonshot
-    "too many tokens(?!(?: per day)?, please wait)", // Cohere; not Bedrock's limits per minute and per day
-    "reduce the length", // Groq
-    "`inputs`", // Text Generation Inference
-  ].join("|"),
-  "i",
-);
-
-/** Whether the error in the JSON that was received is that the conversation is too long for the model. */
-export function saysTooLong(value: unknown): boolean {
-  const error = errorIn(value);
-  const said = isJsonObject(error) ? [error.code, error.type, error.message] : [error];
-  return said.some((text) => typeof text === "string" && tooLong.test(text));
+/** The status that an error within a stream would have had as a response. 500 if it says nothing about that. */
+export function statusOf(report: unknown): number {
+  const error = errorIn(report);
+  const { code, status, status_code, http_status_code, type } = isJsonObject(error) ? error : {};
+  const found = [code, status, status_code, http_status_code].map(Number);
+  const number = found.find((value) => Number.isInteger(value) && value >= 400 && value <= 599);
+  return number ?? (type === "invalid_request_error" ? 400 : 500);
 }
 
 function errorIn(value: unknown): unknown {

@@ -14,10 +14,19 @@ import {
   requireOptions,
   textRule,
 } from "../../core/base/rules.ts";
-import type { ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
-import { Attempt, type Outcome } from "./attempt.ts";
+import type { ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
+import { Attempt, type AttemptResult } from "./attempt.ts";
 import { CompletionReader } from "./completion.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { Failure } from "./failure.ts";
+import {
+  type Asking,
+  authorization,
+  completionHeaders,
+  completionRequest,
+  requireBaseUrl,
+  withLaterHalf,
+} from "./request.ts";
 import { fetchTransport, type ModelTransport } from "./transport.ts";
 
 export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
@@ -35,13 +44,9 @@ export interface OpenAIOptions {
   readonly model?: string | undefined;
   /** How requests reach the model. Default: `fetch`. */
   readonly transport?: ModelTransport | undefined;
-  /** Longest wait for the response headers, including the time to connect, in milliseconds. Default: 30,000. */
-  readonly headersMs?: number | undefined;
-  /** Longest silence during a response, in milliseconds. Default: 60,000. */
-  readonly idleMs?: number | undefined;
   /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
   readonly totalMs?: number | undefined;
-  /** How often a request is repeated after a failed connection or a status 429, 502, 503, 504 or 529. Default: 2. */
+  /** How often a request is repeated after a failed connection or an overload, before any text. Default: 2. */
   readonly retries?: number | undefined;
   /** The longest line or event of a response, in UTF-16 code units. Default: 1,048,576. */
   readonly maxEventLength?: number | undefined;
@@ -65,8 +70,6 @@ const rules: RulesFor<OpenAIOptions> = {
   apiKey: anything,
   model: optional(textRule),
   transport: optional(functionThat("sends requests")),
-  headersMs: optional(amount),
-  idleMs: optional(amount),
   totalMs: optional(amount),
   retries: optional(amount),
   maxEventLength: optional(amount),
@@ -83,9 +86,9 @@ const maxRetryAfterMs = 5_000;
 /**
  * Creates an engine that streams chat completions (`POST {baseUrl}/chat/completions`).
  *
- * The model gets the twin's instructions as the system message, the history (its later part, if all of it is too long
- * for the model), and the question. Replies reject with a `ModelError`, or with the reason of the output's signal once
- * that has aborted. No error message contains the key, the address, or more of a response body than error codes.
+ * The model gets the twin's instructions as the system message, the history (its later part, if the server refuses all
+ * of it), and the question. Replies reject with a `ModelError`, or with the reason of the output's signal once that has
+ * aborted. No error message contains the key, or more of a response body than error codes.
  *
  * @example
  * ```ts
@@ -100,121 +103,64 @@ const maxRetryAfterMs = 5_000;
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   requireOptions("createOpenAIEngine", options, rules);
   const { retries = 2, clock = systemClock, random = Math.random, totalMs } = options;
+  const address = requireBaseUrl(options.baseUrl);
   const attempt = createAttempts(options);
+  /** By model: whether its server counts tokens on request. Missing: not known yet. */
+  const counting = new Map<string | undefined, boolean>();
+
+  /** A request that the server may accept after this failure. */
+  const simpler = (asking: Asking, { withoutCounts, shorter }: Failure): Asking | undefined => {
+    const known = counting.get(asking.model);
+    if (withoutCounts && asking.counted && known === undefined) return { ...asking, counted: false };
+    if (!shorter || asking.turn.history.length === 0) return undefined;
+    return { ...withLaterHalf(asking), counted: known !== false };
+  };
 
   return {
     async reply(turn, output) {
       output.signal.throwIfAborted();
+      const model = turn.twin.model ?? options.model;
+      let asking: Asking = { turn, model, counted: counting.get(model) !== false };
       const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
       try {
-        for (let attempts = 1; ; attempts++) {
-          const outcome = await attempt(turn, output, deadlines);
-          if ("result" in outcome) return outcome.result;
-          if (attempts > retries || outcome.retryAfterMs > maxRetryAfterMs) throw outcome.failure;
-          const pauseMs = retryPauseMs * 2 ** (attempts - 1) * (0.5 + random() / 2);
-          await deadlines.pause(Math.max(pauseMs, outcome.retryAfterMs));
+        for (let repeated = 0; ; ) {
+          const outcome = await attempt(asking, output, deadlines);
+          if ("result" in outcome) {
+            counting.set(model, asking.counted);
+            return outcome.result;
+          }
+          if (repeated < retries && outcome.retryAfterMs <= maxRetryAfterMs) {
+            const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + random() / 2);
+            await deadlines.pause(Math.max(pauseMs, outcome.retryAfterMs));
+            continue;
+          }
+          const next = simpler(asking, outcome);
+          if (!next) throw outcome.failure;
+          asking = next;
         }
       } finally {
         deadlines.stop();
       }
     },
+    logFields: (twin) => ({ address, model: twin.model ?? options.model ?? null }),
   };
 }
 
-/**
- * Sends a turn's request each time it is called: again without token counts if the server refuses to count, and with
- * fewer earlier messages if all of them are too long for the model.
- */
+/** Sends a request each time it is called, and passes the reply's text to the output. */
 function createAttempts(options: OpenAIOptions) {
-  const { transport = fetchTransport, clock = systemClock, headersMs = 30_000, idleMs = 60_000 } = options;
+  const { transport = fetchTransport, clock = systemClock } = options;
   const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
-  const url = completionsUrl(options.baseUrl);
-  const headers = requestHeaders(options.apiKey);
+  const url = `${requireBaseUrl(options.baseUrl)}/chat/completions`;
+  const headers = { ...completionHeaders, ...authorization(options.apiKey) };
   const limits = { maxEventLength, maxReplyLength };
-  const shared = { headersMs, idleMs, clock };
-  /** Models whose servers refuse requests for token counts. */
-  const uncounted = new Set<string | undefined>();
 
-  const attempt = (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> =>
+  return (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<AttemptResult> =>
     new Promise((resolve) => {
       const reader = new CompletionReader(output, limits);
-      new Attempt(reader, deadlines, shared, resolve).start((listener) => {
+      new Attempt(reader, deadlines, clock, resolve).start((listener) => {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));
         return transport(url, { method: "POST", headers, body }, listener);
       });
     });
-
-  const attemptUntilItFits = async (
-    asking: Asking,
-    output: ReplyOutput,
-    deadlines: Deadlines,
-  ): Promise<Outcome> => {
-    const outcome = await attempt(asking, output, deadlines);
-    const { turn } = asking;
-    if (!("tooLong" in outcome && outcome.tooLong) || turn.history.length === 0) return outcome;
-    const shorter = { ...turn, history: laterHalf(turn.history) };
-    return attemptUntilItFits({ ...asking, turn: shorter }, output, deadlines);
-  };
-
-  return async (turn: Turn, output: ReplyOutput, deadlines: Deadlines): Promise<Outcome> => {
-    const model = turn.twin.model ?? options.model;
-    const counted = !uncounted.has(model);
-    const outcome = await attemptUntilItFits({ turn, model, counted }, output, deadlines);
-    if (!counted || !("invalid" in outcome && outcome.invalid)) return outcome;
-    const plain = await attemptUntilItFits({ turn, model, counted: false }, output, deadlines);
-    if ("result" in plain) uncounted.add(model);
-    return plain;
-  };
-}
-
-/** At most half of the messages, in whole exchanges: many models accept only a question first. */
-function laterHalf(history: Turn["history"]): Turn["history"] {
-  return history.slice(2 * Math.ceil(history.length / 4));
-}
-
-/** What a model is asked, and whether its tokens are to be counted. */
-interface Asking {
-  readonly turn: Turn;
-  readonly model: string | undefined;
-  readonly counted: boolean;
-}
-
-/** The request's body. Tokens are counted only on request, which some servers, such as Mistral's, treat as an error. */
-function completionRequest({ turn: { twin, history, content }, model, counted }: Asking) {
-  const instructions =
-    twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
-  return {
-    model,
-    messages: [...instructions, ...history, { role: "user", content }],
-    temperature: twin.temperature ?? undefined,
-    stream: true,
-    stream_options: counted ? { include_usage: true } : undefined,
-  };
-}
-
-function completionsUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError("The model's address must be an http or https URL.");
-  }
-  // Some runtimes would put credentials and query into error messages.
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError("The model's address must have no credentials, query or fragment.");
-  }
-  return `${url.href.replace(/\/+$/, "")}/chat/completions`;
-}
-
-function requestHeaders(apiKey: string | undefined): Readonly<Record<string, string>> {
-  const headers = {
-    "content-type": "application/json",
-    accept: "text/event-stream",
-    // Compressed data arrives later, in larger pieces.
-    "accept-encoding": "identity",
-  };
-  if (apiKey === undefined || apiKey === "") return headers;
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError("The model's API key must be printable ASCII without spaces.");
-  }
-  return { ...headers, authorization: `Bearer ${apiKey}` };
 }

@@ -55,7 +55,7 @@ const engines: Record<string, TwinEngine> = {
   step: { reply: (_, output) => feed(output, stepper) },
   live: { reply: (_, output) => feed(output, pacer) },
   silent: { reply: (_, output) => untilAborted(output.signal) },
-  relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport(), idleMs: 300_000 }),
+  relay: createOpenAIEngine({ baseUrl: MODEL, transport: createNodeTransport() }),
 };
 
 async function writeAll(_: Turn, output: ReplyOutput): Promise<EngineResult> {

@@ -192,7 +192,8 @@ export class Producer implements ReplyFeed, KeptProducer {
 
   /** Logs an error, and returns the ending that it means. */
   #fail(error: unknown): Ending {
-    this.#log("error", "a reply failed", { error });
+    const { engine, twin } = this.#production;
+    this.#log("error", "a reply failed", { ...engine?.logFields?.(twin), error });
     if (!this.#asked) return failed("interrupted");
     return failed(error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error");
   }

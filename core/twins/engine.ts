@@ -69,6 +69,11 @@ export interface EngineResult {
 export interface TwinEngine {
   /** Called once for each reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
+  /**
+   * What the log says about a failed reply of this twin besides the error: where the engine asked, such as an address and
+   * a model. Without secrets. Default: nothing.
+   */
+  logFields?(twin: Twin): Readonly<Record<string, unknown>>;
 }
 
 /** The model behind an engine failed, or took too long. The message is for the log, not for clients. */

@@ -16,6 +16,11 @@ import {
 } from "./fixture.ts";
 import * as model from "./model-server.ts";
 
+/** A piece of text from a server that puts a finish reason into every chunk. */
+function pieceWithReason(content: string): string {
+  return model.event({ choices: [{ delta: { content }, finish_reason: "stop" }] });
+}
+
 for (const [name, transport] of Object.entries(transports)) {
   describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
     test("a connection is reused for the next reply", async (t) => {
@@ -47,18 +52,37 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    test("a reply with a finish reason is complete, even if end marker and token counts never come", async (t) => {
-      const { server, clock, out, reply } = await start(t, transport, [
-        model.hangAfter(model.delta("Hi") + model.finish("stop")),
-      ]);
-      const replied = reply();
-      await out.firstWrite;
-      await clock.advance(5_000);
-      assert.deepEqual(await replied, { finishReason: "stop", usage: null });
-      await (await server.received(0)).closed;
+    for (const [sent, more, waitMs] of [
+      ["a finish reason", "", 60_000],
+      ["a finish reason and token counts", model.usage(7, 1), 5_000],
+    ] as const) {
+      test(`after ${sent}, ${waitMs / 1_000} s of silence end a reply without an end marker`, async (t) => {
+        const { server, clock, out, reply } = await start(t, transport, [
+          model.hangAfter(model.delta("Hi") + model.finish("stop") + more),
+        ]);
+        const replied = reply();
+        await out.firstWrite;
+        await clock.advance(waitMs - 1);
+        assert.equal(server.openConnections, 1);
+        await clock.advance(1);
+        assert.equal((await replied).finishReason, "stop");
+        await (await server.received(0)).closed;
+      });
+    }
+
+    test("text after a finish reason and a pause is part of the reply", async (t) => {
+      const { server, engine, clock, out } = await start(t, transport);
+      server.script(async (response) => {
+        model.begin(response).write(pieceWithReason("Hi"));
+        await out.firstWrite;
+        await clock.advance(59_000);
+        response.end(pieceWithReason(", you") + model.endMarker);
+      });
+      assert.equal((await engine.reply(turn(), out.output)).finishReason, "stop");
+      assert.equal(out.text(), "Hi, you");
     });
 
-    for (const status of [429, 502, 503, 504, 529]) {
+    for (const status of [408, 409, 429, 500, 502, 503, 504, 520, 529]) {
       test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
         const clock = createHastyClock();
         const { server, reply } = await start(t, transport, [model.refuse(status)], {
@@ -103,23 +127,48 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(server.requests.length, 1);
     });
 
-    test("a reply is complete even if the connection breaks after the finish reason", async (t) => {
+    for (const [follows, part] of [
+      ["token counts", model.usage(7, 1)],
+      ["a chunk without text", model.finish("stop")],
+      ["the end marker", model.endMarker],
+    ] as const) {
+      test(`a reply is complete even if the connection breaks after the finish reason and ${follows}`, async (t) => {
+        const { server, engine, out } = await start(t, transport);
+        server.script(model.resetWhen(out.firstWrite, model.delta("Hi") + model.finish("stop") + part));
+        assert.equal((await engine.reply(turn(), out.output)).finishReason, "stop");
+      });
+    }
+
+    test("a connection that breaks right after a finish reason fails the reply", async (t) => {
       const { server, engine, out } = await start(t, transport);
-      server.script(model.resetWhen(out.firstWrite, model.delta("Hi") + model.finish("stop")));
-      assert.equal((await engine.reply(turn(), out.output)).finishReason, "stop");
+      server.script(model.resetWhen(out.firstWrite, pieceWithReason("Hi")));
+      await assertModelError(engine.reply(turn(), out.output), /broke during/);
     });
 
-    test("a short Retry-After is honoured, in seconds or as a date", async (t) => {
-      const date = new Date(Date.parse("2026-01-02T03:04:05Z") + 3_000).toUTCString();
-      const scripts = [
-        model.refuse(429, { "retry-after": "2" }),
-        model.refuse(503, { "retry-after": date }),
-        model.reply("Third"),
-      ];
-      const clock = createHastyClock();
-      await (await start(t, transport, scripts, { clock })).reply();
-      assert.deepEqual(clock.pauses, [2_000, 3_000]);
+    test("a connection that breaks, or ends, before any text is retried", async (t) => {
+      const role = model.event({ choices: [{ delta: { role: "assistant", content: "" } }] });
+      const scripts = [model.send(""), model.resetWhen(Promise.resolve(), role), model.reply("Third")];
+      const { out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
+      await reply();
+      assert.equal(out.text(), "Third");
     });
+
+    const date = new Date(Date.parse("2026-01-02T03:04:05Z") + 3_000).toUTCString();
+    for (const [headers, pauseMs] of [
+      [{ "retry-after": "2" }, 2_000],
+      [{ "retry-after": "1.5" }, 1_500],
+      [{ "retry-after": date }, 3_000],
+      [{ "retry-after": "0" }, 187.5],
+      [{ "retry-after": "soon" }, 187.5],
+      [{ "retry-after-ms": "1200", "retry-after": "2" }, 1_200],
+    ] as const) {
+      test(`${inspect(headers)} is honoured with a pause of ${pauseMs} ms`, async (t) => {
+        const clock = createHastyClock();
+        const scripts = [model.refuse(429, headers), model.reply("Second")];
+        await (await start(t, transport, scripts, { clock, random: () => 0.5 })).reply();
+        assert.deepEqual(clock.pauses, [pauseMs]);
+      });
+    }
 
     test("a long Retry-After fails the reply at once", async (t) => {
       const { server, reply } = await start(t, transport, [model.refuse(429, { "retry-after": "6" })]);
@@ -149,28 +198,21 @@ for (const [name, transport] of Object.entries(transports)) {
       await (await server.received(0)).closed;
     });
 
-    test("no answer within 30 s is a model_timeout, and closes the connection", async (t) => {
-      const { server, clock, reply } = await start(t, transport, [model.hang]);
-      const error = failure(reply());
-      const { closed } = await server.received(0);
-      await clock.advance(29_999);
-      assert.equal(server.openConnections, 1);
-      await clock.advance(1);
-      assert.equal((await error).code, "model_timeout");
-      await closed;
-      assert.equal(server.requests.length, 1);
-    });
-
-    test("60 s of silence within an answer is a model_timeout, and closes the connection", async (t) => {
-      const { server, clock, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))]);
-      const error = failure(reply());
-      await out.firstWrite;
-      await clock.advance(59_999);
-      assert.equal(server.openConnections, 1);
-      await clock.advance(1);
-      assert.equal((await error).code, "model_timeout");
-      await (await server.received(0)).closed;
-    });
+    for (const [state, script] of [
+      ["before the response", model.hang],
+      ["before the first word", model.hangAfter()],
+      ["within a reply", model.hangAfter(model.delta("Hi"))],
+    ] as const) {
+      test(`a model may think for as long as it likes ${state}`, async (t) => {
+        const { server, clock, out, reply } = await start(t, transport, [script]);
+        const rejected = assert.rejects(reply(), { name: "AbortError" });
+        const { closed } = await server.received(0);
+        await clock.advance(3_600_000);
+        assert.equal(server.openConnections, 1);
+        out.abort();
+        await Promise.all([rejected, closed]);
+      });
+    }
 
     test("the total time limit applies even after text has come", async (t) => {
       const { server, clock, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))], {

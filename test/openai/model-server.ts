@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import { freePort, listen } from "../support/ports.ts";
 
 /** How the server answers one request. May take its time, and may leave the answer unfinished. */
-export type Script = (response: ServerResponse) => void | Promise<void>;
+export type Script = (response: ServerResponse, request: ReceivedRequest) => void | Promise<void>;
 
 /** A request as the server received it. */
 export interface ReceivedRequest {
@@ -53,7 +53,7 @@ export async function startModelServer(): Promise<ModelServer> {
       for (const look of waiting) look();
       const [script = scripts[0], ...rest] = scripts;
       if (rest.length > 0) scripts = rest;
-      return script?.(response);
+      return script?.(response, received);
     }, ignoreBrokenRequest);
   });
   let openConnections = 0;
@@ -210,7 +210,8 @@ export const resetAtOnce: Script = (response) => {
 /** Sends these parts of a stream, and cuts the connection when `until` resolves. */
 export function resetWhen(until: Promise<unknown>, ...parts: readonly string[]): Script {
   return async (response) => {
-    hangAfter(...parts)(response);
+    begin(response);
+    for (const part of parts) response.write(part);
     await until;
     response.socket?.resetAndDestroy();
   };

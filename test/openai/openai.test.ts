@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
+import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from "node:zlib";
 import {
   apiKey,
   assertModelError,
@@ -13,6 +14,10 @@ import {
   twin,
 } from "./fixture.ts";
 import * as model from "./model-server.ts";
+
+function messagesIn(request: model.ReceivedRequest): readonly unknown[] {
+  return (request.body as { readonly messages: readonly unknown[] }).messages;
+}
 
 for (const [name, transport] of Object.entries(transports)) {
   describe(`the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
@@ -80,13 +85,8 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send("<html>", { headers: { "content-type": "text/html" } }),
         /text\/html/,
       ],
-      ["JSON", model.send("{}", { headers: { "content-type": "application/json" } }), /application\/json/],
-      [
-        "an error with status 200",
-        model.send('{"error":{"code":429}}', { headers: { "content-type": "application/json" } }),
-        /application\/json: 429\.$/,
-      ],
-      ["an empty body", model.send(""), /ended before/],
+      ["JSON that is cut off", model.send('{"choices":[{'), /neither an event stream nor JSON/],
+      ["an error with status 200", model.send('{"error":{"code":401}}'), /reported an error: 401\.$/],
       ["an end without finish reason or marker", model.send(model.delta("Hi")), /ended before/],
       ["a body cut within an event", model.send('data: {"choices":[{"del'), /not a chunk/],
       ["malformed JSON", model.send("data: {]\n\n"), /not a chunk/],
@@ -94,18 +94,26 @@ for (const [name, transport] of Object.entries(transports)) {
       ["choices that are not a list", model.send('data: {"choices":{}}\n\n'), /not a chunk/],
       ["a line that is not a field", model.send("Hello\n\ndata: [DONE]\n\n"), /not a field/],
       ["invalid UTF-8", model.send(Uint8Array.of(0x64, 0xff, 0x0a)), /UTF-8/],
-      ["an error event", model.send('event: error\ndata: {"message":"secret"}\n\n'), /reported an error\.$/],
+      [
+        "an error event",
+        model.send('event: error\ndata: {"message":"secret","code":404}\n\n'),
+        /reported an error: 404\.$/,
+      ],
       [
         "an older vLLM's error",
-        model.send(model.event({ object: "error", message: "x" })),
-        /reported an error/,
+        model.send(model.event({ object: "error", message: "x", code: 404 })),
+        /reported an error: 404\.$/,
       ],
       [
         "an older llama.cpp's error",
-        model.send('error: {"code":500,"message":"secret","type":"server_error"}\n\ndata: [DONE]\n\n'),
-        /reported an error: 500, server_error\.$/,
+        model.send('error: {"code":403,"message":"secret","type":"x_error"}\n\ndata: [DONE]\n\n'),
+        /reported an error: 403, x_error\.$/,
       ],
-      ["the finish reason abort", model.send(model.finish("abort")), /broke off its reply/],
+      [
+        "the finish reason abort",
+        model.send(model.delta("Hi") + model.finish("abort")),
+        /broke off its reply/,
+      ],
       [
         "the finish reason network_error",
         model.send(model.delta("Hi") + model.finish("network_error")),
@@ -116,9 +124,7 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.delta("Hi") + model.finish("timeout")),
         /broke off its reply/,
       ],
-      ["a tool call without text", model.send(model.finish("tool_calls")), /called a tool/],
       ["status 401", model.refuse(401), /status 401/],
-      ["status 500", model.refuse(500), /status 500/],
       ["status 204", model.refuse(204), /status 204/],
     ];
     for (const [kind, script, message] of badAnswers) {
@@ -171,96 +177,44 @@ for (const [name, transport] of Object.entries(transports)) {
       { role: "user", content: `Question ${number}` } as const,
       { role: "assistant", content: `Answer ${number}` } as const,
     ]);
-    const tooLong: readonly [server: string, script: model.Script][] = [
+    /** Refuses conversations of more than this many messages like the server in question. */
+    const tooLongFor = (most: number, refusal: model.Script): model.Script => {
+      const answer = model.reply("Hi");
+      return (response, request) => (messagesIn(request).length > most ? refusal : answer)(response, request);
+    };
+    const tooLong: readonly [server: string, refusal: model.Script][] = [
       ["OpenAI", refuseWith(400, { error: { message: "Too much.", code: "context_length_exceeded" } })],
-      [
-        "llama.cpp",
-        refuseWith(400, { error: { code: 400, message: "…", type: "exceed_context_size_error" } }),
-      ],
-      [
-        "llama.cpp before September 2025",
-        model.send('error: {"code":400,"message":"the request exceeds the available context size"}\n\n'),
-      ],
-      [
-        "vLLM",
-        refuseWith(400, {
-          error: { message: "This model's maximum context length is 8192 tokens. However, …", code: 400 },
-        }),
-      ],
-      [
-        "LiteLLM",
-        refuseWith(400, { error: { message: "litellm.ContextWindowExceededError: …", code: "400" } }),
-      ],
-      [
-        "xAI",
-        refuseWith(400, {
-          code: "Client specified an invalid argument",
-          error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-        }),
-      ],
-      [
-        "Gemini",
-        refuseWith(400, [
-          {
-            error: {
-              code: 400,
-              message: "The input token count (9) exceeds the maximum number of tokens (8).",
-            },
-          },
-        ]),
-      ],
-      [
-        "Mistral",
-        refuseWith(400, {
-          message:
-            "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 maximum context length",
-          code: "3051",
-        }),
-      ],
-      [
-        "Anthropic",
-        refuseWith(400, { error: { message: "prompt is too long: 9 tokens > 8 maximum", code: "x_error" } }),
-      ],
-      ["Cohere", refuseWith(400, { message: "too many tokens: size limit exceeded by 1 tokens." })],
-      ["Groq", refuseWith(400, { error: { message: "Please reduce the length of the messages." } })],
+      ["llama.cpp before September 2025", model.send('error: {"code":400,"message":"too long"}\n\n')],
+      ["one that says it in a way of its own", refuseWith(400, { detail: "Das Gespräch ist zu lang." })],
+      ["OpenRouter", refuseWith(400, { error: { message: "Provider", metadata: { raw: "too long" } } })],
+      ["one that says nothing", model.refuse(400)],
+      ["one that validates", model.refuse(422)],
       ["a proxy", model.refuse(413)],
-      [
-        "LM Studio",
-        model.send('event: error\ndata: {"error":{"message":"Input does not fit in context length."}}\n\n'),
-      ],
+      ["one that fails on it", refuseWith(500, { error: { message: "CUDA out of memory" } })],
+      ["LM Studio", model.send('event: error\ndata: {"error":{"message":"It does not fit."}}\n\n')],
+      ["one with an error as JSON", refuseWith(200, { error: { message: "Too long.", code: 400 } })],
       [
         "Text Generation Inference",
-        model.send(
-          'data:{"error":{"message":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.' +
-            ' Given: 4097 `inputs` tokens and 1 `max_new_tokens`","http_status_code":422}}\n\ndata:[DONE]\n\n',
-        ),
+        model.send(model.event({ error: { message: "Too long.", http_status_code: 422 } }) + model.endMarker),
       ],
     ];
-    for (const [kind, script] of tooLong) {
-      test(`a conversation that is too long for the model's context is shortened: ${kind}`, async (t) => {
-        const { server, out, reply } = await start(t, transport, [script, script, model.reply("Hi")]);
-        await reply(turn({ history: [...exchanges, ...exchanges] }));
-        assert.equal(out.text(), "Hi");
-        const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages);
-        const instructions = { role: "system", content: "You are Ada." };
-        const question = { role: "user", content: "Hi?" };
-        assert.deepEqual(asked.slice(1), [
-          [instructions, ...exchanges, question],
-          [instructions, ...exchanges.slice(4), question],
-        ]);
-      });
-    }
-
-    for (const [kind, message] of [
-      ["minute", "Too many tokens, please wait before trying again."],
-      ["day", "Too many tokens per day, please wait before trying again."],
-    ]) {
-      test(`a limit of tokens per ${kind}, as Bedrock has it, is a model_error: no fewer messages`, async (t) => {
-        const script = model.send(model.event({ error: { code: "400", message } }));
-        const { server, reply } = await start(t, transport, [script, model.reply("Hi")]);
-        await assertModelError(reply(turn({ history: exchanges })), /reported an error: 400\.$/);
-        assert.equal(server.requests.length, 1);
-      });
+    for (const [kind, refusal] of tooLong) {
+      for (const most of [8, 4, 2]) {
+        test(`a conversation of 14 messages is shortened for a context of ${most}: ${kind}`, async (t) => {
+          const { server, engine, out } = await start(t, transport, [], { clock: createHastyClock() });
+          server.script(tooLongFor(most, refusal));
+          await engine.reply(turn(), createOutput().output); // token counts are no problem of this server
+          await engine.reply(turn({ history: [...exchanges, ...exchanges] }), out.output);
+          assert.equal(out.text(), "Hi");
+          const kept = most === 8 ? exchanges : most === 4 ? exchanges.slice(4) : [];
+          const asked = server.requests.at(-1);
+          assert.deepEqual(asked && messagesIn(asked), [
+            { role: "system", content: "You are Ada." },
+            ...kept,
+            { role: "user", content: "Hi?" },
+          ]);
+        });
+      }
     }
 
     test("status 429 is retried with all earlier messages, whatever it says of their length", async (t) => {
@@ -269,16 +223,20 @@ for (const [name, transport] of Object.entries(transports)) {
         clock: createHastyClock(),
       });
       await reply(turn({ history: exchanges }));
-      const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages.length);
-      assert.deepEqual(asked, [8, 8]);
+      assert.deepEqual(
+        server.requests.map((request) => messagesIn(request).length),
+        [8, 8],
+      );
     });
 
     test("a question that is too long for the model's context by itself is a model_error", async (t) => {
-      const script = refuseWith(400, { error: { message: "secret", code: "context_length_exceeded" } });
+      const script = refuseWith(413, { error: { message: "secret", code: "context_length_exceeded" } });
       const { server, reply } = await start(t, transport, [script]);
-      await assertModelError(reply(turn({ history: exchanges })), /status 400: context_length_exceeded\.$/);
-      const asked = server.requests.map(({ body }) => (body as { messages: unknown[] }).messages.length);
-      assert.deepEqual(asked, [8, 4, 2]);
+      await assertModelError(reply(turn({ history: exchanges })), /status 413: context_length_exceeded\.$/);
+      assert.deepEqual(
+        server.requests.map((request) => messagesIn(request).length),
+        [8, 4, 2],
+      );
     });
 
     test("an error about the context's length after some text is a model_error, and not retried", async (t) => {
@@ -318,13 +276,81 @@ for (const [name, transport] of Object.entries(transports)) {
       [{ code: 502, message: "secret" }, ": 502"], // OpenRouter
       [{ code: 503, message: "secret", status: "UNAVAILABLE" }, ": 503, UNAVAILABLE"], // Gemini
       [{ code: "500", message: "secret", type: "server_error" }, ": 500, server_error"], // LiteLLM
+      [{ type: "overloaded_error", message: "Overloaded" }, ": overloaded_error"], // Anthropic
       [{ code: 4_111_111_111_111_111, message: "secret" }, ""],
     ] as const) {
-      test(`an error in the stream with ${inspect(error)} is reported with${told || "out code"}`, async (t) => {
-        const { reply } = await start(t, transport, [model.send(model.event({ error }))]);
+      test(`an error in the stream with ${inspect(error)} is retried, and reported with${told || "out code"}`, async (t) => {
+        const clock = createHastyClock();
+        const { server, reply } = await start(t, transport, [model.send(model.event({ error }))], { clock });
         assert.equal((await failure(reply())).message, `The model reported an error${told}.`);
+        assert.equal(server.requests.length, 3);
       });
     }
+
+    test("a finish reason for an overload, before any text, is retried", async (t) => {
+      const scripts = [model.send(model.finish("insufficient_system_resource")), model.reply("Second")];
+      const { out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
+      await reply();
+      assert.equal(out.text(), "Second");
+    });
+
+    for (const contentType of ["text/plain", "application/x-ndjson", "application/json", ""]) {
+      test(`an event stream may be called ${contentType || "nothing"}`, async (t) => {
+        const headers = { "content-type": contentType };
+        const { out, reply } = await start(t, transport, [model.send(model.completion("Hi"), { headers })]);
+        await reply();
+        assert.equal(out.text(), "Hi");
+      });
+    }
+
+    test("a reply may have status 201", async (t) => {
+      const { out, reply } = await start(t, transport, [model.send(model.completion("Hi"), { status: 201 })]);
+      await reply();
+      assert.equal(out.text(), "Hi");
+    });
+
+    test("a server that sends no event streams to those who accept nothing else gets what it needs", async (t) => {
+      const answer = model.reply("Hi");
+      const { server, engine, out } = await start(t, transport);
+      server.script((response, request) =>
+        (/application\/json/.test(request.headers.accept ?? "") ? answer : model.refuse(406))(
+          response,
+          request,
+        ),
+      );
+      await engine.reply(turn(), out.output);
+      assert.equal(out.text(), "Hi");
+    });
+
+    for (const [encoding, compress] of [
+      ["gzip", gzipSync],
+      ["br", brotliCompressSync],
+      ["deflate", deflateSync],
+    ] as const) {
+      test(`a reply that is compressed with ${encoding}, though that was not asked for, is read`, async (t) => {
+        const body = compress(model.completion("Hi", ", you"));
+        const script = model.send(body, { headers: { "content-encoding": encoding } });
+        const { server, out, reply } = await start(t, transport, [script]);
+        await reply();
+        assert.equal(out.text(), "Hi, you");
+        assert.equal((await server.received(0)).headers["accept-encoding"], "identity");
+      });
+    }
+
+    test("compressed text arrives before the reply ends", async (t) => {
+      const { server, engine, out } = await start(t, transport);
+      server.script((response) => {
+        response.writeHead(200, { "content-encoding": "gzip", "content-type": "text/event-stream" });
+        const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH });
+        gzip.pipe(response);
+        gzip.write(model.delta("Hi"));
+      });
+      const rejected = assert.rejects(engine.reply(turn(), out.output));
+      await out.firstWrite;
+      out.abort();
+      await rejected;
+      await (await server.received(0)).closed;
+    });
 
     test("an endless line is cut off at its limit", async (t) => {
       const { server, reply } = await start(t, transport, [
@@ -368,7 +394,9 @@ for (const [name, transport] of Object.entries(transports)) {
         model.send(model.event({ error: { code: apiKey, message: apiKey } })),
       ];
       for (const script of scripts) {
-        const error = await failure((await start(t, transport, [script])).reply());
+        const error = await failure(
+          (await start(t, transport, [script], { clock: createHastyClock() })).reply(),
+        );
         assert(!inspect(error, { depth: 10 }).includes(apiKey));
       }
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../../adapters/openai/mod.ts";
 import { createManualClock } from "../support/clock.ts";
-import { createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
+import { assertModelError, createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
 import * as model from "./model-server.ts";
 
 describe("the OpenAI engine", () => {
@@ -17,6 +17,14 @@ describe("the OpenAI engine", () => {
       out.output,
     );
     return { text: out.text(), writes: out.writes.length, result };
+  }
+
+  async function assertFails(body: string, message: RegExp) {
+    const transport = inPieces(new TextEncoder().encode(body));
+    await assertModelError(
+      createOpenAIEngine({ baseUrl, transport, retries: 0 }).reply(turn(), createOutput().output),
+      message,
+    );
   }
 
   for (const [name, lineEnd] of [
@@ -40,6 +48,96 @@ describe("the OpenAI engine", () => {
 
   test("deltas that arrive together are written together", async () => {
     assert.equal((await read(model.completion("a", "b", "c"))).writes, 1);
+  });
+
+  test("an event whose data is empty is no event", async () => {
+    const body = `data:\n\ndata: \n\nid: 1\ndata:\n\n${model.completion("Hi")}`;
+    assert.equal((await read(body)).text, "Hi");
+  });
+
+  test("a finish reason in every chunk does not end the reply", async () => {
+    const pieces = ["Hi", ", ", "you"].map((content) =>
+      model.event({ choices: [{ delta: { content }, finish_reason: "stop" }] }),
+    );
+    assert.equal((await read(pieces.join(""))).text, "Hi, you");
+  });
+
+  test("a text that goes on after a finish reason needs another one", async () => {
+    await assertFails(model.delta("Hi") + model.finish("stop") + model.delta(", you"), /ended before/);
+  });
+
+  const completion = {
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "length" }],
+    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+  };
+  for (const [form, body] of [
+    ["an event", model.event(completion)],
+    ["JSON", JSON.stringify(completion)],
+    ["JSON over several lines", JSON.stringify(completion, null, 2)],
+  ] as const) {
+    test(`a whole completion instead of a stream is read: as ${form}`, async () => {
+      const { text, result } = await read(body, 1, 30);
+      assert.equal(text, "Hi");
+      assert.deepEqual(result, {
+        finishReason: "length",
+        usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 },
+      });
+    });
+  }
+
+  test("chunks may be lines of JSON instead of events", async () => {
+    const lines = ["Hi", ", you"].map((content) => JSON.stringify({ choices: [{ delta: { content } }] }));
+    const end = JSON.stringify({ choices: [{ delta: {}, finish_reason: "stop" }] });
+    assert.equal((await read(`${[...lines, end].join("\n\n")}\n`, 5, 20, 60)).text, "Hi, you");
+  });
+
+  test("text is read from a choice's text, as in older completions", async () => {
+    const body = ["Hi", ", you"].map((text) => model.event({ choices: [{ text, finish_reason: null }] }));
+    assert.equal((await read(body.join("") + model.endMarker)).text, "Hi, you");
+  });
+
+  test("a message with all the text, besides the deltas, is not repeated", async () => {
+    const chunk = (content: string, all: string) =>
+      model.event({ choices: [{ delta: { content }, message: { role: "assistant", content: all } }] });
+    const body = chunk("", "") + chunk("Hi", "Hi") + chunk(", you", "Hi, you") + chunk("", "Hi, you");
+    assert.equal((await read(body + model.endMarker)).text, "Hi, you");
+  });
+
+  for (const [kind, body, came] of [
+    [
+      "only reasoning",
+      model.event({ choices: [{ delta: { reasoning_content: "Hm", content: null } }] }) +
+        model.finish("stop"),
+      "It has reasoning_content, and the finish reason stop.",
+    ],
+    [
+      "only reasoning, up to the maximum length",
+      model.event({ choices: [{ delta: { reasoning: "Hm", role: "assistant" } }] }) + model.finish("length"),
+      "It has reasoning, and the finish reason length.",
+    ],
+    [
+      "only a tool call",
+      model.event({ choices: [{ delta: { tool_calls: [{ index: 0 }] } }] }) + model.finish("tool_calls"),
+      "It has tool_calls, and the finish reason stop.",
+    ],
+    ["nothing", model.endMarker, "It has nothing, and the finish reason stop."],
+    [
+      "only thinking in parts",
+      model.event({ choices: [{ delta: { content: [{ type: "thinking", thinking: [] }] } }] }) +
+        model.endMarker,
+      "It has content, and the finish reason stop.",
+    ],
+  ] as const) {
+    test(`a reply without a word is a model_error that says what came: ${kind}`, async () => {
+      await assertFails(body, new RegExp(`The model's reply has no text. ${came}`));
+    });
+  }
+
+  test("a reply without a word is complete if a filter held it back", async () => {
+    const { text, result } = await read(model.finish("content_filter"));
+    assert.equal(text, "");
+    assert.equal(result.finishReason, "content_filter");
   });
 
   test("an end marker without a finish reason counts as stop", async () => {
@@ -199,7 +297,7 @@ describe("the OpenAI engine", () => {
     const clock = createManualClock();
     const transport: ModelTransport = () => () => assert.fail("It is closed already.");
     const replied = failure(
-      createOpenAIEngine({ baseUrl, transport, clock }).reply(turn(), createOutput().output),
+      createOpenAIEngine({ baseUrl, transport, clock, totalMs: 30_000 }).reply(turn(), createOutput().output),
     );
     await clock.advance(30_000);
     assert.equal((await replied).code, "model_timeout");
@@ -237,7 +335,7 @@ describe("the OpenAI engine", () => {
   test("options that would be misunderstood are refused, such as retries that would never end", () => {
     const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
       [{ retries: Number.NaN }, /createOpenAIEngine: retries must be a number that is not negative, not NaN/],
-      [{ idleMs: "60s" }, /idleMs must be a number that is not negative, not "60s"/],
+      [{ totalMs: "60s" }, /totalMs must be a number that is not negative, not "60s"/],
       [{ apikey: "sk-1" }, /apikey is not known; the names are baseUrl, apiKey, .+/],
       [{ transport: null }, /transport must be a function that sends requests, not null/],
     ];

@@ -24,7 +24,7 @@ import { decodeJwt, SignJWT } from "jose";
 import { readOrCreateSecret } from "../../server/secret-file.ts";
 import { settings } from "../../server/settings.ts";
 import { reread } from "../auth/key-pair.ts";
-import { delta, hang, hangAfter, type Script, startModelServer } from "../openai/model-server.ts";
+import { delta, hang, hangAfter, refuse, type Script, startModelServer } from "../openai/model-server.ts";
 import { type Ended, surroundings, withoutSignals } from "../support/child-process.ts";
 import { dataOf } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
@@ -564,11 +564,24 @@ async function openTalker(variables: Readonly<Record<string, string>>, ...script
   };
 }
 
-test("a model that does not start answering within MODEL_TIMEOUT_MS fails the reply with model_timeout", async () => {
-  const { send, close } = await openTalker({ MODEL_TIMEOUT_MS: "50" }, hang);
+test("a model that does not begin within MAX_REPLY_MS is a model_timeout, logged with its address and name", async () => {
+  const { model, server, send, close } = await openTalker({ MAX_REPLY_MS: "200", MODEL_NAME: "small" }, hang);
   const response = await send();
   assert.equal(response.status, 504);
   assert.equal((await response.json()).error.code, "model_timeout");
+  const entry = await server.logged("a reply failed");
+  assert.equal(entry.address, model.baseUrl);
+  assert.equal(entry.model, "small");
+  await close();
+});
+
+test("a reply that the model's server refuses is logged with address, model and status", async () => {
+  const { model, server, send, close } = await openTalker({ MODEL_NAME: "small" }, refuse(404));
+  assert.equal((await send()).status, 502);
+  const entry = await server.logged("a reply failed");
+  assert.equal(entry.address, model.baseUrl);
+  assert.equal(entry.model, "small");
+  assert.match(JSON.stringify(entry.error), /status 404/);
   await close();
 });
 

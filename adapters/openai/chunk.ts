@@ -1,0 +1,112 @@
+/**
+ * Reads one chunk of a chat completion, in the forms that servers give it.
+ *
+ * @module
+ */
+
+import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts";
+import type { Usage } from "../../core/store/records.ts";
+import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
+
+/** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */
+export function requireChunk(value: unknown): JsonObject {
+  if (!isJsonObject(value)) throw malformed();
+  return value;
+}
+
+/** Some servers always send the field `error`, as null. Older vLLM reports an error as `object: "error"`. */
+export function isError({ error, object }: JsonObject): boolean {
+  return (error !== undefined && error !== null) || object === "error";
+}
+
+/** The first choice, if there is one: a chunk with only token counts has none. */
+export function firstChoice({ choices }: JsonObject): JsonObject | undefined {
+  if (choices === undefined || choices === null) return undefined;
+  if (!Array.isArray(choices)) throw malformed();
+  const choice: unknown = choices[0];
+  if (choice !== undefined && !isJsonObject(choice)) throw malformed();
+  return choice;
+}
+
+function malformed(): ModelError {
+  return new ModelError("model_error", "The model sent an event that is not a chunk of a chat completion.");
+}
+
+/** The text of a choice's `delta` or `message`. OpenAI's models write to `refusal` when they decline. */
+export function textOfMessage(message: unknown): string {
+  return isJsonObject(message) ? textOf(message.content) + textOf(message.refusal) : "";
+}
+
+/**
+ * The text of a message's content. Mistral's reasoning models send it in parts, some of which are not text. Cloudflare
+ * sends a token that is only digits as a number.
+ */
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (typeof content === "number") return String(content);
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isTextPart(part) ? part.text : "")).join("");
+}
+
+function isTextPart(part: unknown): part is { readonly text: string } {
+  return isJsonObject(part) && part.type === "text" && typeof part.text === "string";
+}
+
+/** The members of a choice that have a value but no text that belongs to a reply, such as `reasoning`, for the log. */
+export function otherMembersOf({ delta, message }: JsonObject): string[] {
+  const members = { ...(isJsonObject(message) && message), ...(isJsonObject(delta) && delta) };
+  return Object.keys(members).filter(
+    (name) => name !== "role" && /^[a-z_]{1,64}$/i.test(name) && !isBlank(members[name]),
+  );
+}
+
+function isBlank(value: unknown): boolean {
+  return value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+type FinishReason = EngineResult["finishReason"];
+
+/** Finish reasons of servers that end a broken-off reply with one, instead of reporting an error. */
+const brokenOff = new Set([
+  "error",
+  "abort",
+  "cancelled",
+  "timeout",
+  "insufficient_system_resource",
+  "network_error",
+]);
+/** Finish reasons for a reply that has reached its maximum length. */
+const fullLength = new Set(["length", "max_tokens", "model_length"]);
+/**
+ * Finish reasons for a reply that a filter cut off. Gemini adds the filter's name after a colon, and gateways pass its
+ * own names on; "sensitive" is GLM's word, "refusal" Claude's.
+ */
+const filtered = new Set([
+  "content_filter",
+  "safety",
+  "recitation",
+  "blocklist",
+  "prohibited_content",
+  "spii",
+  "sensitive",
+  "refusal",
+  "guardrail_intervened",
+]);
+
+/** What a finish reason means. Undefined: none was given; some servers write "" where others write null. */
+export function readFinishReason(value: unknown): FinishReason | "broken off" | undefined {
+  if (typeof value !== "string" || value === "") return undefined;
+  const [reason = ""] = value.toLowerCase().split(":");
+  if (brokenOff.has(reason)) return "broken off";
+  if (fullLength.has(reason)) return "length";
+  if (filtered.has(reason)) return "content_filter";
+  return "stop"; // also "eos", "end_turn" and whatever other servers call it
+}
+
+/** The token counts in a chunk. Undefined: it has none that are whole. */
+export function readUsage(value: unknown): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total } = value;
+  if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
+  return { inputTokens, outputTokens, totalTokens: isCount(total) ? total : inputTokens + outputTokens };
+}

@@ -1,0 +1,73 @@
+/**
+ * What a model is asked: the address, the header fields and the body of a request.
+ *
+ * @module
+ */
+
+import type { Turn } from "../../core/twins/engine.ts";
+
+/** What a model is asked, and whether its tokens are to be counted. */
+export interface Asking {
+  readonly turn: Turn;
+  readonly model: string | undefined;
+  readonly counted: boolean;
+}
+
+/** The request's body. Tokens are counted only on request, which some servers, such as Mistral's, treat as an error. */
+export function completionRequest({ turn: { twin, history, content }, model, counted }: Asking) {
+  const instructions =
+    twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
+  return {
+    model,
+    messages: [...instructions, ...history, { role: "user", content }],
+    temperature: twin.temperature ?? undefined,
+    stream: true,
+    stream_options: counted ? { include_usage: true } : undefined,
+  };
+}
+
+/** The same question with half of the earlier messages, in whole exchanges: many models accept only a question first. */
+export function withLaterHalf(asking: Asking): Asking {
+  const { turn } = asking;
+  const history = turn.history.slice(2 * Math.ceil(turn.history.length / 4));
+  return { ...asking, turn: { ...turn, history } };
+}
+
+/**
+ * The API's address without trailing slashes.
+ *
+ * @throws {TypeError} if it is not an HTTP address, or may contain a secret.
+ */
+export function requireBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError("The model's address must be an http or https URL.");
+  }
+  // It would be part of error messages and the log.
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError("The model's address must have no credentials, query or fragment.");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/**
+ * The header field with the API's key.
+ *
+ * @throws {TypeError} if no header field can carry it.
+ */
+export function authorization(apiKey: string | undefined): Readonly<Record<string, string>> {
+  if (apiKey === undefined || apiKey === "") return {};
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("The model's API key must be printable ASCII without spaces.");
+  }
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+/** The other header fields of a request for a completion. */
+export const completionHeaders = {
+  "content-type": "application/json",
+  // Some servers answer 406 to the first of these alone.
+  accept: "text/event-stream, application/json, */*;q=0.5",
+  // Compressed data arrives later, in larger pieces.
+  "accept-encoding": "identity",
+} as const;
