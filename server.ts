@@ -18,7 +18,7 @@ import type { Log } from "./core/base/log.ts";
 import { createService, type Service } from "./core/service.ts";
 import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
 import packageInfo from "./package.json" with { type: "json" };
-import { readConfig, usage } from "./server/command-line.ts";
+import { readConfig } from "./server/command-line.ts";
 import { type CopyRequest, copyDatabase } from "./server/copy.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts } from "./server/lifecycle.ts";
@@ -34,6 +34,7 @@ import {
 import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, openStorage } from "./server/storage.ts";
 import { logTokens, makeToken, openTokens, tokenSource } from "./server/tokens.ts";
+import { usage } from "./server/usage.ts";
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);

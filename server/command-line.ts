@@ -4,31 +4,28 @@
  * @module
  */
 
-import { isOwnerName } from "../core/auth/credentials.ts";
+import { parseArgs } from "node:util";
+import {
+  type CommandName,
+  type CommandRequest,
+  commands,
+  type Flags,
+  isCommandName,
+  quote,
+} from "./commands.ts";
 import type { Setting } from "./setting.ts";
 import { ConfigError, nameOf, type Settings, settingNames, settings } from "./settings.ts";
 
 /** The command, with what it needs. */
 export type Config =
-  | { readonly command: "help" }
-  | { readonly command: "version" }
+  | { readonly command: "help" | "version" }
   | { readonly command: "serve"; readonly settings: Settings }
   | {
-      /** Print a JWT. */
-      readonly command: "token";
-      readonly settings: Settings;
-      readonly sub: string;
-      readonly expiresInSeconds: number;
-    }
-  | {
-      /** Copy the records of a SQLite file into PostgreSQL. */
-      readonly command: "copy";
-      readonly settings: Settings;
-      /** The file's path. */
-      readonly from: string;
-      /** The address of the PostgreSQL database. */
-      readonly to: string;
-    };
+      readonly [Name in CommandName]: {
+        readonly command: Name;
+        readonly settings: Settings;
+      } & CommandRequest<Name>;
+    }[CommandName];
 
 /** Environment variables. An empty one counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -44,73 +41,80 @@ export function readConfig(args: readonly string[], environment: Environment): C
   if (flags.has("version")) return { command: "version" };
   const values = readSettings(flags, environment);
   refuseMisplacedFlags(command, flags);
-  switch (command) {
-    case undefined:
-      return { command: "serve", settings: values };
-    case "token":
-      return { command, settings: values, ...readTokenFlags(flags) };
-    case "copy":
-      return { command, settings: values, from: readSource(flags), to: readTarget(values) };
-  }
+  if (command === undefined) return { command: "serve", settings: values };
+  // One of the commands, with what its own `read` returns: more than the compiler can follow.
+  return { command, settings: values, ...commands[command].read(flags, values) } as Config;
 }
 
-type Flags = ReadonlyMap<string, string>;
-
-/** The flags that only one command takes. */
-const commandFlags = { token: ["sub", "expires-in"], copy: ["from"] } as const;
-
-type Command = keyof typeof commandFlags;
-
 const switches = ["help", "version"];
-const knownFlags = new Set<string>([
-  ...Object.values(commandFlags).flat(),
-  ...switches,
+const valueFlags = [
+  ...Object.values(commands).flatMap(({ flags }) => flags),
   ...Object.values(settings).flatMap(({ flag }) => flag ?? []),
-]);
+];
 
-function readArguments(args: readonly string[]): { command: Command | undefined; flags: Flags } {
+const options = {
+  ...Object.fromEntries(valueFlags.map((name) => [name, { type: "string" } as const])),
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
+} as const;
+
+const seeHelp = "See --help.";
+
+/** Not strictly, because the messages of `parseArgs` do not fit on one line, and differ between runtimes. */
+function readArguments(args: readonly string[]): { command: CommandName | undefined; flags: Flags } {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   const flags = new Map<string, string>();
-  let command: Command | undefined;
-  const rest = [...args];
-  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
-    if (isCommand(argument) && !command) {
-      command = argument;
-      continue;
+  let command: CommandName | undefined;
+  for (const token of tokens) {
+    if (token.kind === "option") {
+      refuseUnknownFlag(token);
+      if (flags.has(token.name)) throw new ConfigError(`--${token.name} is given twice.`);
+      flags.set(token.name, readValue(token));
+    } else if (token.kind === "positional" && isCommandName(token.value) && !command) {
+      command = token.value;
+    } else {
+      const argument = token.kind === "positional" ? token.value : "--";
+      throw new ConfigError(`Unknown argument ${quote(argument)}. ${seeHelp}`);
     }
-    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(argument === "-h" ? "--help" : argument) ?? [];
-    if (name === undefined) throw new ConfigError(`Unknown argument ${quote(argument)}. ${seeHelp}`);
-    refuseUnknownFlag(name);
-    if (flags.has(name)) throw new ConfigError(`--${name} is given twice.`);
-    flags.set(name, switches.includes(name) ? readSwitch(name, inline) : readValue(name, inline, rest));
   }
   return { command, flags };
 }
 
-function isCommand(argument: string): argument is Command {
-  return Object.hasOwn(commandFlags, argument);
+/** A flag as `parseArgs` found it. */
+interface GivenFlag {
+  readonly name: string;
+  /** As it was written, with its dashes. */
+  readonly rawName: string;
+  readonly value: string | undefined;
+  /** Whether the value followed an equals sign. */
+  readonly inlineValue: boolean | undefined;
 }
 
-const seeHelp = "See --help.";
-
-function refuseUnknownFlag(name: string): void {
-  if (knownFlags.has(name)) return;
+function refuseUnknownFlag({ name, rawName }: GivenFlag): void {
+  if (Object.hasOwn(options, name)) return;
   const variable = name.toUpperCase().replaceAll("-", "_");
   if (Object.values(settings).some((setting) => setting.variable === variable && !setting.flag)) {
     throw new ConfigError(
       `--${name} is not a flag: set the variable ${variable}, because everyone on the machine can see a command line.`,
     );
   }
-  throw new ConfigError(`Unknown flag ${quote(`--${name}`)}. ${seeHelp}`);
+  throw new ConfigError(`Unknown flag ${quote(rawName)}. ${seeHelp}`);
 }
 
-function readSwitch(name: string, inline: string | undefined): string {
-  if (inline !== undefined) throw new ConfigError(`--${name} takes no value.`);
-  return "";
-}
-
-function readValue(name: string, inline: string | undefined, rest: string[]): string {
-  const value = inline ?? (rest[0]?.startsWith("--") ? undefined : rest.shift());
-  if (!value) throw new ConfigError(`--${name} needs a value. ${seeHelp}`);
+function readValue({ name, value, inlineValue }: GivenFlag): string {
+  if (switches.includes(name)) {
+    if (value !== undefined) throw new ConfigError(`--${name} takes no value.`);
+    return "";
+  }
+  if (!value || (!inlineValue && value.startsWith("--"))) {
+    throw new ConfigError(`--${name} needs a value. ${seeHelp}`);
+  }
   return value;
 }
 
@@ -140,84 +144,10 @@ function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settin
   }
 }
 
-function refuseMisplacedFlags(command: Command | undefined, flags: Flags): void {
-  for (const [owner, names] of Object.entries(commandFlags)) {
-    const misplaced = names.find((name) => owner !== command && flags.has(name));
+function refuseMisplacedFlags(command: CommandName | undefined, flags: Flags): void {
+  const own = command === undefined ? [] : commands[command].flags;
+  for (const [owner, { flags: names }] of Object.entries(commands)) {
+    const misplaced = names.find((name) => flags.has(name) && !own.includes(name));
     if (misplaced) throw new ConfigError(`--${misplaced} belongs to the command "${owner}". ${seeHelp}`);
   }
-}
-
-function readTokenFlags(flags: Flags): { sub: string; expiresInSeconds: number } {
-  const sub = flags.get("sub");
-  if (sub === undefined) throw new ConfigError("token needs --sub, the owner that the token is for.");
-  if (!isOwnerName(sub)) throw new ConfigError("--sub must have 1 to 255 printable characters.");
-  return { sub, expiresInSeconds: readDuration(flags.get("expires-in") ?? "1h") };
-}
-
-const secondsByUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-const longestSeconds = 36_500 * 86_400;
-
-function readDuration(text: string): number {
-  const [, count, unit = ""] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
-  const seconds = Number(count) * (secondsByUnit[unit] ?? Number.NaN);
-  if (seconds <= longestSeconds) return seconds;
-  throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
-}
-
-function readSource(flags: Flags): string {
-  const text = flags.get("from");
-  const database = text === undefined ? undefined : settings.database.parse(text);
-  if (database?.kind === "sqlite") return database.path;
-  throw new ConfigError("copy needs --from sqlite:<path>, the file that is copied.");
-}
-
-function readTarget({ database }: Settings): string {
-  if (database.kind === "postgres") return database.url;
-  throw new ConfigError(`copy needs ${nameOf("database")} to be postgres://…, the database to copy into.`);
-}
-
-/** Any text on one line, and not too long. */
-function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-}
-
-/** What `--help` prints. `program` is the command that starts this program. */
-export function usage(program: string): string {
-  const rows = Object.values(settings).flatMap((setting): [string, string][] => [
-    [
-      setting.flag ? `--${setting.flag}, ${setting.variable}` : setting.variable,
-      setting.about.replaceAll("`", ""),
-    ],
-    ["", `default: ${shownDefault(setting)}; takes ${setting.expected}`],
-  ]);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`);
-  return `Conversational AI twins over HTTP.
-
-Usage:
-  ${program} [flags]
-      start the server
-  ${program} token --sub <owner> [--expires-in 1h]
-      print a JWT for creating API keys
-  ${program} copy --from sqlite:<path> --database postgres://…
-      copy all keys and conversations from a SQLite file into an empty PostgreSQL database
-  ${program} --help | --version
-
-Settings, as flags (--port 80 or --port=80) or environment variables; a flag wins over its variable:
-${lines.join("\n")}
-`;
-}
-
-/** The settings as a Markdown table, for the docs. */
-export function settingsTable(): string {
-  const rows = Object.values(settings).map((setting) => {
-    const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;
-    const fallback = setting.fallback ? `\`${setting.fallback}\`` : shownDefault(setting);
-    return `| ${name} | ${fallback} | ${setting.about} | ${setting.expected.replaceAll("<", "\\<")} |`;
-  });
-  return ["| variable (flag) | default | | takes |", "|---|---|---|---|", ...rows].join("\n");
-}
-
-function shownDefault({ fallback, otherwise = "none" }: Setting<unknown>): string {
-  return fallback || otherwise;
 }

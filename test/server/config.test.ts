@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { type Environment, readConfig, settingsTable, usage } from "../../server/command-line.ts";
+import { type Environment, readConfig } from "../../server/command-line.ts";
 import { ConfigError, type Settings, settings } from "../../server/settings.ts";
+import { settingsTable, usage } from "../../server/usage.ts";
 
 function serve(args: readonly string[], environment: Environment = {}): Settings {
   const config = readConfig(args, environment);
