@@ -10,7 +10,7 @@ import type { Store } from "../core/store/store.ts";
 /** When the first record was created. */
 export const start: number = Date.UTC(2026, 0, 1);
 
-const empty = { title: null, replyId: null, messageCount: 0, lastMessageAt: null };
+const empty = { endUser: null, title: null, replyId: null, messageCount: 0, lastMessageAt: null };
 
 /** A conversation without messages. */
 export function conversationRecord(

@@ -56,24 +56,32 @@ async function fill(store: Store, { conversations, messages }: typeof few): Prom
 type Read = (store: Store) => Promise<unknown>;
 
 async function lastMessage(store: Store): Promise<string> {
-  const listing = await store.listMessages(owner, longConversation, { offset: 0, limit: 1, order: "desc" });
+  const listing = await store.listMessages({ owner }, longConversation, {
+    offset: 0,
+    limit: 1,
+    order: "desc",
+  });
   return listing?.items[0]?.id ?? "";
 }
 
 const reads: Readonly<Record<string, Read>> = {
-  "conversations, page 1": (store) => store.listConversations(owner, page),
-  "conversations, page 2": (store) => store.listConversations(owner, { ...page, offset: 20 }),
-  "conversations, page 40": (store) => store.listConversations(owner, { ...page, offset: 780 }),
+  "conversations, page 1": (store) => store.listConversations({ owner }, page),
+  "conversations, page 2": (store) => store.listConversations({ owner }, { ...page, offset: 20 }),
+  "conversations, page 40": (store) => store.listConversations({ owner }, { ...page, offset: 780 }),
   "conversations with one twin, page 1": (store) =>
-    store.listConversations(owner, { ...page, twinId: "bob" }),
-  "conversations' total alone": (store) => store.listConversations(owner, { offset: 0, limit: 0 }),
-  "one conversation": (store) => store.getConversation(owner, idOf(500)),
-  "messages, page 1": (store) => store.listMessages(owner, longConversation, { ...page, order: "asc" }),
+    store.listConversations({ owner }, { ...page, twinIds: ["bob"] }),
+  "conversations' total alone": (store) => store.listConversations({ owner }, { offset: 0, limit: 0 }),
+  "one conversation": (store) => store.getConversation({ owner }, idOf(500)),
+  "messages, page 1": (store) => store.listMessages({ owner }, longConversation, { ...page, order: "asc" }),
   "messages, newest first": (store) =>
-    store.listMessages(owner, longConversation, { ...page, order: "desc" }),
+    store.listMessages({ owner }, longConversation, { ...page, order: "desc" }),
   "messages after the last": async (store) =>
-    store.listMessages(owner, longConversation, { ...page, order: "asc", after: await lastMessage(store) }),
-  "history of 25 exchanges": (store) => store.readHistory(owner, longConversation, 25),
+    store.listMessages({ owner }, longConversation, {
+      ...page,
+      order: "asc",
+      after: await lastMessage(store),
+    }),
+  "history of 25 exchanges": (store) => store.readHistory({ owner }, longConversation, 25),
 };
 
 /** How long a read is repeated on each store before it counts, in milliseconds, so that its code is compiled. */

@@ -5,7 +5,7 @@
  */
 
 import type { IdempotencyClaim, MadeClaim, Store } from "../../core/store/store.ts";
-import type { SqlDriver, SqlStatement } from "./driver.ts";
+import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { claimFromRow } from "./rows.ts";
 
 /** The store's methods about idempotency claims. */
@@ -16,7 +16,7 @@ export function claimMethods(
   const sql = sweepPortion(exclusive ? "" : "FOR UPDATE SKIP LOCKED");
 
   return {
-    findClaim: (owner, path, key, at) => findClaim(driver, owner, path, key, at),
+    findClaim: (claim) => findClaim(driver, claim),
 
     async sweepClaims(at) {
       for (let portion = 0; portion < portionsInASweep; portion++) {
@@ -39,8 +39,8 @@ const portionsInASweep = 20;
  * the index.
  */
 function sweepPortion(lock: string): string {
-  return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, path, claim_key) IN (
-      SELECT owner, path, claim_key FROM claims WHERE expires_at <= $1
+  return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, end_user, path, claim_key) IN (
+      SELECT owner, end_user, path, claim_key FROM claims WHERE expires_at <= $1
         ORDER BY expires_at LIMIT ${claimsInAPortion} ${lock})
     RETURNING 1 AS forgotten`;
 }
@@ -55,7 +55,7 @@ export async function claimAndRun(
   for (;;) {
     const outcome = await driver.batch([makeClaim(claim, resourceId), ...statements]);
     if (outcome.committed) return undefined;
-    const made = await findClaim(driver, claim.owner, claim.path, claim.key, claim.createdAt);
+    const made = await findClaim(driver, claim);
     if (made) return made;
     // The claim that was in the way has been swept in the meantime: try again.
   }
@@ -63,30 +63,28 @@ export async function claimAndRun(
 
 /** Makes a claim. Changes no row if there is one that has not expired. */
 export function makeClaim(claim: IdempotencyClaim, resourceId: string): SqlStatement {
-  const { owner, path, key, fingerprint, createdAt, expiresAt } = claim;
+  const { fingerprint, createdAt, expiresAt } = claim;
   return {
-    sql: `INSERT INTO claims (owner, path, claim_key, fingerprint, resource_id, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6)
-      ON CONFLICT (owner, path, claim_key) DO UPDATE SET fingerprint = excluded.fingerprint,
+    sql: `INSERT INTO claims (owner, end_user, path, claim_key, fingerprint, resource_id, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT (owner, end_user, path, claim_key) DO UPDATE SET fingerprint = excluded.fingerprint,
         resource_id = excluded.resource_id, expires_at = excluded.expires_at
-      WHERE claims.expires_at <= $7`,
-    params: [owner, path, key, fingerprint, resourceId, expiresAt, createdAt],
+      WHERE claims.expires_at <= $8`,
+    params: [...keyOf(claim), fingerprint, resourceId, expiresAt, createdAt],
     expect: 1,
   };
 }
 
-/** A claim that was made and has not expired at `at`. */
-export async function findClaim(
-  driver: SqlDriver,
-  owner: string,
-  path: string,
-  key: string,
-  at: number,
-): Promise<MadeClaim | undefined> {
+/** The equal claim that was made before this one and has not expired when this one was created. */
+export async function findClaim(driver: SqlDriver, claim: IdempotencyClaim): Promise<MadeClaim | undefined> {
   const [row] = await driver.all(
     `SELECT fingerprint, resource_id FROM claims
-      WHERE owner = $1 AND path = $2 AND claim_key = $3 AND expires_at > $4`,
-    [owner, path, key, at],
+      WHERE owner = $1 AND end_user = $2 AND path = $3 AND claim_key = $4 AND expires_at > $5`,
+    [...keyOf(claim), claim.createdAt],
   );
   return row && claimFromRow(row);
+}
+
+function keyOf({ owner, endUser, path, key }: IdempotencyClaim): SqlValue[] {
+  return [owner, endUser ?? "", path, key];
 }

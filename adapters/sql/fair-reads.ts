@@ -33,17 +33,17 @@ export function readLongTextsInTurn(store: Store, atOnce = readsAtOnce): Store {
   const takeHistoryTurn = createTurns(historiesAtOnce);
   return {
     ...store,
-    getMessage(owner, ...parameters) {
-      const read = () => store.getMessage(owner, ...parameters);
-      return takeTurn(owner, read, (message) => (message ? [message] : []));
+    getMessage(reach, ...parameters) {
+      const read = () => store.getMessage(reach, ...parameters);
+      return takeTurn(reach.owner, read, (message) => (message ? [message] : []));
     },
-    listMessages(owner, ...parameters) {
-      const read = () => store.listMessages(owner, ...parameters);
-      return takeTurn(owner, read, (page) => page?.items ?? []);
+    listMessages(reach, ...parameters) {
+      const read = () => store.listMessages(reach, ...parameters);
+      return takeTurn(reach.owner, read, (page) => page?.items ?? []);
     },
-    readHistory(owner, ...parameters) {
-      const read = () => store.readHistory(owner, ...parameters);
-      return takeHistoryTurn(owner, read, (history) => history);
+    readHistory(reach, ...parameters) {
+      const read = () => store.readHistory(reach, ...parameters);
+      return takeHistoryTurn(reach.owner, read, (history) => history);
     },
   };
 }

@@ -14,22 +14,22 @@ type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "re
 /** The store's methods that read messages. */
 export function messageMethods(driver: SqlDriver): MessageMethods {
   return {
-    async getMessage(owner, conversationId, id) {
-      const [row] = await driver.all(findMessage, [owner, id, conversationId]);
+    async getMessage({ owner, endUser = null }, conversationId, id) {
+      const [row] = await driver.all(findMessage, [owner, conversationId, endUser, id]);
       return row && messageFromRow(row);
     },
 
-    async readOn(owner, conversationId, id, skip) {
-      const [row] = await driver.all(findRestOfMessage, [owner, id, conversationId, skip + 1]);
+    async readOn({ owner, endUser = null }, conversationId, id, skip) {
+      const [row] = await driver.all(findRestOfMessage, [owner, conversationId, endUser, id, skip + 1]);
       return row && messageFromRow(row);
     },
 
-    async listMessages(owner, conversationId, slice) {
+    async listMessages({ owner, endUser = null }, conversationId, slice) {
       const [row] = await driver.all(
         `SELECT message_count,
-          (SELECT seq FROM messages WHERE owner = $1 AND id = $3 AND conversation_id = $2) AS after_seq
-          FROM conversations WHERE owner = $1 AND id = $2`,
-        [owner, conversationId, slice.after ?? null],
+          (SELECT seq FROM messages WHERE owner = $1 AND id = $4 AND conversation_id = $2) AS after_seq
+          FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`,
+        [owner, conversationId, endUser, slice.after ?? null],
       );
       if (!row || (slice.after !== undefined && row.after_seq === null)) return undefined;
       const after = row.after_seq === null ? undefined : Number(row.after_seq);
@@ -44,11 +44,13 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
       return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
     },
 
-    async readHistory(owner, conversationId, exchanges) {
+    async readHistory({ owner, endUser = null }, conversationId, exchanges) {
       const limit = 2 * (exchanges + 1); // one of them may be in progress
-      const last = await driver.all(lastMessages, [owner, conversationId, limit]);
+      const last = await driver.all(lastMessages, [owner, conversationId, endUser, limit]);
       const enough = last.length < limit || answered(last).length >= 2 * exchanges;
-      const rows = enough ? last : await driver.all(lastAnswered, [owner, conversationId, exchanges + 1]);
+      const rows = enough
+        ? last
+        : await driver.all(lastAnswered, [owner, conversationId, endUser, exchanges + 1]);
       return answered(rows)
         .slice(0, 2 * exchanges)
         .reverse()
@@ -57,15 +59,19 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
   };
 }
 
+/** A message's conversation is one of the end user `$3`, if that is not null. */
+const isWithinReach = `(CAST($3 AS TEXT) IS NULL OR EXISTS (
+    SELECT 1 FROM conversations WHERE owner = $1 AND id = $2 AND end_user = CAST($3 AS TEXT)))`;
+
 const findMessage = `SELECT ${messageColumns} FROM messages
-  WHERE owner = $1 AND id = $2 AND conversation_id = $3`;
+  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND id = $4`;
 
 /** Both databases count characters from 1. */
-const findRestOfMessage = findMessage.replace("content", "substr(content, $4) AS content");
+const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");
 
 /** Nearly always all that a history needs, in a third of the time of {@link lastAnswered}. */
 const lastMessages = `SELECT role, content, status FROM messages
-  WHERE owner = $1 AND conversation_id = $2 ORDER BY seq DESC LIMIT $3`;
+  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} ORDER BY seq DESC LIMIT $4`;
 
 /**
  * For a history with any number of failed exchanges. These are found through two indexes, which contain numbers but no
@@ -78,9 +84,9 @@ const lastAnswered = `WITH replies AS (
     SELECT seq AS reply_seq FROM messages AS reply WHERE conversation_id = $2 AND seq % 2 = 1
       AND NOT EXISTS (SELECT 1 FROM messages
         WHERE conversation_id = $2 AND seq BETWEEN reply.seq AND reply.seq AND status = 'failed')
-    ORDER BY seq DESC LIMIT $3)
+    ORDER BY seq DESC LIMIT $4)
   SELECT role, content, status FROM replies CROSS JOIN messages
-    WHERE owner = $1 AND conversation_id = $2 AND seq IN (reply_seq - 1, reply_seq)
+    WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND seq IN (reply_seq - 1, reply_seq)
     ORDER BY seq DESC`;
 
 /** From messages, newest first, those that a model sees: replies, each followed by its question. */

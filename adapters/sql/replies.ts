@@ -48,10 +48,12 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
       return (await driver.batch(endStatements(end))).committed;
     },
 
-    async requestCancel(owner, id) {
+    async requestCancel({ owner, endUser = null }, id) {
       const sql = `UPDATE messages SET cancel_requested = 1
-        WHERE owner = $1 AND id = $2 AND status = 'in_progress'`;
-      await driver.batch([{ sql, params: [owner, id] }]);
+        WHERE owner = $1 AND id = $2 AND status = 'in_progress' AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
+          SELECT 1 FROM conversations
+            WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+      await driver.batch([{ sql, params: [owner, id, endUser] }]);
     },
 
     async findAbandonedReplies(expiredBefore) {
@@ -84,12 +86,12 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
 
 /** Takes only a conversation that has `position` messages, so that the new ones' numbers need not be read. */
 function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
-  const { owner, question, reply, claim } = begin;
+  const { owner, endUser = null, question, reply, claim } = begin;
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     {
       sql: takeConversation,
-      params: [owner, question.conversationId, reply.id, reply.createdAt, position],
+      params: [owner, question.conversationId, reply.id, reply.createdAt, position, endUser],
       expect: 1,
     },
     insertExchange(begin, position),
@@ -98,7 +100,8 @@ function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
 
 const takeConversation = `UPDATE conversations
   SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $4
-  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5`;
+  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5
+    AND (end_user = $6 OR $6 IS NULL)`;
 
 function insertExchange({ owner, question, reply, lease }: BeginReply, position: number): SqlStatement {
   const { conversationId, id, content, createdAt, completedAt } = question;
@@ -119,11 +122,12 @@ const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, cont
  */
 async function whyRefused(
   driver: SqlDriver,
-  { owner, question, claim }: BeginReply,
+  { owner, endUser, question, claim }: BeginReply,
 ): Promise<BeginOutcome | number> {
-  const sql = "SELECT reply_id, message_count FROM conversations WHERE owner = $1 AND id = $2";
-  const [row] = await driver.all(sql, [owner, question.conversationId]);
-  const made = claim && (await findClaim(driver, owner, claim.path, claim.key, claim.createdAt));
+  const sql = `SELECT reply_id, message_count FROM conversations
+    WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
+  const [row] = await driver.all(sql, [owner, question.conversationId, endUser ?? null]);
+  const made = claim && (await findClaim(driver, claim));
   if (made) return { outcome: "claimed", claim: made };
   if (!row) return { outcome: "not_found" };
   return row.reply_id === null

@@ -32,12 +32,12 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
 }
 
 export const conversationColumns =
-  "owner, id, twin_id, title, reply_id, message_count, last_message_at, created_at, updated_at";
+  "owner, id, twin_id, end_user, title, reply_id, message_count, last_message_at, created_at, updated_at";
 
 export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
-  const { owner, id, twinId, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt } =
-    conversation;
-  return [owner, id, twinId, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt];
+  const { owner, id, twinId, endUser, title, replyId, messageCount, lastMessageAt } = conversation;
+  const { createdAt, updatedAt } = conversation;
+  return [owner, id, twinId, endUser, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt];
 }
 
 export function conversationFromRow(row: SqlRow): ConversationRecord {
@@ -45,6 +45,7 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
     id: String(row.id),
     owner: String(row.owner),
     twinId: String(row.twin_id),
+    endUser: textOrNull(row.end_user),
     title: textOrNull(row.title),
     replyId: textOrNull(row.reply_id),
     messageCount: Number(row.message_count),

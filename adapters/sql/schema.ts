@@ -43,12 +43,13 @@ const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   keyMessagesById,
   ({ createBuckets }) => [createBuckets],
   rememberAttempts,
+  nameEndUsers,
 ];
 
 /** A table of the current version. */
 export interface Table {
   readonly name: string;
-  /** The columns of its primary key: texts that are not empty. */
+  /** The columns of its primary key: texts, of which the first is not empty. */
   readonly key: readonly string[];
 }
 
@@ -57,7 +58,7 @@ export const tables: readonly Table[] = [
   { name: "conversations", key: ["owner", "id"] },
   { name: "messages", key: ["id"] },
   { name: "totals", key: ["owner", "list"] },
-  { name: "claims", key: ["owner", "path", "claim_key"] },
+  { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
 ];
 
@@ -202,5 +203,38 @@ function rememberAttempts({ text }: SqlDialect): readonly string[] {
     `ALTER TABLE messages ADD COLUMN twin_revision ${text}`,
     "ALTER TABLE messages ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1",
     "ALTER TABLE messages ADD COLUMN continued_from BIGINT",
+  ];
+}
+
+/** Conversations and claims of an end user. A claim of nobody in particular has an empty one, as keys take no NULL. */
+function nameEndUsers({ text, changesKeys }: SqlDialect): readonly string[] {
+  const key = "owner, end_user, path, claim_key";
+  const changeKey = [
+    `ALTER TABLE claims ADD COLUMN end_user ${text} NOT NULL DEFAULT '', DROP CONSTRAINT claims_pkey,
+      ADD PRIMARY KEY (${key})`,
+  ];
+  const makeAnew = [
+    "DROP INDEX claims_by_expiry",
+    "ALTER TABLE claims RENAME TO claims_by_path",
+    `CREATE TABLE claims (
+      owner ${text} NOT NULL,
+      path ${text} NOT NULL,
+      claim_key ${text} NOT NULL,
+      fingerprint ${text} NOT NULL,
+      resource_id ${text} NOT NULL,
+      expires_at BIGINT NOT NULL,
+      end_user ${text} NOT NULL,
+      PRIMARY KEY (${key})
+    )`,
+    "INSERT INTO claims SELECT *, '' FROM claims_by_path",
+    "DROP TABLE claims_by_path",
+    "CREATE INDEX claims_by_expiry ON claims (expires_at)",
+  ];
+  return [
+    `ALTER TABLE conversations ADD COLUMN end_user ${text}`,
+    // One end user's are few among the owner's, and a list of them must not read the others.
+    `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
+      WHERE end_user IS NOT NULL`,
+    ...(changesKeys ? changeKey : makeAnew),
   ];
 }

@@ -9,7 +9,7 @@
  */
 
 import type { ConversationRecord } from "../../core/store/records.ts";
-import type { Slice, Store } from "../../core/store/store.ts";
+import type { ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageMethods } from "./messages.ts";
@@ -71,7 +71,7 @@ function keyMethods(driver: SqlDriver): KeyMethods {
     },
 
     async listKeys(owner, slice) {
-      const list = { name: "keys", columns: keyColumns, from: "api_keys", where: "owner = $1" };
+      const list = { name: "keys", columns: keyColumns, from: "api_keys", where: () => "", params: [] };
       const { rows, total } = await readPage(driver, owner, list, slice);
       return { items: rows.map(keyFromRow), total };
     },
@@ -104,9 +104,12 @@ type ConversationMethods = Pick<
 >;
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
-  async function getConversation(owner: string, id: string): Promise<ConversationRecord | undefined> {
-    const sql = `SELECT ${conversationColumns} FROM conversations WHERE owner = $1 AND id = $2`;
-    const [row] = await driver.all(sql, [owner, id]);
+  async function getConversation(
+    { owner, endUser }: Reach,
+    id: string,
+  ): Promise<ConversationRecord | undefined> {
+    const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`;
+    const [row] = await driver.all(sql, [owner, id, endUser ?? null]);
     return row && conversationFromRow(row);
   }
 
@@ -117,7 +120,7 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       const { owner, id, twinId } = conversation;
       const statements = [
         {
-          sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
           params: conversationToRow(conversation),
         },
         addToTotal(owner, listName()),
@@ -128,39 +131,55 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return undefined;
     },
 
-    async listConversations(owner, { twinId, ...slice }) {
-      const list = {
-        name: listName(twinId),
-        columns: conversationColumns,
-        from: "conversations",
-        where: twinId === undefined ? "owner = $1" : "owner = $1 AND twin_id = $5",
-      };
-      const filter = twinId === undefined ? [] : [twinId];
-      const { rows, total } = await readPage(driver, owner, list, slice, filter);
+    async listConversations(reach, slice) {
+      const { rows, total } = await readPage(driver, reach.owner, conversationList(reach, slice), slice);
       return { items: rows.map(conversationFromRow), total };
     },
 
-    async renameConversation(owner, id, title, at) {
+    async renameConversation({ owner, endUser = null }, id, title, at) {
       const row = await changeOne(driver, {
-        sql: `UPDATE conversations SET title = $3, updated_at = $4 WHERE owner = $1 AND id = $2
+        sql: `UPDATE conversations SET title = $4, updated_at = $5 WHERE ${isFound}
           RETURNING ${conversationColumns}`,
-        params: [owner, id, title, at],
+        params: [owner, id, endUser, title, at],
       });
       return row && conversationFromRow(row);
     },
 
-    async deleteConversation(owner, id) {
-      const found = await getConversation(owner, id);
+    async deleteConversation(reach, id) {
+      const { owner, endUser = null } = reach;
+      const found = await getConversation(reach, id);
       if (!found) return undefined;
-      const sql = `DELETE FROM conversations WHERE owner = $1 AND id = $2 RETURNING ${conversationColumns}`;
+      const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
       const outcome = await driver.batch([
-        { sql, params: [owner, id], expect: 1 },
+        { sql, params: [owner, id, endUser], expect: 1 },
         { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
         takeFromTotal(owner, listName()),
         takeFromTotal(owner, listName(found.twinId)),
       ]);
       const row = outcome.committed ? outcome.rows[0]?.[0] : undefined;
       return row && conversationFromRow(row);
+    },
+  };
+}
+
+/** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
+const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
+
+function conversationList({ endUser }: Reach, { twinIds }: ConversationSlice): List {
+  const [twinId, ...others] = twinIds ?? [];
+  const isCounted = endUser === undefined && others.length === 0;
+  return {
+    name: isCounted ? listName(twinId) : undefined,
+    columns: conversationColumns,
+    from: "conversations",
+    params: [...(endUser === undefined ? [] : [endUser]), ...(twinIds ?? [])],
+    where(first) {
+      const firstTwin = endUser === undefined ? first : first + 1;
+      const twins = twinIds?.map((_, index) => `$${firstTwin + index}`);
+      return (
+        (endUser === undefined ? "" : ` AND end_user = $${first}`) +
+        (twins ? ` AND twin_id IN (${twins})` : "")
+      );
     },
   };
 }
@@ -180,37 +199,45 @@ function takeFromTotal(owner: string, list: string): SqlStatement {
   return { sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = $2", params: [owner, list] };
 }
 
-/** An owner's list, newest first. */
+/** A list of an owner's rows, newest first. */
 interface List {
-  /** Its name in `totals`. */
-  readonly name: string;
+  /** Its name in `totals`. Undefined: its rows are few, and counted. */
+  readonly name: string | undefined;
   readonly columns: string;
   readonly from: string;
-  /** Its own parameters start at `$5`. */
-  readonly where: string;
+  /** The conditions besides the owner, whose parameters start at this number. */
+  where(first: number): string;
+  readonly params: readonly SqlValue[];
 }
-
-const selectTotal = "SELECT total FROM totals WHERE owner = $1 AND list = $2";
 
 /** A part of a list, and the length of the list at the same moment. */
 async function readPage(
   driver: SqlDriver,
   owner: string,
-  { name, columns, from, where }: List,
+  list: List,
   { offset, limit }: Slice,
-  filter: readonly SqlValue[] = [],
 ): Promise<{ rows: readonly SqlRow[]; total: number }> {
-  const [row] = await driver.all(selectTotal, [owner, name]);
-  const total = Number(row?.total ?? 0);
+  const { name, columns, from, where, params } = list;
+  const countParams = name === undefined ? params : [name];
+  const count = async () => {
+    const [row] = await driver.all(totalOf(list, 2), [owner, ...countParams]);
+    return Number(row?.total ?? 0);
+  };
+  const total = await count();
   if (offset >= total) return { rows: [], total }; // otherwise all of them would be skipped one by one
+  const afterCount = 4 + countParams.length;
   const rows = await driver.all(
-    `SELECT ${columns}, (${selectTotal}) AS total FROM ${from} WHERE ${where}
-      ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
-    [owner, name, limit, offset, ...filter],
+    `SELECT ${columns}, (${totalOf(list, 4)}) AS total FROM ${from} WHERE owner = $1${where(afterCount)}
+      ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
+    [owner, limit, offset, ...countParams, ...params],
   );
-  if (rows[0]) return { rows, total: Number(rows[0].total) };
-  const [now] = await driver.all(selectTotal, [owner, name]); // the list has become shorter
-  return { rows, total: Number(now?.total ?? 0) };
+  return { rows, total: rows[0] ? Number(rows[0].total) : await count() }; // none: it has become shorter
+}
+
+/** Selects the length of a list. Its parameters besides the owner start at `first`. */
+function totalOf({ name, from, where }: List, first: number): string {
+  if (name !== undefined) return `SELECT total FROM totals WHERE owner = $1 AND list = $${first}`;
+  return `SELECT count(*) AS total FROM ${from} WHERE owner = $1${where(first)}`;
 }
 
 /** Runs one statement that changes at most one row, and returns that row. */

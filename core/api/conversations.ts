@@ -31,18 +31,20 @@ export const conversationRoutes = [
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
     async handle(call, { store, twins, clock, sha256, newId, root }) {
-      const { owner, body } = call;
+      const { owner, reach, body } = call;
       const now = clock.now();
-      const claim = claimOf(call, "/conversations", now, sha256);
-      let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
+      const endUser = body.endUser ?? null;
+      const claim = claimOf(call, { path: "/conversations", endUser, now, sha256 });
+      let made = claim && (await store.findClaim(claim));
       if (!made) {
         await requireTwin(twins, owner, body.twinId);
-        const conversation = newConversation(newId("conv"), owner, body.twinId, body.title ?? null, now);
+        const { twinId, title = null } = body;
+        const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
         made = await store.createConversation(conversation, claim);
         if (!made) return located(root, conversation);
       }
       requireSameFields(claim, made);
-      const conversation = await requireConversation(store, owner, made.resourceId);
+      const conversation = await requireConversation(store, reach, made.resourceId);
       return located(root, conversation, replayedHeaders);
     },
   }),
@@ -57,8 +59,9 @@ export const conversationRoutes = [
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
     async handle({ owner, query }, { store }) {
-      const { twinId } = query;
-      const list = await store.listConversations(owner, { ...sliceOf(query), ...(twinId && { twinId }) });
+      const { twinId, endUser } = query;
+      const twinIds = twinId === undefined ? undefined : [twinId];
+      const list = await store.listConversations({ owner, endUser }, { ...sliceOf(query), twinIds });
       return pageOf(query, list, conversationResource);
     },
   }),
@@ -72,8 +75,8 @@ export const conversationRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The conversation.", schema: conversationSchema },
     errors: ["conversation_not_found"],
-    async handle({ owner, params }, { store }) {
-      return { data: conversationResource(await requireConversation(store, owner, params.id)) };
+    async handle({ reach, params }, { store }) {
+      return { data: conversationResource(await requireConversation(store, reach, params.id)) };
     },
   }),
 
@@ -87,8 +90,8 @@ export const conversationRoutes = [
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found"],
-    async handle({ owner, params, body }, { store, clock }) {
-      const conversation = await store.renameConversation(owner, params.id, body.title, clock.now());
+    async handle({ reach, params, body }, { store, clock }) {
+      const conversation = await store.renameConversation(reach, params.id, body.title, clock.now());
       return { data: conversationResource(conversation ?? conversationNotFound()) };
     },
   }),
@@ -102,8 +105,8 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ owner, params }, { store, memory, replies }) {
-      const conversation = (await store.deleteConversation(owner, params.id)) ?? conversationNotFound();
+    async handle({ reach, params }, { store, memory, replies }) {
+      const conversation = (await store.deleteConversation(reach, params.id)) ?? conversationNotFound();
       memory.forget(conversation.id);
       if (conversation.replyId !== null) replies.drop(conversation.replyId);
       return {};
@@ -112,17 +115,11 @@ export const conversationRoutes = [
 ];
 
 function newConversation(
-  id: string,
-  owner: string,
-  twinId: string,
-  title: string | null,
+  fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,
   now: number,
 ): ConversationRecord {
   return {
-    id,
-    owner,
-    twinId,
-    title,
+    ...fields,
     replyId: null,
     messageCount: 0,
     lastMessageAt: null,

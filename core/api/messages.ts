@@ -51,11 +51,11 @@ export const messageRoutes = [
     query: messagesQuerySchema,
     success: { status: 200, description: "A page of messages.", schema: messageSchema, list: true },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ owner, params, query }, { store }) {
+    async handle({ reach, params, query }, { store }) {
       const { order, after } = query;
-      await requireConversation(store, owner, params.id);
+      await requireConversation(store, reach, params.id);
       const slice = { ...sliceOf(query), order, ...(after && { after }) };
-      const list = await store.listMessages(owner, params.id, slice);
+      const list = await store.listMessages(reach, params.id, slice);
       return pageOf(query, list ?? messageNotFound(), messageResource);
     },
   }),
@@ -108,8 +108,8 @@ export const messageRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The message.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ owner, params }, { store }) {
-      return { data: messageResource(await requireMessage(store, owner, params.id, params.messageId)) };
+    async handle({ reach, params }, { store }) {
+      return { data: messageResource(await requireMessage(store, reach, params.id, params.messageId)) };
     },
   }),
 
@@ -125,7 +125,7 @@ export const messageRoutes = [
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
-      const reply = await requireReply(context.store, call.owner, call.params.id, call.params.messageId);
+      const reply = await requireReply(context.store, call.reach, call.params.id, call.params.messageId);
       return resume(context.replies.feedOf(call.owner, reply), reply, call, context);
     },
   }),
@@ -139,8 +139,8 @@ export const messageRoutes = [
     scope: "full_access",
     success: { status: 200, description: "The reply, once it has ended.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found", "shutting_down"],
-    async handle({ owner, params }, { store, replies }) {
-      const reply = await requireReply(store, owner, params.id, params.messageId);
+    async handle({ owner, reach, params }, { store, replies }) {
+      const reply = await requireReply(store, reach, params.id, params.messageId);
       return { data: messageResource(await replies.cancel(owner, reply)) };
     },
   }),
@@ -158,26 +158,26 @@ async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<Sending> {
-  const { owner, params, body, requestId } = call;
+  const { owner, reach, params, body, requestId } = call;
   const { store, memory, twins, replies, clock, sha256 } = context;
-  const conversation = (await memory.find(owner, params.id)) ?? conversationNotFound();
+  const conversation = (await memory.find(reach, params.id)) ?? conversationNotFound();
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
-  const claim = claimOf(call, `/conversations/${conversationId}/messages`, now, sha256);
-  let made = claim && (await store.findClaim(owner, claim.path, claim.key, now));
+  const claim = claimOf(call, { path: `/conversations/${conversationId}/messages`, now, sha256 });
+  let made = claim && (await store.findClaim(claim));
   if (!made) {
     const twin = await twins.get(owner, twinId);
     if (!twin) {
-      await requireConversation(store, owner, conversationId); // it may have been deleted since it was cached
+      await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
       return twinNotFound();
     }
     const { content } = body;
-    const sent = await replies.send({ owner, conversationId, position, twin, content, claim, requestId });
+    const sent = await replies.send({ ...reach, conversationId, position, twin, content, claim, requestId });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
   // First, because the conversation may have been deleted since it was cached, which is 404 whatever the fields are.
-  const reply = await requireReply(store, owner, conversationId, made.resourceId);
+  const reply = await requireReply(store, reach, conversationId, made.resourceId);
   requireSameFields(claim, made);
   return { feed: replies.feedOf(owner, reply), headers: replayedHeaders, repeated: reply };
 }

@@ -14,6 +14,7 @@ import {
   createApiKeySchema,
   createConversationSchema,
   createdApiKeySchema,
+  endUserPattern,
   failureSchema,
   messageSchema,
   type Property,
@@ -158,9 +159,15 @@ function forClients(schema: Schema): Schema {
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
-/** A schema whose pattern the languages of all clients know: of a text, that it has a character that is not blank. */
+/**
+ * A schema whose pattern the languages of all clients know: of a text, that it has a character that is not blank; of an
+ * end user, none.
+ */
 function simplePattern(schema: Schema): Schema {
-  return schema.pattern === textPattern ? { ...schema, pattern: "\\S" } : schema;
+  if (schema.pattern === textPattern) return { ...schema, pattern: "\\S" };
+  if (schema.pattern !== endUserPattern) return schema;
+  const { pattern: _, ...rest } = schema;
+  return rest;
 }
 
 function operation(route: Route): Record<string, unknown> {

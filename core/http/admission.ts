@@ -31,7 +31,7 @@ export interface PendingRequest {
 }
 
 /** Who a request comes from. */
-export type Admitted = Pick<Call, "owner" | "key" | "rate">;
+export type Admitted = Pick<Call, "owner" | "reach" | "key" | "rate">;
 
 /** Admits a request to a route, or rejects with the error that refuses it. */
 export type Admit = (pending: PendingRequest, route: Route) => Promise<Admitted>;
@@ -40,7 +40,7 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
   return async (pending, route) => {
     switch (route.credential) {
       case "none":
-        return { owner: "", key: undefined, rate: undefined };
+        return { owner: "", reach: { owner: "" }, key: undefined, rate: undefined };
       case "token": {
         const owner = requireOwnerName(await verifyToken(readToken(pending.request.headers)));
         pending.owner = owner;
@@ -48,7 +48,7 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
           const rate = await limiter.take(`owner:${owner}`, route.ownerPolicy);
           if (!rate.allowed) throw rateLimited(rate, route.ownerPolicy);
         }
-        return { owner, key: undefined, rate: undefined };
+        return { owner, reach: { owner }, key: undefined, rate: undefined };
       }
       case "api_key": {
         const key = await keyring.authenticate(pending.request.headers);
@@ -59,7 +59,7 @@ export function createAdmission({ keyring, limiter, verifyToken, clock }: Admiss
         Object.assign(pending.headers, rateHeaders(rate, policy, clock.now()));
         if (!rate.allowed && !route.free) throw rateLimited(rate, policy);
         if (route.scope && !scopePermits(key.scope, route.scope)) throw insufficientScope(route.scope);
-        return { owner: key.owner, key, rate };
+        return { owner: key.owner, reach: { owner: key.owner }, key, rate };
       }
     }
   };

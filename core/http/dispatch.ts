@@ -107,13 +107,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<Answer> {
     const { request, requestId } = current;
     current.route = route;
-    const { owner, key, rate } = await admit(current, route);
+    const admitted = await admit(current, route);
     if (route.credential !== "none") await ready(); // not before, so that requests without credentials cost no work
     if (route.body) requireJsonBody(request.headers);
     requireIdempotencyKey(route, request.headers);
     const query = readQuery(route, search, request.headers);
     const body = route.body && readBody(route.body, await readBytes(request, clock));
-    const call: Call = { requestId, request, params, query, body, owner, key, rate };
+    const call: Call = { requestId, request, params, query, body, ...admitted };
     return toAnswer(route.success, await route.handle(call, context));
   }
 

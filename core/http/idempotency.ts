@@ -44,13 +44,28 @@ export function requireIdempotencyKey(
   }
 }
 
-/** The request's claim on its key, or undefined if it has none. A key applies to one owner and path. */
-export function claimOf(call: Call, path: string, now: number, sha256: Sha256): IdempotencyClaim | undefined {
-  const key = call.request.headers.get(header);
+/** What a claim consists of besides its request. */
+interface ClaimOptions {
+  readonly path: string;
+  readonly endUser?: string | null | undefined;
+  readonly now: number;
+  readonly sha256: Sha256;
+}
+
+/**
+ * The request's claim on its key, or undefined if it has none. A key applies to one owner, end user and path.
+ * `endUser`: whom the body names, if the credential names nobody.
+ */
+export function claimOf(
+  { request, reach, body }: Call,
+  { path, endUser = null, now, sha256 }: ClaimOptions,
+): IdempotencyClaim | undefined {
+  const key = request.headers.get(header);
   if (key === null) return undefined;
-  const fields = JSON.stringify(call.body, (_, value: unknown) => value ?? undefined); // null means no value
+  const fields = JSON.stringify(body, (_, value: unknown) => value ?? undefined); // null means no value
   return {
-    owner: call.owner,
+    owner: reach.owner,
+    endUser: reach.endUser ?? endUser,
     path,
     key,
     fingerprint: sha256(fields),

@@ -13,7 +13,7 @@ import type { RateDecision, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationMemory } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { Reach, Store } from "../store/store.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ErrorCode } from "../wire/errors.ts";
 import type { IncomingRequest } from "../wire/request.ts";
@@ -54,8 +54,10 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
-  /** Whose objects the call may see. Empty if the route needs no credential. */
+  /** Who the credential speaks for. Empty if the route needs none. */
   readonly owner: string;
+  /** Which of the owner's objects the call may see. */
+  readonly reach: Reach;
   /** The caller's key, on endpoints that take one. */
   readonly key: ApiKeyRecord | undefined;
   /** The key's bucket after this request. */

@@ -8,7 +8,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { MessageRecord } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
 /** How many earlier exchanges a model sees. */
@@ -25,6 +25,7 @@ interface Entry {
   /** The store's own string. The one from the request may be a slice of its whole URL, and would keep that in memory. */
   readonly id: string;
   readonly owner: string;
+  readonly endUser: string | null;
   readonly twinId: string;
   /** How many messages it had when last seen. */
   readonly position: number;
@@ -35,10 +36,10 @@ interface Entry {
 /** Answers from memory if it can, or else asks the store. Errors of the store are passed on. */
 export interface ConversationMemory {
   /**
-   * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: the
-   * owner has no such conversation.
+   * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is no
+   * such conversation within reach.
    */
-  find(owner: string, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
+  find(reach: Reach, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
   /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
   /** Adds the exchange after the first `position` messages, as it has ended. */
@@ -55,19 +56,19 @@ export function createConversationMemory(
   function update(id: string, position: number, history: Entry["history"]): void {
     const entry = entries.get(id);
     if (!entry) return;
-    const { id: ownId, owner, twinId } = entry;
-    entries.set(ownId, { id: ownId, owner, twinId, position, history }); // a spread would be slow here
+    const { id: ownId, owner, endUser, twinId } = entry;
+    entries.set(ownId, { id: ownId, owner, endUser, twinId, position, history }); // a spread would be slow here
   }
 
   return {
-    async find(owner, id) {
+    async find(reach, id) {
       const known = entries.get(id);
-      if (known?.owner === owner) return known;
-      const conversation = await store.getConversation(owner, id);
+      if (known && isWithin(reach, known)) return known;
+      const conversation = await store.getConversation(reach, id);
       if (!conversation) return undefined;
-      const { twinId, messageCount } = conversation;
+      const { owner, endUser, twinId, messageCount } = conversation;
       const history = messageCount === 0 ? [] : undefined;
-      const entry = { id: conversation.id, owner, twinId, position: messageCount, history };
+      const entry = { id: conversation.id, owner, endUser, twinId, position: messageCount, history };
       entries.set(entry.id, entry);
       return entry;
     },
@@ -75,7 +76,7 @@ export function createConversationMemory(
     async historyOf(owner, id, position) {
       const known = entries.get(id);
       if (known?.position === position && known.history) return copyWithWords(known.history);
-      const history = await store.readHistory(owner, id, historyExchanges);
+      const history = await store.readHistory({ owner }, id, historyExchanges);
       update(id, position, history);
       return copyWithWords(history);
     },
@@ -92,6 +93,10 @@ export function createConversationMemory(
       entries.delete(id);
     },
   };
+}
+
+function isWithin(reach: Reach, { owner, endUser }: Entry): boolean {
+  return reach.owner === owner && (reach.endUser === undefined || reach.endUser === endUser);
 }
 
 function asModelSees({ role, content }: MessageRecord): HistoryMessage {

@@ -11,7 +11,7 @@ import type { NewId } from "../base/ids.ts";
 import { Underway } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
-import type { IdempotencyClaim, MadeClaim, Store } from "../store/store.ts";
+import type { IdempotencyClaim, MadeClaim, Reach, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, shuttingDown } from "../wire/errors.ts";
@@ -40,8 +40,7 @@ export interface RepliesOptions {
 }
 
 /** A message to send, checked. */
-export interface Send {
-  readonly owner: string;
+export interface Send extends Reach {
   readonly conversationId: string;
   /** How many messages the conversation has, as far as this process knows. */
   readonly position: number;
@@ -160,13 +159,13 @@ export function createReplies(options: RepliesOptions): Replies {
 
   /** Begins a reply, and runs its producer. */
   async function begin(send: Send): Promise<Sent> {
-    const { owner, conversationId, twin, content, claim, requestId } = send;
+    const { owner, endUser, conversationId, twin, content, claim, requestId } = send;
     const { question, reply } = newExchange(
       { conversationId, content, twinRevision: twinRevision(twin, sha256) },
       newId,
       clock.now(),
     );
-    const exchange = { owner, question, reply, lease: newLease(context), position: send.position };
+    const exchange = { owner, endUser, question, reply, lease: newLease(context), position: send.position };
     const early: Beginning = { stoppedBy: undefined, isFollowedElsewhere: false };
     beginning.set(reply.id, early);
     try {
@@ -238,7 +237,7 @@ export function createReplies(options: RepliesOptions): Replies {
     async cancel(owner, reply) {
       const producer = producerOf(reply.id);
       if (!stopHere(reply.id, cancelled) && reply.status === "in_progress") {
-        await store.requestCancel(owner, reply.id);
+        await store.requestCancel({ owner }, reply.id);
         store.signals?.notify("stop", reply.id);
       }
       return endOf(producer ?? watching.feedOf(owner, reply));

@@ -220,7 +220,7 @@ export class ReplyKeeper {
     }
     memory.forget(conversationId);
     // Somebody else ended it, or deleted the conversation and the reply with it.
-    return (await store.getMessage(owner, conversationId, id)) ?? this.#record(cancelled);
+    return (await store.getMessage({ owner }, conversationId, id)) ?? this.#record(cancelled);
   }
 
   #record(state: FinalState) {

@@ -96,7 +96,7 @@ export async function beginStored(
 /** How many messages came before a reply that was stored. Undefined: it was not. */
 async function findBegun(store: Store, { owner, reply }: BeginReply): Promise<number | undefined> {
   const { id, conversationId } = reply;
-  const found = await store.getConversation(owner, conversationId);
+  const found = await store.getConversation({ owner }, conversationId);
   return found?.replyId === id ? found.messageCount - 2 : undefined;
 }
 

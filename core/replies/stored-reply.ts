@@ -149,7 +149,7 @@ export class SavedReply implements ReplyFeed {
     const { id, conversationId } = this.#message;
     this.#looks++;
     try {
-      const message = await store.readOn(this.#owner, conversationId, id, this.#characters);
+      const message = await store.readOn({ owner: this.#owner }, conversationId, id, this.#characters);
       this.#failing = false;
       // A reply that is gone was deleted with its conversation, which cancels it.
       return message ?? { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };

@@ -10,8 +10,8 @@ import type { IdempotencyClaim, MadeClaim, Store } from "./store.ts";
 /** The store's methods about idempotency claims. */
 export function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "sweepClaims"> {
   return {
-    async findClaim(owner, path, key, at) {
-      return findClaim(records, owner, path, key, at);
+    async findClaim(claim) {
+      return madeBefore(records, claim);
     },
 
     async sweepClaims(at) {
@@ -23,10 +23,12 @@ export function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | 
 
 /** The equal claim that was made before this one and has not expired. */
 export function madeBefore(
-  records: MemoryRecords,
+  { claims }: MemoryRecords,
   claim: IdempotencyClaim | undefined,
 ): MadeClaim | undefined {
-  return claim && findClaim(records, claim.owner, claim.path, claim.key, claim.createdAt);
+  const entry = claim && claims.get(claimId(claim));
+  if (!entry || entry.expiresAt <= claim.createdAt) return undefined;
+  return { fingerprint: entry.fingerprint, resourceId: entry.resourceId };
 }
 
 /** Makes a claim, if there is one to make. */
@@ -36,22 +38,10 @@ export function keepClaim(
   resourceId: string,
 ): void {
   if (!claim) return;
-  const { owner, path, key, fingerprint, expiresAt } = claim;
-  claims.set(claimId(owner, path, key), { fingerprint, resourceId, expiresAt });
+  const { fingerprint, expiresAt } = claim;
+  claims.set(claimId(claim), { fingerprint, resourceId, expiresAt });
 }
 
-function findClaim(
-  { claims }: MemoryRecords,
-  owner: string,
-  path: string,
-  key: string,
-  at: number,
-): MadeClaim | undefined {
-  const entry = claims.get(claimId(owner, path, key));
-  if (!entry || entry.expiresAt <= at) return undefined;
-  return { fingerprint: entry.fingerprint, resourceId: entry.resourceId };
-}
-
-function claimId(owner: string, path: string, key: string): string {
-  return JSON.stringify([owner, path, key]);
+function claimId({ owner, endUser, path, key }: IdempotencyClaim): string {
+  return JSON.stringify([owner, endUser, path, key]);
 }

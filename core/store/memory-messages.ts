@@ -19,27 +19,27 @@ type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "re
 /** The store's methods that read messages. */
 export function messageMethods(records: MemoryRecords): MessageMethods {
   return {
-    async getMessage(owner, conversationId, id) {
-      const record = findMessage(records, owner, id)?.record;
+    async getMessage(reach, conversationId, id) {
+      const record = findMessage(records, reach, id)?.record;
       return record?.conversationId === conversationId ? record : undefined;
     },
 
-    async readOn(owner, conversationId, id, skip) {
-      const record = findMessage(records, owner, id)?.record;
+    async readOn(reach, conversationId, id, skip) {
+      const record = findMessage(records, reach, id)?.record;
       if (record?.conversationId !== conversationId) return undefined;
       return { ...record, content: Array.from(record.content).slice(skip).join("") };
     },
 
-    async listMessages(owner, conversationId, slice) {
-      const entry = findConversation(records, owner, conversationId);
+    async listMessages(reach, conversationId, slice) {
+      const entry = findConversation(records, reach, conversationId);
       if (!entry) return undefined;
       if (slice.after === undefined) return listMessages(entry.messages, slice, undefined);
-      const after = findMessage(records, owner, slice.after);
+      const after = findMessage(records, reach, slice.after);
       return after?.conversation === entry ? listMessages(entry.messages, slice, after.seq) : undefined;
     },
 
-    async readHistory(owner, conversationId, exchanges) {
-      return readHistory(findConversation(records, owner, conversationId)?.messages ?? [], exchanges);
+    async readHistory(reach, conversationId, exchanges) {
+      return readHistory(findConversation(records, reach, conversationId)?.messages ?? [], exchanges);
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./records.ts";
-import type { Lease, Listing, MadeClaim, Slice } from "./store.ts";
+import type { Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
 
 /** An API key. */
 export interface KeyEntry {
@@ -44,6 +44,7 @@ export interface OwnerRecords {
   readonly keysByAge: KeyEntry[];
   readonly conversationsByAge: ConversationEntry[];
   readonly conversationsByTwin: Map<string, ConversationEntry[]>;
+  readonly conversationsByEndUser: Map<string, ConversationEntry[]>;
 }
 
 /** Everything in a memory store. */
@@ -68,18 +69,24 @@ export function recordsOf({ owners }: MemoryRecords, owner: string): OwnerRecord
   return records;
 }
 
-/** An owner's conversation. */
+/** A conversation within reach. */
 export function findConversation(
   { owners }: MemoryRecords,
-  owner: string,
+  reach: Reach,
   id: string,
 ): ConversationEntry | undefined {
-  return owners.get(owner)?.conversations.get(id);
+  const entry = owners.get(reach.owner)?.conversations.get(id);
+  return entry && isWithin(reach, entry) ? entry : undefined;
 }
 
-/** An owner's message, in any conversation. */
-export function findMessage({ owners }: MemoryRecords, owner: string, id: string): MessageEntry | undefined {
-  return owners.get(owner)?.messages.get(id);
+/** A message within reach, in any conversation. */
+export function findMessage({ owners }: MemoryRecords, reach: Reach, id: string): MessageEntry | undefined {
+  const entry = owners.get(reach.owner)?.messages.get(id);
+  return entry && isWithin(reach, entry.conversation) ? entry : undefined;
+}
+
+function isWithin({ endUser }: Reach, { record }: ConversationEntry): boolean {
+  return endUser === undefined || endUser === record.endUser;
 }
 
 function newOwnerRecords(): OwnerRecords {
@@ -90,6 +97,7 @@ function newOwnerRecords(): OwnerRecords {
     keysByAge: [],
     conversationsByAge: [],
     conversationsByTwin: new Map(),
+    conversationsByEndUser: new Map(),
   };
 }
 
@@ -135,4 +143,22 @@ export function newestFirst<Item>(
   const end = Math.max(0, list.length - offset);
   const page = list.slice(Math.max(0, end - limit), end);
   return { items: page.map(({ record }) => record).reverse(), total: list.length };
+}
+
+/** Adds an entry to the list of this name, or makes that list. */
+export function addToList<Entry extends Aged>(lists: Map<string, Entry[]>, name: string, entry: Entry): void {
+  const list = lists.get(name) ?? [];
+  lists.set(name, list);
+  insertByAge(list, entry);
+}
+
+/** Takes an entry out of the list of this name, which ends with its last entry. */
+export function removeFromList<Entry extends Aged>(
+  lists: Map<string, Entry[]>,
+  name: string,
+  entry: Entry,
+): void {
+  const list = lists.get(name) ?? [];
+  removeByAge(list, entry);
+  if (list.length === 0) lists.delete(name);
 }

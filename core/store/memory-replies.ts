@@ -16,7 +16,7 @@ import {
 } from "./memory-records.ts";
 import type { EndReply } from "./records.ts";
 import { ended } from "./records.ts";
-import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } from "./store.ts";
+import type { AbandonedReply, BeginOutcome, BeginReply, Reach, SaveOutcome, Store } from "./store.ts";
 
 type ReplyMethods = Pick<
   Store,
@@ -27,17 +27,17 @@ type ReplyMethods = Pick<
 export function replyMethods(records: MemoryRecords): ReplyMethods {
   const { running } = records;
 
-  function findRunning(owner: string, id: string): MessageEntry | undefined {
-    const entry = findMessage(records, owner, id);
+  function findRunning(reach: Reach, id: string): MessageEntry | undefined {
+    const entry = findMessage(records, reach, id);
     return entry?.record.status === "in_progress" ? entry : undefined;
   }
 
   return {
     async beginReply(begin): Promise<BeginOutcome> {
-      const { owner, question, reply, claim } = begin;
+      const { owner, endUser, question, reply, claim } = begin;
       const made = madeBefore(records, claim);
       if (made) return { outcome: "claimed", claim: made };
-      const conversation = findConversation(records, owner, question.conversationId);
+      const conversation = findConversation(records, { owner, endUser }, question.conversationId);
       if (!conversation) return { outcome: "not_found" };
       if (conversation.record.replyId !== null) {
         return { outcome: "busy", replyId: conversation.record.replyId };
@@ -49,7 +49,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     },
 
     async saveReply({ owner, id, content, sources, lease }): Promise<SaveOutcome> {
-      const entry = findRunning(owner, id);
+      const entry = findRunning({ owner }, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
       if (content !== undefined && content.length < entry.record.content.length) return "lost";
       entry.lease = lease;
@@ -62,7 +62,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     },
 
     async endReply(end) {
-      const entry = findRunning(end.owner, end.id);
+      const entry = findRunning({ owner: end.owner }, end.id);
       if (!entry || entry.record.conversationId !== end.conversationId) return false;
       const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
@@ -72,8 +72,8 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       return true;
     },
 
-    async requestCancel(owner, id) {
-      const entry = findRunning(owner, id);
+    async requestCancel(reach, id) {
+      const entry = findRunning(reach, id);
       if (entry) entry.cancelRequested = true;
     },
 
@@ -89,7 +89,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     },
 
     async takeOverReply(found, lease, from) {
-      const entry = findRunning(found.owner, found.id);
+      const entry = findRunning({ owner: found.owner }, found.id);
       if (entry?.record.conversationId !== found.conversationId) return false;
       if (entry.lease?.holder !== found.lease.holder || entry.lease.until !== found.lease.until) return false;
       if (entry.record.attempt !== found.attempt || entry.cancelRequested) return false;

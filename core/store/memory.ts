@@ -8,6 +8,7 @@
 import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {
+  addToList,
   type ConversationEntry,
   findConversation,
   insertByAge,
@@ -16,6 +17,7 @@ import {
   newRecords,
   recordsOf,
   removeByAge,
+  removeFromList,
 } from "./memory-records.ts";
 import { replyMethods } from "./memory-replies.ts";
 import { isLiveKey } from "./records.ts";
@@ -95,45 +97,48 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       const made = madeBefore(records, claim);
       if (made) return made;
       keepClaim(records, claim, conversation.id);
-      const { conversations, conversationsByAge, conversationsByTwin } = recordsOf(
-        records,
-        conversation.owner,
-      );
       const entry: ConversationEntry = { record: conversation, messages: [] };
-      conversations.set(conversation.id, entry);
-      insertByAge(conversationsByAge, entry);
-      const ofTwin = conversationsByTwin.get(conversation.twinId) ?? [];
-      conversationsByTwin.set(conversation.twinId, ofTwin);
-      insertByAge(ofTwin, entry);
+      const owned = recordsOf(records, conversation.owner);
+      owned.conversations.set(conversation.id, entry);
+      insertByAge(owned.conversationsByAge, entry);
+      addToList(owned.conversationsByTwin, conversation.twinId, entry);
+      if (conversation.endUser !== null) addToList(owned.conversationsByEndUser, conversation.endUser, entry);
       return undefined;
     },
 
-    async getConversation(owner, id) {
-      return findConversation(records, owner, id)?.record;
+    async getConversation(reach, id) {
+      return findConversation(records, reach, id)?.record;
     },
 
-    async listConversations(owner, { twinId, ...slice }) {
+    async listConversations({ owner, endUser }, { twinIds, ...slice }) {
       const owned = owners.get(owner);
+      const [twinId, ...others] = twinIds ?? [];
+      if (endUser === undefined && twinId !== undefined && others.length === 0) {
+        return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
+      }
       const entries =
-        twinId === undefined ? owned?.conversationsByAge : owned?.conversationsByTwin.get(twinId);
-      return newestFirst(entries ?? [], slice);
+        (endUser === undefined ? owned?.conversationsByAge : owned?.conversationsByEndUser.get(endUser)) ??
+        [];
+      const isListed = ({ record }: ConversationEntry) => twinIds?.includes(record.twinId) ?? true;
+      return newestFirst(twinIds ? entries.filter(isListed) : entries, slice);
     },
 
-    async renameConversation(owner, id, title, at) {
-      const entry = findConversation(records, owner, id);
+    async renameConversation(reach, id, title, at) {
+      const entry = findConversation(records, reach, id);
       if (entry) entry.record = { ...entry.record, title, updatedAt: at };
       return entry?.record;
     },
 
-    async deleteConversation(owner, id) {
-      const entry = findConversation(records, owner, id);
+    async deleteConversation(reach, id) {
+      const entry = findConversation(records, reach, id);
       if (!entry) return undefined;
-      const { conversations, conversationsByAge, conversationsByTwin, messages } = recordsOf(records, owner);
-      conversations.delete(id);
-      removeByAge(conversationsByAge, entry);
-      const ofTwin = conversationsByTwin.get(entry.record.twinId) ?? [];
-      removeByAge(ofTwin, entry);
-      if (ofTwin.length === 0) conversationsByTwin.delete(entry.record.twinId);
+      const { endUser, twinId } = entry.record;
+      const owned = recordsOf(records, reach.owner);
+      const { messages } = owned;
+      owned.conversations.delete(id);
+      removeByAge(owned.conversationsByAge, entry);
+      removeFromList(owned.conversationsByTwin, twinId, entry);
+      if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
       for (const message of entry.messages) {
         messages.delete(message.record.id);
         running.delete(message);

@@ -34,6 +34,8 @@ export interface ConversationRecord {
   readonly id: string;
   readonly owner: string;
   readonly twinId: string;
+  /** The owner's own name for the person who talks. Null: nobody in particular. Never changes. */
+  readonly endUser: string | null;
   readonly title: string | null;
   /** The reply in progress, which makes the conversation busy. Null: idle. */
   readonly replyId: string | null;

@@ -9,6 +9,13 @@
 
 import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord, Source } from "./records.ts";
 
+/** Whose records a caller may find: an owner's, of one end user or of any. All others do not exist for it. */
+export interface Reach {
+  readonly owner: string;
+  /** Absent: any, and conversations without one. */
+  readonly endUser?: string | undefined;
+}
+
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
 export interface Slice {
   readonly offset: number;
@@ -24,6 +31,8 @@ export interface Listing<Item> {
 /** A claim that several equal requests have at most one effect (the `Idempotency-Key` header). */
 export interface IdempotencyClaim {
   readonly owner: string;
+  /** Whose request it is, as keys of different end users have nothing to do with each other. Null: nobody's in particular. */
+  readonly endUser: string | null;
   /** What the key is for, such as `/conversations`. */
   readonly path: string;
   readonly key: string;
@@ -42,8 +51,7 @@ export interface MadeClaim {
 }
 
 /** A reply's beginning: what {@link Store.beginReply} stores in one transaction. */
-export interface BeginReply {
-  readonly owner: string;
+export interface BeginReply extends Reach {
   /** The user's message, completed. */
   readonly question: MessageRecord;
   /** The reply, empty and in progress. */
@@ -101,6 +109,12 @@ export interface AbandonedReply {
   readonly cancelRequested: boolean;
 }
 
+/** Which conversations to list. */
+export interface ConversationSlice extends Slice {
+  /** With one of these twins, at most 50. Absent: any. */
+  readonly twinIds?: readonly string[] | undefined;
+}
+
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
 export interface MessageSlice extends Slice {
   readonly order: "asc" | "desc";
@@ -141,31 +155,28 @@ export interface Store {
     conversation: ConversationRecord,
     claim?: IdempotencyClaim,
   ): Promise<MadeClaim | undefined>;
-  getConversation(owner: string, id: string): Promise<ConversationRecord | undefined>;
-  /** The owner's conversations, newest first by `createdAt`, then `id`. */
-  listConversations(
-    owner: string,
-    slice: Slice & { readonly twinId?: string },
-  ): Promise<Listing<ConversationRecord>>;
+  getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
+  /** Conversations, with any twin or one of some, newest first by `createdAt`, then `id`. */
+  listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
   /** Sets the title and returns the conversation as it is now, or undefined if there is none. */
   renameConversation(
-    owner: string,
+    reach: Reach,
     id: string,
     title: string | null,
     at: number,
   ): Promise<ConversationRecord | undefined>;
   /** Deletes a conversation and its messages, and returns it as it was, or undefined if there was none. */
-  deleteConversation(owner: string, id: string): Promise<ConversationRecord | undefined>;
+  deleteConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
 
-  getMessage(owner: string, conversationId: string, id: string): Promise<MessageRecord | undefined>;
+  getMessage(reach: Reach, conversationId: string, id: string): Promise<MessageRecord | undefined>;
   /**
    * Like {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of the content, for a
    * follower that already has them.
    */
-  readOn(owner: string, conversationId: string, id: string, skip: number): Promise<MessageRecord | undefined>;
+  readOn(reach: Reach, conversationId: string, id: string, skip: number): Promise<MessageRecord | undefined>;
   /** A conversation's messages. Undefined if the conversation, or the message to start after, does not exist. */
   listMessages(
-    owner: string,
+    reach: Reach,
     conversationId: string,
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
@@ -174,7 +185,7 @@ export interface Store {
    * exchanges and the one in progress are left out. Only role and content are read.
    */
   readHistory(
-    owner: string,
+    reach: Reach,
     conversationId: string,
     exchanges: number,
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
@@ -196,7 +207,7 @@ export interface Store {
    */
   endReply(end: EndReply): Promise<boolean>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
-  requestCancel(owner: string, id: string): Promise<void>;
+  requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, whoever holds it. */
   findAbandonedReplies(expiredBefore: number): Promise<readonly AbandonedReply[]>;
   /**
@@ -206,8 +217,8 @@ export interface Store {
    */
   takeOverReply(found: AbandonedReply, lease: Lease, from: number): Promise<boolean>;
 
-  /** A claim that was made and has not expired at `at`. */
-  findClaim(owner: string, path: string, key: string, at: number): Promise<MadeClaim | undefined>;
+  /** The equal claim that was made before this one and has not expired when this one was created. */
+  findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
    * Deletes claims that expired at or before `at`. If there are many, it may do so in several transactions and leave
    * some for the next call, so that nothing else has to wait for long.

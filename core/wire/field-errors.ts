@@ -6,7 +6,14 @@
  */
 
 import type { FieldError } from "./errors.ts";
-import { type InputSchema, inputSchemas, textPattern, type ValueSchema, type ValueType } from "./schemas.ts";
+import {
+  endUserPattern,
+  type InputSchema,
+  inputSchemas,
+  textPattern,
+  type ValueSchema,
+  type ValueType,
+} from "./schemas.ts";
 import { type Validator, validators } from "./validators.ts";
 
 const validatorOf = new Map<InputSchema, Validator | undefined>(
@@ -50,6 +57,10 @@ function acceptedType(type: ValueType, schema: ValueSchema): string {
   const length = schema.maxLength
     ? `${schema.minLength} to ${schema.maxLength} characters`
     : "at least 1 character";
-  const text = schema.pattern === textPattern ? ", not only white space, without NUL or lone surrogates" : "";
-  return `a string of ${length}${text}`;
+  return `a string of ${length}${wordsOfPattern.get(schema.pattern) ?? ""}`;
 }
+
+const wordsOfPattern = new Map<string | undefined, string>([
+  [textPattern, ", not only white space, without NUL or lone surrogates"],
+  [endUserPattern, ", neither . nor .., without control characters or lone surrogates"],
+]);

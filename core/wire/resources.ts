@@ -38,6 +38,7 @@ export function conversationResource(conversation: ConversationRecord): Conversa
   return {
     id: conversation.id,
     twinId: conversation.twinId,
+    endUser: conversation.endUser,
     title: conversation.title,
     status: conversation.replyId === null ? "idle" : "busy",
     messageCount: conversation.messageCount,

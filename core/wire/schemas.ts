@@ -133,6 +133,7 @@ export const twinSchema = record({
 export const conversationSchema = record({
   id,
   twinId: id,
+  endUser: { ...stringOrNull, description: "Your own id of the person who talks, if you gave one." },
   title: stringOrNull,
   status: {
     type: "string",
@@ -234,12 +235,18 @@ export const textPattern: string = "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Sp
 
 const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 
+/** An app's own id of a person: no control characters, no lone surrogates, and nothing that no URL could name. */
+export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
+
+const endUser = { type: "string", pattern: endUserPattern, minLength: 1, maxLength: 128 } as const;
+
 export const healthSchema = record({ status: { type: "string", enum: ["ok"] } });
 
 export const createConversationSchema = {
   type: "object",
   properties: {
     twinId: { ...text, maxLength: 255 },
+    endUser: { ...endUser, description: "Your own id of the person who talks." },
     title: { ...text, type: ["string", "null"], maxLength: 200 },
   },
   required: ["twinId"],
@@ -285,6 +292,7 @@ export const conversationsQuerySchema = {
   properties: {
     ...pageQuerySchema.properties,
     twinId: { ...text, description: "Only conversations with this twin." },
+    endUser: { ...endUser, description: "Only conversations of this end user." },
   },
 } as const satisfies InputSchema;
 

@@ -20,7 +20,7 @@ export interface Validator {
     | null;
 }
 
-const schema11 = {"type":"object","properties":{"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200}},"required":["twinId"]};
+const schema11 = {"type":"object","properties":{"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who talks."},"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200}},"required":["twinId"]};
 const func0 = Object.prototype.hasOwnProperty;
 const func47 = function ucs2length(str) {
     const len = str.length;
@@ -40,6 +40,7 @@ const func47 = function ucs2length(str) {
     return length;
 };
 const pattern0 = new RegExp("^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$", "u");
+const pattern1 = new RegExp("^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -100,10 +101,11 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data.title !== undefined && func0.call(data, "title")){
-let data1 = data.title;
-if((typeof data1 !== "string") && (data1 !== null)){
-const err5 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema11.properties.title.type}};
+if(data.endUser !== undefined && func0.call(data, "endUser")){
+let data1 = data.endUser;
+if(typeof data1 === "string"){
+if(func47(data1) > 128){
+const err5 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -112,9 +114,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(typeof data1 === "string"){
-if(func47(data1) > 200){
-const err6 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(func47(data1) < 1){
+const err6 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -123,8 +124,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(func47(data1) < 1){
-const err7 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1}};
+if(!pattern1.test(data1)){
+const err7 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -133,8 +134,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern0.test(data1)){
-const err8 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+}
+else {
+const err8 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -144,15 +146,59 @@ vErrors.push(err8);
 errors++;
 }
 }
-}
-}
-else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.title !== undefined && func0.call(data, "title")){
+let data2 = data.title;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema11.properties.title.type}};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(func47(data2) > 200){
+const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(func47(data2) < 1){
+const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(!pattern0.test(data2)){
+const err12 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -537,7 +583,7 @@ validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema16 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."}}};
+const schema16 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."}}};
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -648,14 +694,59 @@ vErrors.push(err8);
 errors++;
 }
 }
-}
-else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.endUser !== undefined && func0.call(data, "endUser")){
+let data3 = data.endUser;
+if(typeof data3 === "string"){
+if(func47(data3) > 128){
+const err9 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(func47(data3) < 1){
+const err10 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!pattern1.test(data3)){
+const err11 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }

@@ -28,6 +28,7 @@ for (const transport of transports) {
       const { id, ...rest } = conversation;
       assert.deepEqual(rest, {
         twinId: "echo",
+        endUser: null,
         title: "Tea",
         status: "idle",
         messageCount: 0,

@@ -140,6 +140,7 @@ for (const transport of transports) {
         "page",
         "limit",
         "twinId",
+        "endUser",
       ]);
       const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
       assert.deepEqual(parametersIn(stream, "query"), ["after"]);

@@ -43,21 +43,23 @@ export async function fill(store: Store): Promise<Records> {
   const begun = exchange(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
   await store.beginReply({ ...begun, position: 2 });
   await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
-  await store.requestCancel(owner, begun.reply.id);
+  await store.requestCancel({ owner }, begun.reply.id);
   return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
 }
 
 /** Everything that a store returns of an owner's records. */
 export async function readAll(store: Store, { owner, claim: made }: Records) {
   const slice = { offset: 0, limit: 100 };
-  const conversations = await store.listConversations(owner, slice);
+  const conversations = await store.listConversations({ owner }, slice);
   const found = await Promise.all(
     conversations.items.map(async ({ id }) => {
       const messages = await messagesOf(store, owner, id);
-      const alone = messages.items.map((message: MessageRecord) => store.getMessage(owner, id, message.id));
-      const newest = await store.listMessages(owner, id, { ...slice, order: "desc" });
-      const histories = await Promise.all([1, 3, 25].map((count) => store.readHistory(owner, id, count)));
-      const conversation = await store.getConversation(owner, id);
+      const alone = messages.items.map((message: MessageRecord) =>
+        store.getMessage({ owner }, id, message.id),
+      );
+      const newest = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
+      const histories = await Promise.all([1, 3, 25].map((count) => store.readHistory({ owner }, id, count)));
+      const conversation = await store.getConversation({ owner }, id);
       return { conversation, messages, alone: await Promise.all(alone), newest, histories };
     }),
   );
@@ -65,9 +67,9 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
   return {
     keys: await store.listKeys(owner, slice),
     conversations,
-    withTwin: await store.listConversations(owner, { ...slice, twinId: "bob" }),
+    withTwin: await store.listConversations({ owner }, { ...slice, twinIds: ["bob"] }),
     found,
     abandoned: abandoned.filter((each) => each.owner === owner),
-    claim: await store.findClaim(owner, made.path, made.key, start),
+    claim: await store.findClaim(made),
   };
 }

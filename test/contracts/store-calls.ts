@@ -44,33 +44,36 @@ export async function callEverything(given: Store): Promise<void> {
   const made = claim(owner);
   const { id, twinId } = conversation(owner);
   await store.createConversation(conversation(owner, { id }), made);
-  await store.listConversations(owner, slice);
-  await store.listConversations(owner, { ...slice, twinId });
-  await store.renameConversation(owner, id, "t", start);
+  await store.listConversations({ owner }, slice);
+  await store.listConversations({ owner }, { ...slice, twinIds: [twinId] });
+  const reach = { owner, endUser: "ann" };
+  await store.listConversations(reach, slice);
+  await store.listConversations(reach, { ...slice, twinIds: [twinId] });
+  await store.renameConversation({ owner }, id, "t", start);
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
   await store.beginReply(exchange(owner, id));
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
-  await store.requestCancel(owner, reply.id);
+  await store.requestCancel({ owner }, reply.id);
   await store.findAbandonedReplies(start + day);
   const { conversationId, attempt } = reply;
   const found = { owner, conversationId, id: reply.id, lease, attempt, cancelRequested: false };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(ending(begun, { leaseExpiredBefore: start }));
   await store.endReply(ending(begun));
-  await store.getConversation(owner, id);
-  await store.getMessage(owner, id, question.id);
-  await store.readOn(owner, id, reply.id, 1);
+  await store.getConversation({ owner }, id);
+  await store.getMessage({ owner }, id, question.id);
+  await store.readOn({ owner }, id, reply.id, 1);
   for (const order of ["asc", "desc"] as const) {
-    await store.listMessages(owner, id, { ...slice, order, after: question.id });
+    await store.listMessages({ owner }, id, { ...slice, order, after: question.id });
   }
   await converse(store, owner, id, failure);
   await converse(store, owner, id, failure);
-  await store.readHistory(owner, id, 1);
-  await store.findClaim(owner, made.path, made.key, start);
+  await store.readHistory({ owner }, id, 1);
+  await store.findClaim(made);
   await store.sweepClaims(start);
   await store.ping();
-  await store.deleteConversation(owner, id);
+  await store.deleteConversation({ owner }, id);
   uncalled.delete("close");
   if (uncalled.size > 0)
     throw new Error(`test/contracts/store-calls.ts does not call ${[...uncalled].join(", ")}`);

@@ -34,8 +34,8 @@ export function claimsContract(open: () => Store): void {
       const second = conversation(owner);
       const again = await store.createConversation(second, { ...made, fingerprint: "second" });
       assert.deepEqual(again, { fingerprint: "first", resourceId: record.id });
-      assert.equal(await store.getConversation(owner, second.id), undefined);
-      assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
+      assert.equal(await store.getConversation({ owner }, second.id), undefined);
+      assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 1);
     });
 
     test("an existing claim is returned instead of a second reply, whether the conversation is busy, idle or missing", async () => {
@@ -48,8 +48,8 @@ export function claimsContract(open: () => Store): void {
       await store.endReply(ending(first));
       const second = { ...exchange(owner, id, { claim: made }), position: 2 };
       assert.deepEqual(await store.beginReply(second), claimed);
-      assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
-      await store.deleteConversation(owner, id);
+      assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
+      await store.deleteConversation({ owner }, id);
       assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
     });
 
@@ -63,7 +63,7 @@ export function claimsContract(open: () => Store): void {
       for (const [index, outcome] of outcomes.entries()) {
         assert.deepEqual(outcome, index === winner ? undefined : { fingerprint: "fields", resourceId });
       }
-      assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 1);
+      assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 1);
     });
 
     test("of twenty replies begun at once for one claim exactly one begins", async () => {
@@ -89,7 +89,7 @@ export function claimsContract(open: () => Store): void {
       assert.equal(before?.fingerprint, "old");
       const record = conversation(owner);
       assert.equal(await store.createConversation(record, { ...late, createdAt: start + 10 }), undefined);
-      const found = await store.findClaim(owner, made.path, made.key, start + 50);
+      const found = await store.findClaim({ ...made, createdAt: start + 50 });
       assert.deepEqual(found, { fingerprint: "new", resourceId: record.id });
     });
 
@@ -98,13 +98,12 @@ export function claimsContract(open: () => Store): void {
       const made = claim(owner, { expiresAt: start + 10 });
       const record = conversation(owner);
       await store.createConversation(record, made);
-      const { path, key: claimKey } = made;
       const found = { fingerprint: "fields", resourceId: record.id };
-      assert.deepEqual(await store.findClaim(owner, path, claimKey, start + 9), found);
-      assert.equal(await store.findClaim(owner, path, claimKey, start + 10), undefined);
-      assert.equal(await store.findClaim(newOwner(), path, claimKey, start), undefined);
-      assert.equal(await store.findClaim(owner, "/other", claimKey, start), undefined);
-      assert.equal(await store.findClaim(owner, path, "other", start), undefined);
+      assert.deepEqual(await store.findClaim({ ...made, createdAt: start + 9 }), found);
+      assert.equal(await store.findClaim({ ...made, createdAt: start + 10 }), undefined);
+      assert.equal(await store.findClaim({ ...made, owner: newOwner() }), undefined);
+      assert.equal(await store.findClaim({ ...made, path: "/other" }), undefined);
+      assert.equal(await store.findClaim({ ...made, key: "other" }), undefined);
     });
 
     test("equal keys of two owners, or on two paths, are two claims", async () => {
@@ -127,8 +126,8 @@ export function claimsContract(open: () => Store): void {
       await store.createConversation(conversation(owner), old);
       await store.createConversation(conversation(owner), young);
       await store.sweepClaims(at + 10);
-      assert.equal(await store.findClaim(owner, old.path, old.key, at), undefined);
-      assert.ok(await store.findClaim(owner, young.path, young.key, at));
+      assert.equal(await store.findClaim(old), undefined);
+      assert.ok(await store.findClaim(young));
     });
   });
 }

@@ -33,19 +33,19 @@ export function conversationsContract(open: () => Store): void {
       const record = await newConversation(store, newOwner(), {
         title: "Häuser 🏠 'quoted' \"twice\"\n\\",
       });
-      assert.deepEqual(await store.getConversation(record.owner, record.id), record);
+      assert.deepEqual(await store.getConversation({ owner: record.owner }, record.id), record);
     });
 
     test("another owner's conversation is not found", async () => {
       const record = await newConversation(store, newOwner());
-      assert.equal(await store.getConversation(newOwner(), record.id), undefined);
+      assert.equal(await store.getConversation({ owner: newOwner() }, record.id), undefined);
     });
 
     test("two owners may use the same id, each for a record of their own", async () => {
       const mine = await newConversation(store, newOwner(), { title: "mine" });
       const yours = await newConversation(store, newOwner(), { id: mine.id, title: "yours" });
-      assert.deepEqual(await store.getConversation(mine.owner, mine.id), mine);
-      assert.deepEqual(await store.getConversation(yours.owner, mine.id), yours);
+      assert.deepEqual(await store.getConversation({ owner: mine.owner }, mine.id), mine);
+      assert.deepEqual(await store.getConversation({ owner: yours.owner }, mine.id), yours);
     });
 
     test("conversations are listed newest first, by time and then by id", async () => {
@@ -55,7 +55,7 @@ export function conversationsContract(open: () => Store): void {
       const c = conversation(owner, { createdAt: start + 1 });
       const d = conversation(owner, { createdAt: start + 2 });
       for (const record of [c, a, d, b]) await store.createConversation(record);
-      const listing = await store.listConversations(owner, { offset: 0, limit: 20 });
+      const listing = await store.listConversations({ owner }, { offset: 0, limit: 20 });
       assert.deepEqual(listing, { items: [d, c, a, b], total: 4 });
     });
 
@@ -63,7 +63,7 @@ export function conversationsContract(open: () => Store): void {
       const owner = newOwner();
       const names = ["conv_b", "conv_A", "conv_a", "conv_B", "conv_1", "conv__"];
       for (const id of names) await newConversation(store, owner, { id });
-      const listing = await store.listConversations(owner, { offset: 0, limit: 20 });
+      const listing = await store.listConversations({ owner }, { offset: 0, limit: 20 });
       assert.deepEqual(ids(listing), [...names].sort().reverse());
     });
 
@@ -71,20 +71,20 @@ export function conversationsContract(open: () => Store): void {
       const owner = newOwner();
       for (let n = 0; n < 7; n++)
         await newConversation(store, owner, { createdAt: start + n, title: `${n}` });
-      const page = await store.listConversations(owner, { offset: 2, limit: 3 });
+      const page = await store.listConversations({ owner }, { offset: 2, limit: 3 });
       assert.deepEqual(
         page.items.map((item) => item.title),
         ["4", "3", "2"],
       );
       assert.equal(page.total, 7);
-      const last = await store.listConversations(owner, { offset: 6, limit: 3 });
+      const last = await store.listConversations({ owner }, { offset: 6, limit: 3 });
       assert.deepEqual(
         last.items.map((item) => item.title),
         ["0"],
       );
-      const past = await store.listConversations(owner, { offset: 70_000_000_000, limit: 3 });
+      const past = await store.listConversations({ owner }, { offset: 70_000_000_000, limit: 3 });
       assert.deepEqual(past, { items: [], total: 7 });
-      assert.deepEqual((await store.listConversations(owner, { offset: 0, limit: 0 })).items, []);
+      assert.deepEqual((await store.listConversations({ owner }, { offset: 0, limit: 0 })).items, []);
     });
 
     test("a list can be limited to one twin's conversations", async () => {
@@ -92,34 +92,37 @@ export function conversationsContract(open: () => Store): void {
       const a = await newConversation(store, owner, { twinId: "ada" });
       await newConversation(store, owner, { twinId: "Ada" });
       const b = await newConversation(store, owner, { twinId: "ada" });
-      const listing = await store.listConversations(owner, { offset: 0, limit: 20, twinId: "ada" });
+      const listing = await store.listConversations({ owner }, { offset: 0, limit: 20, twinIds: ["ada"] });
       assert.deepEqual(listing, { items: [b, a], total: 2 });
-      const second = await store.listConversations(owner, { offset: 1, limit: 20, twinId: "ada" });
+      const second = await store.listConversations({ owner }, { offset: 1, limit: 20, twinIds: ["ada"] });
       assert.deepEqual(second, { items: [a], total: 2 });
-      const none = await store.listConversations(owner, { offset: 0, limit: 20, twinId: "bob" });
+      const none = await store.listConversations({ owner }, { offset: 0, limit: 20, twinIds: ["bob"] });
       assert.deepEqual(none, { items: [], total: 0 });
-      assert.equal((await store.listConversations(owner, { offset: 0, limit: 20 })).total, 3);
+      assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 3);
     });
 
     test("another owner's conversations are not listed", async () => {
       await newConversation(store, newOwner());
-      const listing = await store.listConversations(newOwner(), { offset: 0, limit: 20 });
+      const listing = await store.listConversations({ owner: newOwner() }, { offset: 0, limit: 20 });
       assert.deepEqual(listing, { items: [], total: 0 });
     });
 
     test("renaming sets the title and returns the conversation", async () => {
       const record = await newConversation(store, newOwner(), { title: "old" });
       const renamed = { ...record, title: "new", updatedAt: start + 5 };
-      assert.deepEqual(await store.renameConversation(record.owner, record.id, "new", start + 5), renamed);
-      assert.deepEqual(await store.getConversation(record.owner, record.id), renamed);
-      const untitled = await store.renameConversation(record.owner, record.id, null, start + 6);
+      assert.deepEqual(
+        await store.renameConversation({ owner: record.owner }, record.id, "new", start + 5),
+        renamed,
+      );
+      assert.deepEqual(await store.getConversation({ owner: record.owner }, record.id), renamed);
+      const untitled = await store.renameConversation({ owner: record.owner }, record.id, null, start + 6);
       assert.equal(untitled?.title, null);
     });
 
     test("another owner's conversation cannot be renamed", async () => {
       const record = await newConversation(store, newOwner(), { title: "old" });
-      assert.equal(await store.renameConversation(newOwner(), record.id, "new", start), undefined);
-      assert.deepEqual(await store.getConversation(record.owner, record.id), record);
+      assert.equal(await store.renameConversation({ owner: newOwner() }, record.id, "new", start), undefined);
+      assert.deepEqual(await store.getConversation({ owner: record.owner }, record.id), record);
     });
 
     test("deleting removes the conversation and its messages everywhere", async () => {
@@ -127,18 +130,18 @@ export function conversationsContract(open: () => Store): void {
       const kept = await newConversation(store, owner);
       const record = await newConversation(store, owner);
       const { question, reply } = await converse(store, owner, record.id);
-      const now = await store.getConversation(owner, record.id);
-      assert.deepEqual(await store.deleteConversation(owner, record.id), now);
-      assert.equal(await store.getConversation(owner, record.id), undefined);
-      assert.equal(await store.deleteConversation(owner, record.id), undefined);
+      const now = await store.getConversation({ owner }, record.id);
+      assert.deepEqual(await store.deleteConversation({ owner }, record.id), now);
+      assert.equal(await store.getConversation({ owner }, record.id), undefined);
+      assert.equal(await store.deleteConversation({ owner }, record.id), undefined);
       const slice = { offset: 0, limit: 20 };
-      assert.deepEqual(await store.listConversations(owner, slice), { items: [kept], total: 1 });
-      const ofTwin = await store.listConversations(owner, { ...slice, twinId: record.twinId });
+      assert.deepEqual(await store.listConversations({ owner }, slice), { items: [kept], total: 1 });
+      const ofTwin = await store.listConversations({ owner }, { ...slice, twinIds: [record.twinId] });
       assert.deepEqual(ofTwin, { items: [kept], total: 1 });
-      assert.equal(await store.listMessages(owner, record.id, { ...slice, order: "asc" }), undefined);
+      assert.equal(await store.listMessages({ owner }, record.id, { ...slice, order: "asc" }), undefined);
       for (const { id } of [question, reply])
-        assert.equal(await store.getMessage(owner, record.id, id), undefined);
-      assert.deepEqual(await store.readHistory(owner, record.id, 25), []);
+        assert.equal(await store.getMessage({ owner }, record.id, id), undefined);
+      assert.deepEqual(await store.readHistory({ owner }, record.id, 25), []);
       assert.equal((await store.beginReply(exchange(owner, record.id))).outcome, "not_found");
     });
 
@@ -146,7 +149,7 @@ export function conversationsContract(open: () => Store): void {
       const owner = newOwner();
       const record = await newConversation(store, owner);
       const begun = await begin(store, owner, record.id, { holder: "gone", leaseUntil: start });
-      const deleted = await store.deleteConversation(owner, record.id);
+      const deleted = await store.deleteConversation({ owner }, record.id);
       assert.equal(deleted?.replyId, begun.reply.id);
       const { lease } = begun;
       assert.equal(await store.saveReply({ owner, id: begun.reply.id, content: "x", lease }), "lost");
@@ -158,7 +161,7 @@ export function conversationsContract(open: () => Store): void {
     test("another owner's conversation cannot be deleted", async () => {
       const record = await newConversation(store, newOwner());
       await converse(store, record.owner, record.id);
-      assert.equal(await store.deleteConversation(newOwner(), record.id), undefined);
+      assert.equal(await store.deleteConversation({ owner: newOwner() }, record.id), undefined);
       assert.equal((await messagesOf(store, record.owner, record.id)).total, 2);
     });
 
@@ -169,11 +172,11 @@ export function conversationsContract(open: () => Store): void {
       );
       await Promise.all(records.map((record) => store.createConversation(record)));
       const gone = records.slice(0, 9);
-      await Promise.all([...gone, ...gone].map(({ id }) => store.deleteConversation(owner, id)));
+      await Promise.all([...gone, ...gone].map(({ id }) => store.deleteConversation({ owner }, id)));
       const slice = { offset: 0, limit: 50 };
-      const all = await store.listConversations(owner, slice);
+      const all = await store.listConversations({ owner }, slice);
       assert.deepEqual([all.total, all.items.length], [21, 21]);
-      const ada = await store.listConversations(owner, { ...slice, twinId: "ada" });
+      const ada = await store.listConversations({ owner }, { ...slice, twinIds: ["ada"] });
       assert.deepEqual([ada.total, ada.items.length], [11, 11]);
     });
   });

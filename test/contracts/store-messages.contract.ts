@@ -34,8 +34,8 @@ export function messagesContract(open: () => Store): void {
       const begun = await begin(store, owner, id, {
         content: "\u{1F600} a\u0301 \u2028 '); -- $1 ?1 \uFFFF",
       });
-      assert.deepEqual(await store.getMessage(owner, id, begun.question.id), begun.question);
-      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.question.id), begun.question);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
     });
 
     test("a message is found only by its owner and in its conversation", async () => {
@@ -43,9 +43,9 @@ export function messagesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const other = await newConversation(store, owner);
       const { question } = await begin(store, owner, id);
-      assert.equal(await store.getMessage(newOwner(), id, question.id), undefined);
-      assert.equal(await store.getMessage(owner, other.id, question.id), undefined);
-      assert.equal(await store.getMessage(owner, id, "msg_none"), undefined);
+      assert.equal(await store.getMessage({ owner: newOwner() }, id, question.id), undefined);
+      assert.equal(await store.getMessage({ owner }, other.id, question.id), undefined);
+      assert.equal(await store.getMessage({ owner }, id, "msg_none"), undefined);
     });
 
     test("the rest of a message is read after a number of characters, however many code units they take", async () => {
@@ -60,7 +60,7 @@ export function messagesContract(open: () => Store): void {
         [4, ""],
         [9, ""],
       ] as const) {
-        assert.deepEqual(await store.readOn(owner, id, reply.id, skip), { ...reply, content });
+        assert.deepEqual(await store.readOn({ owner }, id, reply.id, skip), { ...reply, content });
       }
     });
 
@@ -68,9 +68,9 @@ export function messagesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const { question } = await begin(store, owner, id);
-      assert.equal(await store.readOn(newOwner(), id, question.id, 0), undefined);
-      assert.equal(await store.readOn(owner, "conv_none", question.id, 0), undefined);
-      assert.equal(await store.readOn(owner, id, "msg_none", 0), undefined);
+      assert.equal(await store.readOn({ owner: newOwner() }, id, question.id, 0), undefined);
+      assert.equal(await store.readOn({ owner }, "conv_none", question.id, 0), undefined);
+      assert.equal(await store.readOn({ owner }, id, "msg_none", 0), undefined);
     });
 
     test("messages are listed oldest first, or in reverse", async () => {
@@ -81,9 +81,9 @@ export function messagesContract(open: () => Store): void {
       const second = await begin(store, owner, id, { at: start });
       const expected = [first.question.id, first.reply.id, second.question.id, second.reply.id];
       const slice = { offset: 0, limit: 20 };
-      const asc = await store.listMessages(owner, id, { ...slice, order: "asc" });
+      const asc = await store.listMessages({ owner }, id, { ...slice, order: "asc" });
       assert.deepEqual([ids(asc), asc?.total], [expected, 4]);
-      const desc = await store.listMessages(owner, id, { ...slice, order: "desc" });
+      const desc = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
       assert.deepEqual([ids(desc), desc?.total], [expected.toReversed(), 4]);
     });
 
@@ -106,7 +106,7 @@ export function messagesContract(open: () => Store): void {
             [0, 0],
           ] as const) {
             const slice = { offset, limit, order, ...(after !== undefined && { after }) };
-            const page = await store.listMessages(owner, id, slice);
+            const page = await store.listMessages({ owner }, id, slice);
             assert.deepEqual(ids(page), behind.slice(offset, offset + limit), JSON.stringify(slice));
             assert.equal(page?.total, behind.length, JSON.stringify(slice));
           }
@@ -120,11 +120,11 @@ export function messagesContract(open: () => Store): void {
       const other = await newConversation(store, owner);
       const { question } = await begin(store, owner, other.id);
       const slice = { offset: 0, limit: 20, order: "asc" } as const;
-      assert.equal(await store.listMessages(newOwner(), id, slice), undefined);
-      assert.equal(await store.listMessages(owner, "conv_none", slice), undefined);
-      assert.equal(await store.listMessages(owner, id, { ...slice, after: "msg_none" }), undefined);
-      assert.equal(await store.listMessages(owner, id, { ...slice, after: question.id }), undefined);
-      assert.deepEqual(await store.listMessages(owner, id, slice), { items: [], total: 0 });
+      assert.equal(await store.listMessages({ owner: newOwner() }, id, slice), undefined);
+      assert.equal(await store.listMessages({ owner }, "conv_none", slice), undefined);
+      assert.equal(await store.listMessages({ owner }, id, { ...slice, after: "msg_none" }), undefined);
+      assert.equal(await store.listMessages({ owner }, id, { ...slice, after: question.id }), undefined);
+      assert.deepEqual(await store.listMessages({ owner }, id, slice), { items: [], total: 0 });
     });
 
     test("history is the last exchanges, oldest first, without failed ones or the one in progress", async () => {
@@ -142,7 +142,7 @@ export function messagesContract(open: () => Store): void {
       await exchangeOf("failed?", "partial", failure);
       const second = await exchangeOf("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
       const third = await exchangeOf("3?", "3");
-      const history = (exchanges: number) => store.readHistory(owner, id, exchanges);
+      const history = (exchanges: number) => store.readHistory({ owner }, id, exchanges);
       for (const runs of [false, true]) {
         if (runs) await begin(store, owner, id);
         assert.deepEqual(await history(25), [...first, ...second, ...third]);
@@ -157,7 +157,7 @@ export function messagesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       await converse(store, owner, id);
-      assert.deepEqual(await store.readHistory(newOwner(), id, 25), []);
+      assert.deepEqual(await store.readHistory({ owner: newOwner() }, id, 25), []);
     });
   });
 }

@@ -48,6 +48,7 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
     id: newId("conv"),
     owner,
     twinId: "ada",
+    endUser: null,
     title: null,
     replyId: null,
     messageCount: 0,
@@ -62,6 +63,7 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
 export function claim(owner: string, fields: Partial<IdempotencyClaim> = {}): IdempotencyClaim {
   return {
     owner,
+    endUser: null,
     path: "/conversations",
     key: randomUUID(),
     fingerprint: "fields",
@@ -175,7 +177,11 @@ export async function messagesOf(
   owner: string,
   conversationId: string,
 ): Promise<Listing<MessageRecord>> {
-  const listing = await store.listMessages(owner, conversationId, { offset: 0, limit: 100, order: "asc" });
+  const listing = await store.listMessages({ owner }, conversationId, {
+    offset: 0,
+    limit: 100,
+    order: "asc",
+  });
   assert.ok(listing);
   return listing;
 }

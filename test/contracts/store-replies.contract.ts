@@ -36,7 +36,7 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const record = await newConversation(store, owner);
       const { reply } = await begin(store, owner, record.id, { at: start + 50 });
-      assert.deepEqual(await store.getConversation(owner, record.id), {
+      assert.deepEqual(await store.getConversation({ owner }, record.id), {
         ...record,
         replyId: reply.id,
         messageCount: 2,
@@ -68,7 +68,7 @@ export function repliesContract(open: () => Store): void {
       }
       const expected = begun.flatMap(({ question, reply }) => [question.id, reply.id]);
       assert.deepEqual(ids(await messagesOf(store, owner, id)), expected);
-      assert.equal((await store.getConversation(owner, id))?.messageCount, expected.length);
+      assert.equal((await store.getConversation({ owner }, id))?.messageCount, expected.length);
     });
 
     test("a busy conversation refuses another reply, names the running one, and stores nothing", async () => {
@@ -82,9 +82,9 @@ export function repliesContract(open: () => Store): void {
         const outcome = await store.beginReply({ ...refused, position });
         assert.deepEqual(outcome, { outcome: "busy", replyId: running.reply.id });
         assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
-        assert.equal(await store.getMessage(owner, id, refused.question.id), undefined);
-        assert.equal((await store.getConversation(owner, id))?.messageCount, 2);
-        assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+        assert.equal(await store.getMessage({ owner }, id, refused.question.id), undefined);
+        assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
+        assert.equal(await store.findClaim(made), undefined);
       }
     });
 
@@ -97,7 +97,7 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(await store.beginReply(refused), { outcome: "not_found" });
       assert.equal((await store.beginReply(exchange(owner, "conv_none"))).outcome, "not_found");
       assert.deepEqual(await messagesOf(store, owner, id), { items: [], total: 0 });
-      assert.equal(await store.findClaim(intruder, made.path, made.key, start), undefined);
+      assert.equal(await store.findClaim({ ...made, owner: intruder }), undefined);
     });
 
     test("of fifty replies begun at once exactly one begins, and the others are told which", async () => {
@@ -121,7 +121,7 @@ export function repliesContract(open: () => Store): void {
       const save = { owner, id: reply.id, lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply({ ...save, content: "Be 🤖" }), "saved");
       assert.equal(await store.saveReply(save), "saved");
-      assert.deepEqual(await store.getMessage(owner, id, reply.id), { ...reply, content: "Be 🤖" });
+      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), { ...reply, content: "Be 🤖" });
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -134,7 +134,7 @@ export function repliesContract(open: () => Store): void {
       const later = { ...save, content: "Because", lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply(later), "saved");
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage(owner, id, reply.id))?.content, "Because");
+      assert.equal((await store.getMessage({ owner }, id, reply.id))?.content, "Because");
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -149,10 +149,10 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.saveReply({ ...save, owner: newOwner() }), "lost");
       assert.equal(await store.saveReply({ ...save, id: "msg_none" }), "lost");
       assert.equal(await store.saveReply({ ...save, id: begun.question.id }), "lost");
-      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
       await store.endReply(ending(begun));
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage(owner, id, begun.reply.id))?.content, "Because.");
+      assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.content, "Because.");
     });
 
     test("ending stores the reply's outcome and frees the conversation", async () => {
@@ -167,7 +167,7 @@ export function repliesContract(open: () => Store): void {
         content: "So 🤖",
       });
       assert.equal(await store.endReply(end), true);
-      assert.deepEqual(await store.getMessage(owner, record.id, begun.reply.id), {
+      assert.deepEqual(await store.getMessage({ owner }, record.id, begun.reply.id), {
         ...begun.reply,
         content: "So 🤖",
         status: "completed",
@@ -175,7 +175,7 @@ export function repliesContract(open: () => Store): void {
         usage,
         completedAt: start + 900,
       });
-      assert.deepEqual(await store.getConversation(owner, record.id), {
+      assert.deepEqual(await store.getConversation({ owner }, record.id), {
         ...record,
         messageCount: 2,
         lastMessageAt: start + 1,
@@ -191,7 +191,7 @@ export function repliesContract(open: () => Store): void {
       await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
       const { content: _, ...end } = ending(begun, failure);
       assert.equal(await store.endReply(end), true);
-      const message = await store.getMessage(owner, id, begun.reply.id);
+      const message = await store.getMessage({ owner }, id, begun.reply.id);
       assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
     });
 
@@ -202,9 +202,9 @@ export function repliesContract(open: () => Store): void {
       const ends = [ending(begun), ending(begun, failure), ending(begun, { content: "Again." })];
       const outcomes = await Promise.all(ends.map((end) => store.endReply(end)));
       assert.equal(outcomes.filter(Boolean).length, 1);
-      const ended = await store.getMessage(owner, id, begun.reply.id);
+      const ended = await store.getMessage({ owner }, id, begun.reply.id);
       assert.equal(await store.endReply(ending(begun, { content: "Too late." })), false);
-      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), ended);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), ended);
     });
 
     test("a late end of an earlier reply leaves the running one alone", async () => {
@@ -213,7 +213,7 @@ export function repliesContract(open: () => Store): void {
       const earlier = await converse(store, owner, id);
       const { reply } = await begin(store, owner, id);
       assert.equal(await store.endReply(ending(earlier)), false);
-      assert.equal((await store.getConversation(owner, id))?.replyId, reply.id);
+      assert.equal((await store.getConversation({ owner }, id))?.replyId, reply.id);
     });
 
     test("a reply is ended only by its owner, in its conversation", async () => {
@@ -224,8 +224,8 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.endReply(ending(begun, { owner: newOwner() })), false);
       assert.equal(await store.endReply(ending(begun, { conversationId: other.id })), false);
       assert.equal(await store.endReply(ending(begun, { id: begun.question.id })), false);
-      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
-      assert.equal((await store.getConversation(owner, id))?.replyId, begun.reply.id);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
+      assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
     });
 
     test("a reply whose lease has not run out is not ended as abandoned", async () => {
@@ -234,10 +234,10 @@ export function repliesContract(open: () => Store): void {
       const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
       const end = ending(begun, failure);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 100 }), false);
-      assert.equal((await store.getConversation(owner, id))?.replyId, begun.reply.id);
-      assert.deepEqual(await store.getMessage(owner, id, begun.reply.id), begun.reply);
+      assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
+      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 101 }), true);
-      assert.equal((await store.getConversation(owner, id))?.replyId, null);
+      assert.equal((await store.getConversation({ owner }, id))?.replyId, null);
     });
 
     test("a save renews the lease, so that the reply is not ended as abandoned", async () => {
@@ -253,11 +253,11 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const { reply, lease } = await begin(store, owner, id);
-      await store.requestCancel(owner, reply.id);
+      await store.requestCancel({ owner }, reply.id);
       const save = { owner, id: reply.id, content: "Be", lease };
       assert.equal(await store.saveReply(save), "cancel_requested");
-      assert.equal((await store.getMessage(owner, id, reply.id))?.content, "Be");
-      assert.equal((await store.getMessage(owner, id, reply.id))?.status, "in_progress");
+      assert.equal((await store.getMessage({ owner }, id, reply.id))?.content, "Be");
+      assert.equal((await store.getMessage({ owner }, id, reply.id))?.status, "in_progress");
     });
 
     test("a request to cancel by another owner, or for another message, changes nothing", async () => {
@@ -265,11 +265,11 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const ended = await converse(store, owner, id);
       const { question, reply, lease } = await begin(store, owner, id);
-      await store.requestCancel(newOwner(), reply.id);
-      for (const message of [question, ended.reply]) await store.requestCancel(owner, message.id);
-      await store.requestCancel(owner, "msg_none");
+      await store.requestCancel({ owner: newOwner() }, reply.id);
+      for (const message of [question, ended.reply]) await store.requestCancel({ owner }, message.id);
+      await store.requestCancel({ owner }, "msg_none");
       assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
-      assert.equal((await store.getMessage(owner, id, ended.reply.id))?.status, "completed");
+      assert.equal((await store.getMessage({ owner }, id, ended.reply.id))?.status, "completed");
     });
 
     test("abandoned replies are those in progress whose lease ran out, whoever holds them", async () => {
@@ -300,14 +300,14 @@ export function repliesContract(open: () => Store): void {
       const { owner, id, begun, taken } = await takenOver();
       const { reply, lease } = begun;
       const stored = { ...reply, content: "Be", attempt: 2, continuedFrom: 2 };
-      assert.deepEqual(await store.getMessage(owner, id, reply.id), stored);
-      assert.deepEqual((await store.getConversation(owner, id))?.replyId, reply.id);
+      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
+      assert.deepEqual((await store.getConversation({ owner }, id))?.replyId, reply.id);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease }), "lost");
       assert.equal(await store.endReply(ending(begun, { holder: lease.holder })), false);
-      assert.deepEqual(await store.getMessage(owner, id, reply.id), stored);
+      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease: taken }), "saved");
       assert.equal(await store.endReply(ending(begun, { holder: taken.holder })), true);
-      const ended = await store.getMessage(owner, id, reply.id);
+      const ended = await store.getMessage({ owner }, id, reply.id);
       assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
     });
 
@@ -321,7 +321,7 @@ export function repliesContract(open: () => Store): void {
       const winner = takers[outcomes.indexOf(true)];
       const [now] = (await store.findAbandonedReplies(start + 901)).filter((each) => each.owner === owner);
       assert.deepEqual(now, { ...asFound(begun), lease: winner, attempt: 2 });
-      assert.equal((await store.getMessage(owner, id, begun.reply.id))?.attempt, 2);
+      assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.attempt, 2);
     });
 
     test("a reply is not taken over after a save, under another attempt, or once it is to be cancelled or has ended", async () => {
@@ -339,11 +339,11 @@ export function repliesContract(open: () => Store): void {
         { ...now, conversationId: "conv_none" },
       ];
       for (const found of others) assert.equal(await store.takeOverReply(found, next, 0), false);
-      await store.requestCancel(owner, reply.id);
+      await store.requestCancel({ owner }, reply.id);
       assert.equal(await store.takeOverReply(now, next, 0), false);
       assert.equal(await store.endReply(ending(begun, { leaseExpiredBefore: start + 201 })), true);
       assert.equal(await store.takeOverReply(now, next, 0), false);
-      assert.equal((await store.getMessage(owner, id, reply.id))?.attempt, 1);
+      assert.equal((await store.getMessage({ owner }, id, reply.id))?.attempt, 1);
     });
 
     test("a reply keeps the sources that were saved, or the ones that its end names", async () => {
@@ -359,9 +359,9 @@ export function repliesContract(open: () => Store): void {
         const { reply, lease } = begun;
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, sources: saved }), "saved");
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, content: "Be" }), "saved");
-        assert.deepEqual((await store.readOn(owner, id, reply.id, 1))?.sources, saved);
+        assert.deepEqual((await store.readOn({ owner }, id, reply.id, 1))?.sources, saved);
         await store.endReply(ending(begun, named && { sources: named }));
-        assert.deepEqual((await store.getMessage(owner, id, reply.id))?.sources, expected);
+        assert.deepEqual((await store.getMessage({ owner }, id, reply.id))?.sources, expected);
       }
     });
 
@@ -373,7 +373,7 @@ export function repliesContract(open: () => Store): void {
       await store.beginReply({ ...begun, reply });
       assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);
       await store.endReply(ending(begun));
-      assert.equal((await store.getMessage(owner, id, reply.id))?.twinRevision, "0123456789abcdef");
+      assert.equal((await store.getMessage({ owner }, id, reply.id))?.twinRevision, "0123456789abcdef");
     });
 
     /** A reply with some text whose lease ran out. */

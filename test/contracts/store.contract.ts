@@ -11,6 +11,7 @@ import { after, before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
 import { claimsContract } from "./store-claims.contract.ts";
 import { conversationsContract } from "./store-conversations.contract.ts";
+import { endUsersContract } from "./store-end-users.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";
 import { messagesContract } from "./store-messages.contract.ts";
 import {
@@ -69,6 +70,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       messagesContract,
       repliesContract,
       claimsContract,
+      endUsersContract,
     ]) {
       contract(() => store);
     }
@@ -90,14 +92,14 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       store = await opened.reopen();
       assert.deepEqual(await store.findKey(kept.hash), kept);
       assert.deepEqual(await messagesOf(store, owner, record.id), listing);
-      assert.equal((await store.getConversation(owner, record.id))?.replyId, running.reply.id);
-      assert.equal((await store.listConversations(owner, { offset: 0, limit: 1 })).total, 1);
-      const history = await store.readHistory(owner, record.id, 25);
+      assert.equal((await store.getConversation({ owner }, record.id))?.replyId, running.reply.id);
+      assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 1 })).total, 1);
+      const history = await store.readHistory({ owner }, record.id, 25);
       assert.deepEqual(history, [
         { role: "user", content: ended.question.content },
         { role: "assistant", content: "Because." },
       ]);
-      const found = await store.findClaim(owner, made.path, made.key, start);
+      const found = await store.findClaim(made);
       assert.equal(found?.resourceId, running.reply.id);
       const abandoned = await store.findAbandonedReplies(start + day);
       assert.ok(abandoned.some(({ id }) => id === running.reply.id));

@@ -124,9 +124,9 @@ for (const transport of transports) {
       const memory = createMemoryStore();
       const store: Store = {
         ...memory,
-        getConversation(owner, id) {
+        getConversation(reach, id) {
           asked.push(id);
-          return memory.getConversation(owner, id);
+          return memory.getConversation(reach, id);
         },
       };
       await using fixture = await openFixture(transport, { store });

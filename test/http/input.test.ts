@@ -201,9 +201,10 @@ for (const transport of transports) {
       assert.equal(created.status, "idle");
       assert.equal(created.messageCount, 0);
       assert.notEqual(created.id, "conv_mine");
-      const stored = await fixture.store.getConversation("alice", created.id);
+      const stored = await fixture.store.getConversation({ owner: "alice" }, created.id);
       assert.deepEqual(Object.keys(stored ?? {}).sort(), [
         "createdAt",
+        "endUser",
         "id",
         "lastMessageAt",
         "messageCount",

@@ -98,7 +98,7 @@ async function measure(conversationId: string): Promise<Measurement> {
   flood.open();
   for (let isRunning = true; isRunning; ) {
     await turn();
-    isRunning = (await store.getConversation("alice", conversationId))?.replyId !== null;
+    isRunning = (await store.getConversation({ owner: "alice" }, conversationId))?.replyId !== null;
     peak = Math.max(peak, await memoryInUse());
   }
   return { offeredBytes: chunk.length * chunks, grownBytes: peak - before };
@@ -111,7 +111,7 @@ function say(report: Invitation | Measurement): void {
 const server = await serve(service, { port: 0 });
 const key = await storeKey();
 const conversationId = await beginReply(key);
-const replyId = (await store.getConversation("alice", conversationId))?.replyId;
+const replyId = (await store.getConversation({ owner: "alice" }, conversationId))?.replyId;
 say({ url: server.url, key, path: `/api/v1/conversations/${conversationId}/messages/${replyId}/stream` });
 await readersAreThere.opened;
 say(await measure(conversationId));

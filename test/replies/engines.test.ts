@@ -230,9 +230,14 @@ test("the question is stored before the engine is asked", async () => {
   const seen: string[] = [];
   const engine: TwinEngine = {
     async reply({ content }) {
-      const [conversation] = (await store.listConversations("alice", { offset: 0, limit: 1 })).items;
+      const [conversation] = (await store.listConversations({ owner: "alice" }, { offset: 0, limit: 1 }))
+        .items;
       const id = conversation?.id ?? "";
-      const messages = await store.listMessages("alice", id, { offset: 0, limit: 9, order: "asc" });
+      const messages = await store.listMessages({ owner: "alice" }, id, {
+        offset: 0,
+        limit: 9,
+        order: "asc",
+      });
       seen.push(content, ...(messages?.items ?? []).map((message) => message.content));
       return { finishReason: "stop", usage: null };
     },

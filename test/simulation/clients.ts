@@ -84,7 +84,7 @@ export function createClients(setting: ClientSetting): Clients {
       if (answer?.status === 201) {
         const { id } = dataOf<{ id: string }>(answer);
         noteMade(key, id);
-        if (!(await ledger.truth.getConversation("owner", id)))
+        if (!(await ledger.truth.getConversation({ owner: "owner" }, id)))
           world.violate(`${id} was created, but is not there`);
         if (!conversations.some((conversation) => conversation.id === id)) {
           conversations.push({ id, deletions: 0 });
@@ -258,7 +258,7 @@ export function createClients(setting: ClientSetting): Clients {
     const answer = await ask(process, "DELETE", `/conversations/${conversation.id}`);
     if (answer?.status === 204) {
       requireDropped(conversation.id, process);
-      if (await ledger.truth.getConversation("owner", conversation.id))
+      if (await ledger.truth.getConversation({ owner: "owner" }, conversation.id))
         world.violate("what was deleted is still there");
     } else if (answer?.status === 404 && conversation.deletions === 1) {
       world.violate("a conversation is gone that nobody deleted");

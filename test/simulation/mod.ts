@@ -77,11 +77,15 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   /** Checks that nothing is busy, and that no engine is still running. */
   async function requireRest(): Promise<void> {
     for (const { id } of store.busy) world.violate(`${id} never ended`);
-    const { items } = await store.truth.listConversations("owner", { offset: 0, limit: 100 });
+    const { items } = await store.truth.listConversations({ owner: "owner" }, { offset: 0, limit: 100 });
     for (const { id, replyId } of items) {
       if (replyId !== null) world.violate(`${id} is busy forever`);
       const begun = [...store.replies.values()].filter(({ conversationId }) => conversationId === id);
-      const stored = await store.truth.listMessages("owner", id, { offset: 0, limit: 0, order: "asc" });
+      const stored = await store.truth.listMessages({ owner: "owner" }, id, {
+        offset: 0,
+        limit: 0,
+        order: "asc",
+      });
       if (stored?.total !== 2 * begun.length) world.violate(`${id} has a wrong number of messages`);
     }
     for (const run of engines.runs) {

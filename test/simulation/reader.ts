@@ -49,7 +49,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
     const stored = storedReply(message.id);
     if (stored.deleted) return;
     if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
-    const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, message.id);
+    const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, message.id);
     try {
       assert.deepEqual(message, record && messageResource(record));
     } catch (error) {
@@ -60,7 +60,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
   /** The deltas must be the stored text from the resume point on. */
   async function requireText(reading: Reading, stored: StoredReply, text: string): Promise<void> {
     if (stored.deleted) return;
-    const record = await ledger.truth.getMessage(stored.owner, stored.conversationId, stored.id);
+    const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, stored.id);
     const content = record?.content ?? "";
     if (content.slice(reading.from) === text) return;
     // Text that was sent but not yet saved may be lost with its process; text is never changed.

@@ -114,7 +114,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     await withStore(openPostgres(url), async (store) => {
       assert.deepEqual(await readOwners(store, owners), read);
       await converse(store, alice.owner, alice.idle);
-      assert.ok(await store.deleteConversation(alice.owner, alice.idle));
+      assert.ok(await store.deleteConversation({ owner: alice.owner }, alice.idle));
     });
     await withStore(openSqlite(path), async (store) =>
       assert.deepEqual(await readOwners(store, owners), read),
@@ -148,7 +148,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     );
     assert.match((await copy(path, url)).stdout, /: conversations 70, messages 0, API keys 70\.$/m);
     await withStore(openPostgres(url), async (store) => {
-      for (const { owner, id } of made) assert.ok(await store.getConversation(owner, id));
+      for (const { owner, id } of made) assert.ok(await store.getConversation({ owner }, id));
       for (const owner of new Set(names)) {
         assert.equal((await store.listKeys(owner, { offset: 0, limit: 50 })).items.length, 10);
       }

@@ -70,7 +70,7 @@ test("reads that waited for one that is not answered fail with it, but not those
     1,
   );
   const get = (owner: string, id: string) =>
-    store.getMessage(owner, "conv_1", id).catch((error: Error) => error.message);
+    store.getMessage({ owner }, "conv_1", id).catch((error: Error) => error.message);
   const early = [get("ada", "1"), get("ada", "2"), get("ben", "3"), get("ben", "4")];
   givenUp[0]?.open();
   await isSecondAsked.opened;

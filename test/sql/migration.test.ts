@@ -80,17 +80,17 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     const { owner } = alice;
     const { conversationId, question, reply } = bob.running;
     const slice = { offset: 0, limit: 20, order: "asc" } as const;
-    assert.equal(await store.getConversation(owner, conversationId), undefined);
-    assert.equal(await store.listMessages(owner, conversationId, slice), undefined);
+    assert.equal(await store.getConversation({ owner }, conversationId), undefined);
+    assert.equal(await store.listMessages({ owner }, conversationId, slice), undefined);
     const behind = { ...slice, after: question.id };
-    assert.equal(await store.listMessages(owner, alice.running.conversationId, behind), undefined);
-    assert.equal(await store.getMessage(owner, conversationId, question.id), undefined);
-    assert.equal(await store.readOn(owner, conversationId, reply.id, 0), undefined);
-    assert.deepEqual(await store.readHistory(owner, conversationId, 3), []);
+    assert.equal(await store.listMessages({ owner }, alice.running.conversationId, behind), undefined);
+    assert.equal(await store.getMessage({ owner }, conversationId, question.id), undefined);
+    assert.equal(await store.readOn({ owner }, conversationId, reply.id, 0), undefined);
+    assert.deepEqual(await store.readHistory({ owner }, conversationId, 3), []);
     assert.deepEqual(await store.beginReply(exchange(owner, conversationId)), { outcome: "not_found" });
     assert.equal(await store.saveReply({ owner, id: reply.id, lease: bob.running.lease }), "lost");
     assert.equal(await store.endReply(ending(bob.running, { owner })), false);
-    assert.equal(await store.deleteConversation(owner, conversationId), undefined);
+    assert.equal(await store.deleteConversation({ owner }, conversationId), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
 
@@ -102,7 +102,7 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.equal(await store.saveReply(save), "cancel_requested");
     const { content: _, ...end } = ending(running, { status: "cancelled", finishReason: "cancelled" });
     assert.equal(await store.endReply(end), true);
-    assert.equal((await store.getMessage(owner, conversationId, reply.id))?.content, "Be");
+    assert.equal((await store.getMessage({ owner }, conversationId, reply.id))?.content, "Be");
   });
 
   test("conversations can be continued and deleted", async () => {
@@ -112,9 +112,9 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.deepEqual(outcome, { outcome: "begun", position: before.total });
     const behind = before.items.at(-1)?.id ?? "";
     const listing = { offset: 0, limit: 20, order: "asc", after: behind } as const;
-    assert.equal((await store.listMessages(owner, idle, listing))?.total, 2);
-    assert.ok(await store.deleteConversation(owner, idle));
-    assert.equal(await store.getMessage(owner, idle, behind), undefined);
+    assert.equal((await store.listMessages({ owner }, idle, listing))?.total, 2);
+    assert.ok(await store.deleteConversation({ owner }, idle));
+    assert.equal(await store.getMessage({ owner }, idle, behind), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
 }
@@ -162,7 +162,7 @@ describe("a PostgreSQL database of version 1", { skip }, () => {
     for (let n = 0; n < 3; n++) await converse(store, owner, id, n === 1 ? failure : {});
     await begin(store, owner, id);
     assert.equal((await messagesOf(store, owner, id)).total, 8);
-    assert.equal((await store.readHistory(owner, id, 3)).length, 4);
+    assert.equal((await store.readHistory({ owner }, id, 3)).length, 4);
   });
 
   test("migrations run without a statement time-out", async () => {

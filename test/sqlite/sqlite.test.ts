@@ -64,7 +64,7 @@ describe("a SQLite file", () => {
     );
     assert.equal(said, `warn ${path}\n`);
     const { store, close } = await openSqlite(path);
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
+    assert.deepEqual(await store.getConversation({ owner: "alice" }, "conv_1"), firstConversation);
     await close();
   });
 
@@ -96,7 +96,7 @@ describe("a SQLite file", () => {
       await close();
     }
     const { store, close } = await openSqlite(path);
-    assert.equal((await store.listConversations("alice", { offset: 0, limit: 1 })).total, 2);
+    assert.equal((await store.listConversations({ owner: "alice" }, { offset: 0, limit: 1 })).total, 2);
     await close();
   });
 

@@ -125,9 +125,9 @@ describe("a store in SQLite", () => {
     );
     await killAfter(child, "stored 20");
     const sqlite = await openSqlite(path);
-    const { total } = await sqlite.store.listConversations("alice", { offset: 0, limit: 1 });
+    const { total } = await sqlite.store.listConversations({ owner: "alice" }, { offset: 0, limit: 1 });
     assert.ok(total >= 21, `${total} are left`);
-    assert.deepEqual(await sqlite.store.getConversation("alice", "conv_20"), {
+    assert.deepEqual(await sqlite.store.getConversation({ owner: "alice" }, "conv_20"), {
       ...firstConversation,
       id: "conv_20",
     });
@@ -170,7 +170,7 @@ describe("a store in SQLite", () => {
     };
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     const writes = [1, 2, 3].map((n) => store.createConversation({ ...firstConversation, id: `conv_${n}` }));
-    assert.equal((await store.listConversations("alice", { offset: 0, limit: 5 })).total, 0);
+    assert.equal((await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 })).total, 0);
     await Promise.all(writes);
     assert.deepEqual(said, ["BEGIN ", "INSERT", "INSERT", "INSERT", "COMMIT"]);
     await store.close();
@@ -186,7 +186,7 @@ describe("a store in SQLite", () => {
       outcomes.map(({ status }) => status),
       ["fulfilled", "rejected", "fulfilled"],
     );
-    const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
+    const listing = await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 });
     assert.deepEqual([listing.total, listing.items.length], [2, 2]);
     await close();
   });
@@ -208,10 +208,10 @@ describe("a store in SQLite", () => {
       { outcome: "busy", replyId: running.reply.id },
       undefined,
     ]);
-    assert.equal(await store.findClaim(owner, made.path, made.key, start), undefined);
+    assert.equal(await store.findClaim(made), undefined);
     assert.equal((await messagesOf(store, owner, idle.id)).total, 2);
     assert.equal((await messagesOf(store, owner, busy.id)).total, 2);
-    assert.equal((await store.listConversations(owner, { offset: 0, limit: 5 })).total, 3);
+    assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 5 })).total, 3);
     await close();
   });
 
@@ -231,10 +231,10 @@ describe("a store in SQLite", () => {
       outcomes.map(({ status }) => status),
       ["fulfilled", "rejected", "fulfilled"],
     );
-    assert.deepEqual(await store.getConversation(owner, second.id), second);
-    assert.equal(await store.getMessage(owner, second.id, twice.question.id), undefined);
-    assert.equal((await store.getMessage(owner, first.id, kept.reply.id))?.status, "completed");
-    assert.equal((await store.listConversations(owner, { offset: 0, limit: 5 })).total, 3);
+    assert.deepEqual(await store.getConversation({ owner }, second.id), second);
+    assert.equal(await store.getMessage({ owner }, second.id, twice.question.id), undefined);
+    assert.equal((await store.getMessage({ owner }, first.id, kept.reply.id))?.status, "completed");
+    assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 5 })).total, 3);
     await close();
   });
 
@@ -269,11 +269,11 @@ describe("a store in SQLite", () => {
       assert.equal(outcome.status, "rejected");
       assert.ok(outcome.reason instanceof StoreUnavailable);
     }
-    const listing = await store.listConversations("alice", { offset: 0, limit: 5 });
+    const listing = await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 });
     assert.deepEqual([listing.total, listing.items.length], [1, 1]);
     connection.exec("PRAGMA max_page_count = 100000");
     await store.createConversation({ ...firstConversation, id: "conv_4", title });
-    assert.equal((await store.getConversation("alice", "conv_4"))?.title, title);
+    assert.equal((await store.getConversation({ owner: "alice" }, "conv_4"))?.title, title);
     await store.close();
   });
 
@@ -290,9 +290,9 @@ describe("a store in SQLite", () => {
     const store = createSqlStore(createSqliteDriver(faulty, quickDisk), { exclusive: true });
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     failing = false;
-    assert.equal(await store.getConversation("alice", "conv_1"), undefined);
+    assert.equal(await store.getConversation({ owner: "alice" }, "conv_1"), undefined);
     await store.createConversation(firstConversation);
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
+    assert.deepEqual(await store.getConversation({ owner: "alice" }, "conv_1"), firstConversation);
     await store.close();
   });
 
@@ -311,7 +311,7 @@ describe("a store in SQLite", () => {
     const note = (name: string) => () => void said.push(name);
     const first = store.createConversation(firstConversation).then(note("first"));
     await disk.asked();
-    const read = store.getConversation("alice", "conv_1").then(note("read"));
+    const read = store.getConversation({ owner: "alice" }, "conv_1").then(note("read"));
     const later = ["conv_2", "conv_3"].map((id) => store.createConversation({ ...firstConversation, id }));
     await turnEnd();
     assert.deepEqual(said, ["INSERT", "COMMIT"]);
@@ -376,7 +376,7 @@ describe("a store in SQLite", () => {
     const disk = slowDisk();
     const store = createSqlStore(createSqliteDriver(connection, disk), { exclusive: true });
     const asked = disk.asked();
-    const reads = [store.ping(), store.getConversation("alice", "conv_1")];
+    const reads = [store.ping(), store.getConversation({ owner: "alice" }, "conv_1")];
     let told = false;
     void Promise.all(reads).then(() => {
       told = true;
@@ -417,7 +417,7 @@ describe("a store in SQLite", () => {
     };
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
-      INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start} FROM numbers`);
+      INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start}, '' FROM numbers`);
     const other = store.createConversation(firstConversation).then(() => said.push("stored"));
     await Promise.all([store.sweepClaims(start), other]);
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
@@ -466,9 +466,9 @@ describe("a store in SQLite", () => {
     };
     const store = createSqlStore(createSqliteDriver(faulty, faultyDisk()), { exclusive: true });
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
-    await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
+    await assert.rejects(store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     failing = false;
-    assert.deepEqual(await store.getConversation("alice", "conv_1"), firstConversation);
+    assert.deepEqual(await store.getConversation({ owner: "alice" }, "conv_1"), firstConversation);
     await store.close();
   });
 
@@ -476,7 +476,7 @@ describe("a store in SQLite", () => {
     const driver = createSqliteDriver(await openConnection(folder.newPath()), deadDisk);
     const store = createSqlStore(driver, { exclusive: true });
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
-    await assert.rejects(store.getConversation("alice", "conv_1"), StoreUnavailable);
+    await assert.rejects(store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     await store.close();
   });
 
@@ -488,20 +488,20 @@ describe("a store in SQLite", () => {
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     meanwhile = async () => void (await newConversation(store, owner));
-    const conversations = await store.listConversations(owner, { offset: 0, limit: 20 });
+    const conversations = await store.listConversations({ owner }, { offset: 0, limit: 20 });
     assert.deepEqual([conversations.items.length, conversations.total], [2, 2]);
     meanwhile = async () => {
       meanwhile = async () => {};
-      await store.deleteConversation(owner, conversations.items[0]?.id ?? "");
+      await store.deleteConversation({ owner }, conversations.items[0]?.id ?? "");
     };
-    const behind = await store.listConversations(owner, { offset: 1, limit: 20 });
+    const behind = await store.listConversations({ owner }, { offset: 1, limit: 20 });
     assert.deepEqual([behind.items.length, behind.total], [0, 1]);
     await store.endReply(ending(await begin(store, owner, id)));
     meanwhile = async () => void (await begin(store, owner, id));
-    const page = await store.listMessages(owner, id, { offset: 0, limit: 20, order: "asc" });
+    const page = await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "asc" });
     assert.deepEqual([page?.items.length, page?.total], [2, 2]);
-    meanwhile = async () => void (await store.deleteConversation(owner, id));
-    assert.equal(await store.listMessages(owner, id, { offset: 0, limit: 20, order: "desc" }), undefined);
+    meanwhile = async () => void (await store.deleteConversation({ owner }, id));
+    assert.equal(await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "desc" }), undefined);
     await store.close();
   });
 
@@ -538,7 +538,7 @@ describe("a store in SQLite", () => {
     await store.createConversation(conversation(owner), made);
     const again = conversation(owner);
     assert.equal(await createSqlStore(swept, { exclusive: true }).createConversation(again, made), undefined);
-    assert.deepEqual(await store.getConversation(owner, again.id), again);
+    assert.deepEqual(await store.getConversation({ owner }, again.id), again);
     await store.close();
   });
 
@@ -548,11 +548,11 @@ describe("a store in SQLite", () => {
     const begun = sqlite.store.createConversation(firstConversation);
     await sqlite.close();
     await begun;
-    await assert.rejects(sqlite.store.getConversation("alice", "conv_1"), StoreUnavailable);
+    await assert.rejects(sqlite.store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     await assert.rejects(sqlite.store.createConversation(firstConversation), StoreUnavailable);
     await sqlite.close();
     const again = await openSqlite(path);
-    assert.deepEqual(await again.store.getConversation("alice", "conv_1"), firstConversation);
+    assert.deepEqual(await again.store.getConversation({ owner: "alice" }, "conv_1"), firstConversation);
     await again.close();
   });
 });

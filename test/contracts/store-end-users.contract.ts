@@ -1,0 +1,132 @@
+/**
+ * What every store must do about the end users of an owner. Part of `storeContract`.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Store } from "../../core/store/store.ts";
+import {
+  begin,
+  claim,
+  conversation,
+  converse,
+  exchange,
+  ids,
+  messagesOf,
+  newConversation,
+  newOwner,
+  start,
+} from "./store-records.ts";
+
+const slice = { offset: 0, limit: 20 };
+const messages = { ...slice, order: "asc" } as const;
+
+export function endUsersContract(current: () => Store): void {
+  describe("end users", () => {
+    test("a conversation keeps its end user, whatever its name", async () => {
+      const store = current();
+      const owner = newOwner();
+      for (const endUser of ["u1", "U1", "ü 👩‍💻", "%_'\"", "x".repeat(128)]) {
+        const { id } = await newConversation(store, owner, { endUser });
+        assert.equal((await store.getConversation({ owner }, id))?.endUser, endUser);
+        assert.equal((await store.listConversations({ owner, endUser }, slice)).total, 1);
+      }
+    });
+
+    test("a list within one end user's reach has only its conversations, newest first, and their number", async () => {
+      const store = current();
+      const owner = newOwner();
+      await newConversation(store, owner, { endUser: "bob" });
+      const a = await newConversation(store, owner, { endUser: "ann" });
+      await newConversation(store, owner);
+      const b = await newConversation(store, owner, { endUser: "ann", twinId: "bob" });
+      const c = await newConversation(store, owner, { endUser: "ann", createdAt: start - 1 });
+      const reach = { owner, endUser: "ann" };
+      const list = async (fields: object) => {
+        const { items, total } = await store.listConversations(reach, { ...slice, ...fields });
+        return [total, ...items.map(({ id }) => id)];
+      };
+      assert.deepEqual(await list({}), [3, b.id, a.id, c.id]);
+      assert.deepEqual(await list({ offset: 1, limit: 1 }), [3, a.id]);
+      assert.deepEqual(await list({ offset: 3 }), [3]);
+      assert.deepEqual(await list({ twinIds: ["ada"] }), [2, a.id, c.id]);
+      assert.deepEqual(await list({ twinIds: ["bob", "ada"] }), [3, b.id, a.id, c.id]);
+      assert.deepEqual(await list({ twinIds: ["eve"] }), [0]);
+      assert.equal((await store.listConversations({ owner }, slice)).total, 5);
+      assert.equal((await store.listConversations({ ...reach, owner: newOwner() }, slice)).total, 0);
+      await store.deleteConversation({ owner }, b.id);
+      assert.deepEqual(await list({}), [2, a.id, c.id]);
+    });
+
+    test("a list of several twins' conversations is in one order", async () => {
+      const store = current();
+      const owner = newOwner();
+      const made = [];
+      for (const twinId of ["ada", "bob", "eve", "ada"]) {
+        made.unshift((await newConversation(store, owner, { twinId })).id);
+      }
+      const listed = await store.listConversations({ owner }, { ...slice, twinIds: ["ada", "bob"] });
+      assert.deepEqual([listed.total, ids(listed)], [3, [made[0], made[2], made[3]]]);
+    });
+
+    for (const endUser of ["bob", null]) {
+      test(`what is not the end user's is not found (${endUser ?? "nobody's in particular"})`, async () => {
+        const store = current();
+        const owner = newOwner();
+        const { id } = await newConversation(store, owner, { endUser });
+        const { question, reply } = await begin(store, owner, id);
+        const reach = { owner, endUser: "ann" };
+        const before = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
+        assert.equal(await store.getConversation(reach, id), undefined);
+        assert.equal(await store.renameConversation(reach, id, "stolen", start), undefined);
+        assert.equal(await store.deleteConversation(reach, id), undefined);
+        assert.equal(await store.getMessage(reach, id, question.id), undefined);
+        assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
+        assert.equal(await store.listMessages(reach, id, messages), undefined);
+        assert.deepEqual(await store.readHistory(reach, id, 25), []);
+        const sent = { ...exchange(owner, id), endUser: "ann" };
+        assert.deepEqual(await store.beginReply(sent), { outcome: "not_found" });
+        await store.requestCancel(reach, reply.id);
+        const save = { owner, id: reply.id, lease: { holder: "here", until: start + 30_000 } };
+        assert.equal(await store.saveReply(save), "saved");
+        const after = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
+        assert.deepEqual(after, before);
+      });
+    }
+
+    test("what is the end user's is found", async () => {
+      const store = current();
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const reach = { owner, endUser: "ann" };
+      const { question } = await converse(store, owner, id);
+      assert.equal((await store.getMessage(reach, id, question.id))?.id, question.id);
+      assert.equal((await store.readOn(reach, id, question.id, 1))?.content, "hy?");
+      assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
+      assert.equal((await store.readHistory(reach, id, 25)).length, 2);
+      const sent = exchange(owner, id);
+      assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).outcome, "begun");
+      await store.requestCancel(reach, sent.reply.id);
+      const save = { owner, id: sent.reply.id, lease: sent.lease };
+      assert.equal(await store.saveReply(save), "cancel_requested");
+      assert.equal((await store.renameConversation(reach, id, "new", start))?.title, "new");
+      assert.equal((await store.deleteConversation(reach, id))?.id, id);
+    });
+
+    test("equal idempotency keys of two end users are two claims", async () => {
+      const store = current();
+      const owner = newOwner();
+      const made = claim(owner);
+      const claims = [made, { ...made, endUser: "ann" }, { ...made, endUser: "bob" }];
+      for (const each of claims) {
+        const record = conversation(owner, { endUser: each.endUser });
+        assert.equal(await store.createConversation(record, each), undefined);
+        assert.equal((await store.findClaim(each))?.resourceId, record.id);
+        const again = await store.createConversation(conversation(owner), each);
+        assert.equal(again?.resourceId, record.id);
+      }
+    });
+  });
+}
