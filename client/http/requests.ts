@@ -1,0 +1,202 @@
+/**
+ * Requests to the service: where they go, their credential, their time limit, and when they are sent again.
+ *
+ * @module
+ */
+
+import {
+  AuthenticationError,
+  ConnectionError,
+  errorOf,
+  NotFoundError,
+  ReplyError,
+  TwinServiceError,
+} from "./errors.ts";
+import { retryDelayMs, sleep, within } from "./waiting.ts";
+
+/** A request to the service. */
+export interface ServiceRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Below `/api/v1`. */
+  readonly path: string;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  /** Names the effect of a POST, so that it is had once however often the request is sent. */
+  readonly idempotencyKey?: string | undefined;
+  /** Whether it is sent only once, because each time has an effect of its own. */
+  readonly once?: true;
+  /** The credential, in place of the client's. */
+  readonly token?: string | undefined;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** What any call may set. */
+export interface RequestOptions {
+  /** Ends the call, which then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest wait for an answer, in milliseconds. Default: the client's. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a request is sent again. Default: the client's. */
+  readonly maxRetries?: number | undefined;
+}
+
+/** What a call that creates something may set. */
+export interface CreateOptions extends RequestOptions {
+  /** Calls with the same key and fields have one effect, for 24 hours. Default: a new key for each call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** What all requests have in common. */
+export interface Connection {
+  /** The service's address, without `/api/v1` and without a slash at the end. */
+  readonly baseUrl: string;
+  readonly getToken: () => string | Promise<string>;
+  readonly fetch: typeof globalThis.fetch;
+  readonly timeoutMs: number | undefined;
+  readonly maxRetries: number;
+}
+
+/** Sends requests. */
+export class Requests {
+  readonly #connection: Connection;
+  #token: Promise<string> | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** How often a request may fail in a row. */
+  maxRetriesOf({ maxRetries }: RequestOptions): number {
+    return maxRetries ?? this.#connection.maxRetries;
+  }
+
+  /** The longest wait for an answer, in milliseconds. */
+  timeoutMsOf({ timeoutMs }: RequestOptions, usual = 60_000): number {
+    return timeoutMs ?? this.#connection.timeoutMs ?? usual;
+  }
+
+  /** The `data` of the answer to a request. */
+  async data<Data>(request: ServiceRequest, options: RequestOptions = {}): Promise<Data> {
+    return (await this.json<{ data: Data }>(request, options)).data;
+  }
+
+  /** The whole answer to a request. */
+  json<Body>(request: ServiceRequest, options: RequestOptions = {}): Promise<Body> {
+    return this.#repeatedly(request, options, async (signal) => {
+      const response = await this.open(request, signal);
+      return response.json().catch(failed(brokenOff));
+    });
+  }
+
+  /** Sends a request whose answer says nothing. */
+  async done(request: ServiceRequest, options: RequestOptions = {}): Promise<void> {
+    await this.#repeatedly(request, options, async (signal, failures) => {
+      try {
+        const response = await this.open(request, signal);
+        await response.text().catch(failed(brokenOff));
+      } catch (error) {
+        if (failures === 0 || !(error instanceof NotFoundError)) throw error; // else an earlier attempt has deleted it
+      }
+    });
+  }
+
+  async #repeatedly<Result>(
+    { once }: ServiceRequest,
+    options: RequestOptions,
+    attempt: (signal: AbortSignal, failures: number) => Promise<Result>,
+  ): Promise<Result> {
+    const { signal } = options;
+    const maxRetries = once ? 0 : this.maxRetriesOf(options);
+    for (let failures = 0; ; ) {
+      try {
+        return await within(this.timeoutMsOf(options), signal, (limit) => attempt(limit, failures));
+      } catch (error) {
+        if (!isPassing(error) || ++failures > maxRetries) throw error;
+        await sleep(retryDelayMs(failures, error), signal);
+      }
+    }
+  }
+
+  /**
+   * Sends a request once, and resolves with the head of its answer. After a 401 it asks for a new token, and tries once
+   * more with that.
+   *
+   * @throws {TwinServiceError} if the service refuses or cannot be reached.
+   */
+  async open(request: ServiceRequest, signal: AbortSignal): Promise<Response> {
+    const used = request.token ?? (await this.#currentToken());
+    try {
+      return await this.#fetch(request, used, signal);
+    } catch (error) {
+      if (!(error instanceof AuthenticationError) || request.token !== undefined) throw error;
+      const renewed = await this.#renewedToken(used);
+      if (renewed === used) throw error;
+      return this.#fetch(request, renewed, signal);
+    }
+  }
+
+  #currentToken(): Promise<string> {
+    this.#token ??= this.#askForToken();
+    return this.#token;
+  }
+
+  /** Asks once for all requests that were refused with the same token. */
+  async #renewedToken(refused: string): Promise<string> {
+    if ((await this.#currentToken()) === refused) this.#token = undefined;
+    return this.#currentToken();
+  }
+
+  async #askForToken(): Promise<string> {
+    try {
+      return await this.#connection.getToken();
+    } catch (error) {
+      this.#token = undefined; // the next request asks again
+      throw error;
+    }
+  }
+
+  async #fetch(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Response> {
+    signal.throwIfAborted(); // while the token was awaited
+    const { method, body, idempotencyKey } = request;
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+    };
+    const init = { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await this.#connection
+      .fetch(this.#urlOf(request), init)
+      .catch(failed("The service cannot be reached."));
+    if (!response.ok) throw await errorOf(response).catch(failed(brokenOff));
+    return response;
+  }
+
+  #urlOf({ path, query = {} }: ServiceRequest): string {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+    return `${this.#connection.baseUrl}/api/v1${path}${given.length > 0 ? `?${search}` : ""}`;
+  }
+}
+
+const brokenOff = "The answer broke off.";
+
+/** Turns what a runtime throws about a connection into the client's own error. */
+export function failed(message: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new ConnectionError(message, { cause });
+  };
+}
+
+/** A key that no other call has. `crypto.randomUUID` is missing where pages come over plain HTTP. */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Whether the same request may succeed a little later. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  if (error instanceof ReplyError) return false; // a reply that failed stays so
+  return error instanceof TwinServiceError && error.status !== undefined && error.status >= 500;
+}

@@ -1,0 +1,69 @@
+/**
+ * Waiting: time limits, and the pause before a request is sent again.
+ *
+ * @module
+ */
+
+import { ConnectionError, TwinServiceError } from "./errors.ts";
+
+/** The first pause, doubled with each further failure up to the longest; half of it is random. */
+const firstPauseMs = 500;
+const longestPauseMs = 8_000;
+
+/** What a server may ask for at most. */
+const longestRetryAfterMs = 30_000;
+
+/** The pause after a number of failures in a row. What the server asked for comes first. */
+export function retryDelayMs(failures: number, error: unknown): number {
+  if (error instanceof TwinServiceError && error.retryAfterSeconds !== undefined) {
+    return Math.min(error.retryAfterSeconds * 1000, longestRetryAfterMs);
+  }
+  const most = Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs);
+  return most * (0.5 + Math.random() / 2);
+}
+
+/** Resolves after some milliseconds. Rejects with the signal's reason as soon as that aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/**
+ * Does some work under a signal that aborts after a time, or with the outer one; then it rejects with the reason, whatever
+ * the work does. Once the work has ended, its signal aborts no more.
+ */
+export async function within<Result>(
+  ms: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  outer?.throwIfAborted();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const abort = () => controller.abort(outer?.reason);
+  const timer = setTimeout(() => controller.abort(timeout(ms)), ms);
+  outer?.addEventListener("abort", abort, { once: true });
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+  try {
+    return await Promise.race([aborted, work(signal)]);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", abort);
+  }
+}
+
+function timeout(ms: number): ConnectionError {
+  return new ConnectionError(`There was no answer within ${ms} ms.`, { code: "timeout" });
+}

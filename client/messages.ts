@@ -1,0 +1,117 @@
+/**
+ * The client's methods for messages: sending, following, reading.
+ *
+ * @module
+ */
+
+import type { MessageResource } from "../core/wire/schemas.ts";
+import { type List, listAt, type PageQuery } from "./http/pages.ts";
+import { conversationPath, messagePath } from "./http/paths.ts";
+import {
+  type CreateOptions,
+  newIdempotencyKey,
+  type RequestOptions,
+  type Requests,
+} from "./http/requests.ts";
+import { type OnBusy, runningReply } from "./reply/following.ts";
+import { type Followed, ReplyStream } from "./reply/reply-stream.ts";
+
+/** What a call that sends a message may set. */
+export interface SendOptions extends CreateOptions {
+  /** Default: the client's. */
+  readonly onBusy?: OnBusy | undefined;
+}
+
+/** What resuming a reply may set. */
+export interface ResumeOptions extends RequestOptions {
+  /** How much of the text is there already, in UTF-16 code units: the last event's id. Default 0. */
+  readonly after?: number | undefined;
+}
+
+/** What all of these methods have in common. */
+export interface MessagesOptions {
+  readonly onBusy: OnBusy;
+  readonly silenceMs: number;
+}
+
+/**
+ * How long {@link Messages.send} waits for a reply, in milliseconds, unless the client or the call has another time: as
+ * long as a reply may take by default, and a little more.
+ */
+const sendTimeoutMs = 330_000;
+
+/** Messages of conversations. */
+export class Messages {
+  readonly #requests: Requests;
+  readonly #options: MessagesOptions;
+
+  constructor(requests: Requests, options: MessagesOptions) {
+    this.#requests = requests;
+    this.#options = options;
+  }
+
+  /** Oldest first. `after`: behind the message with this id, in the order asked for. */
+  list(
+    conversationId: string,
+    query: PageQuery & { readonly order?: "asc" | "desc"; readonly after?: string } = {},
+    options?: RequestOptions,
+  ): List<MessageResource> {
+    return listAt(this.#requests, `${conversationPath(conversationId)}/messages`, { ...query }, options);
+  }
+
+  get(conversationId: string, messageId: string, options?: RequestOptions): Promise<MessageResource> {
+    return this.#requests.data({ method: "GET", path: messagePath(conversationId, messageId) }, options);
+  }
+
+  /** Sends a message, and resolves with the whole reply. Rejects with a `ReplyError` if the reply failed. */
+  async send(
+    conversationId: string,
+    body: { readonly content: string },
+    options: SendOptions = {},
+  ): Promise<MessageResource> {
+    const { idempotencyKey = newIdempotencyKey(), onBusy = this.#options.onBusy, ...rest } = options;
+    const path = `${conversationPath(conversationId)}/messages`;
+    const timeoutMs = this.#requests.timeoutMsOf(rest, sendTimeoutMs);
+    try {
+      return await this.#requests.data(
+        { method: "POST", path, body, idempotencyKey },
+        { ...rest, timeoutMs },
+      );
+    } catch (error) {
+      const running = runningReply(error);
+      if (onBusy !== "follow" || running === undefined) throw error;
+      return this.resume(conversationId, running, rest).final();
+    }
+  }
+
+  /** Sends a message at once, and follows the reply as it is written. */
+  stream(conversationId: string, body: { readonly content: string }, options: SendOptions = {}): ReplyStream {
+    const { idempotencyKey = newIdempotencyKey(), onBusy = this.#options.onBusy } = options;
+    const path = `${conversationPath(conversationId)}/messages/stream`;
+    const sending = { method: "POST", path, body, idempotencyKey } as const;
+    return this.#follow({ conversationId, sending, after: 0, onBusy }, options);
+  }
+
+  /** Follows a reply from any point of its text, while it is written or any time later. */
+  resume(
+    conversationId: string,
+    messageId: string,
+    { after = 0, ...options }: ResumeOptions = {},
+  ): ReplyStream {
+    return this.#follow({ conversationId, messageId, after, onBusy: "throw" }, options);
+  }
+
+  /** Stops a reply, which keeps its text so far, and resolves with it. A reply that has ended stays as it is. */
+  cancel(conversationId: string, messageId: string, options?: RequestOptions): Promise<MessageResource> {
+    const path = `${messagePath(conversationId, messageId)}/cancel`;
+    return this.#requests.data({ method: "POST", path }, options);
+  }
+
+  #follow(what: Followed, options: RequestOptions): ReplyStream {
+    const requests = this.#requests;
+    const { silenceMs } = this.#options;
+    const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs); // the head comes before the model is asked
+    const maxRetries = requests.maxRetriesOf(options);
+    return new ReplyStream({ requests, timeoutMs, maxRetries, silenceMs, ...what }, options.signal);
+  }
+}

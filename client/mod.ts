@@ -1,0 +1,52 @@
+/**
+ * A typed client of the service: `new TwinClient({ baseUrl, apiKey })`.
+ *
+ * It resumes replies by itself, sends each message once however often it has to try, and needs nothing but `fetch`.
+ *
+ * @module
+ */
+
+export type { ErrorCode, ErrorObject } from "../core/wire/errors.ts";
+export type {
+  ApiKeyResource as ApiKey,
+  ConversationResource as Conversation,
+  CreatedApiKeyResource as CreatedApiKey,
+  MessageResource as Message,
+  Pagination,
+  StreamEventData,
+  TwinResource as Twin,
+  UsageResource,
+} from "../core/wire/schemas.ts";
+export { TwinClient, type TwinClientOptions } from "./client.ts";
+export {
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  ReplyError,
+  TwinServiceError,
+  type TwinServiceErrorCode,
+  type TwinServiceErrorOptions,
+  UnprocessableEntityError,
+} from "./http/errors.ts";
+export type { List, Page, PageQuery } from "./http/pages.ts";
+export type { CreateOptions, RequestOptions } from "./http/requests.ts";
+export type { Messages, ResumeOptions, SendOptions } from "./messages.ts";
+export type {
+  ClientToken,
+  ClientTokenRequest,
+  ClientTokens,
+  EndUsers,
+  Erasure,
+  ExportLine,
+  Usage,
+  UsageSum,
+} from "./people.ts";
+export type { StreamEvent } from "./reply/events.ts";
+export type { OnBusy } from "./reply/following.ts";
+export type { ReplyStream } from "./reply/reply-stream.ts";
+export type { Conversations, KeyOptions, Keys, Twins } from "./resources.ts";

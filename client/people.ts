@@ -1,0 +1,142 @@
+/**
+ * The client's methods for an app whose key has many people behind it: their browsers' tokens, their data, and what is
+ * used. Each is one endpoint.
+ *
+ * @module
+ */
+
+import type { ConversationResource, MessageResource, UsageResource } from "../core/wire/schemas.ts";
+import { readLongAnswer } from "./http/long-answer.ts";
+import { type List, listAt, type PageQuery } from "./http/pages.ts";
+import type { RequestOptions, Requests } from "./http/requests.ts";
+
+/** What a new client token may do. */
+export interface ClientTokenRequest {
+  /** The app's own id of the person in whose browser it will be. */
+  readonly endUser: string;
+  /** Default: all twins of the key's owner. */
+  readonly twinIds?: readonly string[] | null;
+  /** Default `full_access`. */
+  readonly scope?: "read_only" | "full_access";
+  /** 60 to 3600. Default 600. */
+  readonly expiresInSeconds?: number;
+  /** Default 100. */
+  readonly requestsPerHour?: number;
+}
+
+/** What an app's backend hands to a browser in place of its key. */
+export interface ClientToken {
+  readonly token: string;
+  readonly endUser: string;
+  readonly twinIds: readonly string[] | null;
+  readonly scope: "read_only" | "full_access";
+  readonly requestsPerHour: number;
+  readonly expiresAt: string;
+}
+
+/** Client tokens: short-lived credentials of one end user, for browsers. */
+export class ClientTokens {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Creates a token. Sent only once, because each time makes another. */
+  create(body: ClientTokenRequest, options?: RequestOptions): Promise<ClientToken> {
+    return this.#requests.data({ method: "POST", path: "/client-tokens", body, once: true }, options);
+  }
+
+  /** Ends all tokens of an end user. */
+  revoke(endUser: string, options?: RequestOptions): Promise<void> {
+    return this.#requests.done({ method: "DELETE", path: "/client-tokens", query: { endUser } }, options);
+  }
+}
+
+/** A line of an export: a conversation, followed by its messages. */
+export type ExportLine =
+  | { readonly conversation: ConversationResource }
+  | { readonly message: MessageResource };
+
+/** What was erased. */
+export interface Erasure {
+  readonly endUser: string;
+  readonly conversations: number;
+  readonly messages: number;
+  readonly clientTokens: number;
+}
+
+/** The people behind a key, by the app's own ids. */
+export class EndUsers {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** All conversations of an end user with their messages, oldest first, line by line as they arrive. */
+  export(endUser: string, options: RequestOptions = {}): AsyncIterable<ExportLine> {
+    const path = `/end-users/${encodeURIComponent(endUser)}/export`;
+    return readLines(this.#requests, path, options);
+  }
+
+  /** Erases all that is stored of an end user. This is final. If it had to be sent again, it may count zeros. */
+  erase(endUser: string, options?: RequestOptions): Promise<Erasure> {
+    const path = `/end-users/${encodeURIComponent(endUser)}`;
+    return this.#requests.data({ method: "DELETE", path }, options);
+  }
+}
+
+/** What replies have used, summed over a group. */
+export interface UsageSum {
+  /** The day, the twin's id or the end user. */
+  readonly group: string | null;
+  readonly replies: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The credential's limit, and what was used. Neither call costs anything. */
+export class Usage {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** The credential's limit, and what is left of it. */
+  get(options?: RequestOptions): Promise<UsageResource> {
+    return this.#requests.data({ method: "GET", path: "/usage" }, options);
+  }
+
+  /** What was used from a day to another, both `YYYY-MM-DD` (UTC). Default: the last 30 days, by day. */
+  history(
+    query: PageQuery & {
+      readonly from?: string;
+      readonly to?: string;
+      readonly groupBy?: "day" | "twin" | "endUser";
+    } = {},
+    options?: RequestOptions,
+  ): List<UsageSum> {
+    return listAt(this.#requests, "/usage/history", { ...query }, options);
+  }
+}
+
+/** An answer of one JSON value a line, line by line. It is asked for once: what broke off cannot be resumed. */
+async function* readLines<Line>(
+  requests: Requests,
+  path: string,
+  options: RequestOptions,
+): AsyncGenerator<Line, void, undefined> {
+  const timeoutMs = requests.timeoutMsOf(options);
+  const limits = { timeoutMs, silenceMs: timeoutMs, signal: options.signal };
+  let rest = "";
+  for await (const text of readLongAnswer(
+    (signal) => requests.open({ method: "GET", path }, signal),
+    limits,
+  )) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line);
+  }
+}

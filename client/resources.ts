@@ -1,0 +1,121 @@
+/**
+ * The client's methods for everything but messages. Each is one endpoint.
+ *
+ * @module
+ */
+
+import type {
+  ApiKeyResource,
+  ConversationResource,
+  CreatedApiKeyResource,
+  TwinResource,
+} from "../core/wire/schemas.ts";
+import { type List, listAt, type PageQuery } from "./http/pages.ts";
+import { conversationPath } from "./http/paths.ts";
+import {
+  type CreateOptions,
+  newIdempotencyKey,
+  type RequestOptions,
+  type Requests,
+} from "./http/requests.ts";
+
+/** What the calls about API keys may set. */
+export interface KeyOptions extends RequestOptions {
+  /** The JWT that says who the owner is. Default: what the client was given as its credential. */
+  readonly token?: string | undefined;
+}
+
+/** The twins that the credential may talk to. */
+export class Twins {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** By name. */
+  list(query: PageQuery = {}, options?: RequestOptions): List<TwinResource> {
+    return listAt(this.#requests, "/twins", { ...query }, options);
+  }
+
+  get(id: string, options?: RequestOptions): Promise<TwinResource> {
+    return this.#requests.data({ method: "GET", path: `/twins/${encodeURIComponent(id)}` }, options);
+  }
+}
+
+/** Conversations with twins. */
+export class Conversations {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** `endUser`: the app's own id of the person who talks. */
+  create(
+    body: { readonly twinId: string; readonly title?: string | null; readonly endUser?: string },
+    { idempotencyKey = newIdempotencyKey(), ...options }: CreateOptions = {},
+  ): Promise<ConversationResource> {
+    return this.#requests.data({ method: "POST", path: "/conversations", body, idempotencyKey }, options);
+  }
+
+  /** Newest first. */
+  list(
+    query: PageQuery & { readonly twinId?: string; readonly endUser?: string } = {},
+    options?: RequestOptions,
+  ): List<ConversationResource> {
+    return listAt(this.#requests, "/conversations", { ...query }, options);
+  }
+
+  get(id: string, options?: RequestOptions): Promise<ConversationResource> {
+    return this.#requests.data({ method: "GET", path: conversationPath(id) }, options);
+  }
+
+  update(
+    id: string,
+    body: { readonly title: string | null },
+    options?: RequestOptions,
+  ): Promise<ConversationResource> {
+    return this.#requests.data({ method: "PATCH", path: conversationPath(id), body }, options);
+  }
+
+  /** Deletes a conversation and its messages. A running reply is cancelled. */
+  delete(id: string, options?: RequestOptions): Promise<void> {
+    return this.#requests.done({ method: "DELETE", path: conversationPath(id) }, options);
+  }
+}
+
+/** The owner's API keys. They are managed with a JWT, not with a key. */
+export class Keys {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Creates a key. Its secret, `key`, is shown this once. Sent only once, because each time makes another key. */
+  create(
+    body: {
+      readonly name: string;
+      /** Default `read_only`. */
+      readonly scope?: "read_only" | "full_access";
+      /** 1 to 3650; null, the default: never. */
+      readonly expiresInDays?: number | null;
+    },
+    options: KeyOptions = {},
+  ): Promise<CreatedApiKeyResource> {
+    const { token } = options;
+    return this.#requests.data({ method: "POST", path: "/auth/api-keys", body, token, once: true }, options);
+  }
+
+  /** Newest first, without their secrets. */
+  list(query: PageQuery = {}, options: KeyOptions = {}): List<ApiKeyResource> {
+    return listAt(this.#requests, "/auth/api-keys", { ...query }, options);
+  }
+
+  /** Ends a key at once. */
+  revoke(id: string, options: KeyOptions = {}): Promise<void> {
+    const path = `/auth/api-keys/${encodeURIComponent(id)}`;
+    return this.#requests.done({ method: "DELETE", path, token: options.token }, options);
+  }
+}

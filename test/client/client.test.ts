@@ -1,0 +1,309 @@
+/**
+ * The client's methods, on a service of the tests.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  type ConnectionError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  TwinClient,
+  TwinServiceError,
+  UnprocessableEntityError,
+} from "../../client/mod.ts";
+import { type Fixture, openFixture, overSocket } from "../support/harness.ts";
+import { allOf } from "./collect.ts";
+
+/** A service that echoes, and a client with a full_access key. */
+async function openClient(): Promise<{ fixture: Fixture; client: TwinClient; key: string }> {
+  const fixture = await openFixture(overSocket);
+  const key = await fixture.key();
+  return { fixture, key, client: new TwinClient({ baseUrl: fixture.url, apiKey: key }) };
+}
+
+describe("the client", () => {
+  test("lists and reads twins", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    const { data, pagination, hasNextPage } = await client.twins.list();
+    assert.deepEqual(
+      [data.map(({ id }) => id), pagination.total, hasNextPage],
+      [["echo", "private"], 2, false],
+    );
+    assert.equal((await client.twins.get("echo")).name, "Echo");
+  });
+
+  test("creates, lists, reads, renames and deletes conversations", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    const { id } = await client.conversations.create({ twinId: "echo", title: "First" });
+    await client.conversations.create({ twinId: "private" });
+    assert.deepEqual(
+      (await client.conversations.list({ twinId: "echo" })).data.map(({ title }) => title),
+      ["First"],
+    );
+    assert.equal((await client.conversations.update(id, { title: "Renamed" })).title, "Renamed");
+    assert.equal((await client.conversations.get(id)).title, "Renamed");
+    await client.conversations.delete(id);
+    await assert.rejects(client.conversations.get(id), NotFoundError);
+  });
+
+  test("iterates over all pages of a list, and loads them one by one", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    for (const title of ["a", "b", "c", "d", "e"])
+      await client.conversations.create({ twinId: "echo", title });
+    const list = client.conversations.list({ limit: 2 });
+    const titles = (await allOf(list)).map(({ title }) => title);
+    assert.deepEqual(titles, ["e", "d", "c", "b", "a"]);
+    const second = await (await list).getNextPage();
+    assert.deepEqual([second.data.map(({ title }) => title), second.hasNextPage], [["c", "b"], true]);
+    assert.deepEqual((await allOf(second)).length, 3);
+  });
+
+  test("sends messages and reads them", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    const { id } = await client.conversations.create({ twinId: "echo" });
+    const reply = await client.messages.send(id, { content: "Hello there" });
+    assert.equal(reply.content, "Hello there");
+    assert.deepEqual(await client.messages.get(id, reply.id), reply);
+    const newest = await client.messages.list(id, { order: "desc", limit: 1 });
+    assert.deepEqual(newest.data, [reply]);
+    assert.deepEqual((await allOf(client.messages.list(id, { after: String(reply.inReplyTo) }))).length, 1);
+  });
+
+  test("creates, lists and revokes keys with a JWT", async () => {
+    const { fixture } = await openClient();
+    await using _ = fixture;
+    const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.token() });
+    const { id, key } = await client.keys.create({ name: "made here", scope: "full_access" });
+    const own = new TwinClient({ baseUrl: fixture.url, apiKey: key });
+    assert.equal((await own.usage.get()).limit, 500);
+    assert.ok((await client.keys.list()).data.some(({ name }) => name === "made here"));
+    await client.keys.revoke(id);
+    await assert.rejects(own.usage.get(), AuthenticationError);
+  });
+
+  test("takes the JWT for keys in a call, too", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    const token = await fixture.token();
+    assert.equal((await client.keys.create({ name: "second" }, { token })).scope, "read_only");
+    await assert.rejects(client.keys.list(), AuthenticationError);
+  });
+
+  test("works below a base path", async () => {
+    await using fixture = await openFixture(overSocket, { basePath: "/assistant" });
+    const client = new TwinClient({ baseUrl: `${fixture.url}/assistant/`, apiKey: await fixture.key() });
+    assert.equal((await client.twins.list()).data.length, 2);
+  });
+
+  for (const [name, options] of [
+    ["an address that is none", { baseUrl: "twins", apiKey: "k" }],
+    ["an address with /api/v1", { baseUrl: "http://localhost/api/v1", apiKey: "k" }],
+    ["neither a key nor a way to get one", { baseUrl: "http://localhost" }],
+    ["both", { baseUrl: "http://localhost", apiKey: "k", getToken: () => "k" }],
+  ] as const) {
+    test(`refuses ${name}`, () => {
+      assert.throws(() => new TwinClient(options), TypeError);
+    });
+  }
+});
+
+describe("errors", () => {
+  test("are classes by status, with what the service says", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    const readOnly = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key("read_only") });
+    const stranger = new TwinClient({ baseUrl: fixture.url, apiKey: "no key" });
+    const conversation = await client.conversations.create({ twinId: "echo" }, { idempotencyKey: "one" });
+    const cases = [
+      [
+        BadRequestError,
+        400,
+        "validation_error",
+        () => client.messages.send(conversation.id, { content: " " }),
+      ],
+      [AuthenticationError, 401, "invalid_api_key", () => stranger.twins.list()],
+      [
+        PermissionDeniedError,
+        403,
+        "insufficient_scope",
+        () => readOnly.conversations.create({ twinId: "echo" }),
+      ],
+      [NotFoundError, 404, "twin_not_found", () => client.twins.get("none/at all")],
+      [
+        UnprocessableEntityError,
+        422,
+        "idempotency_key_reused",
+        () => client.conversations.create({ twinId: "private" }, { idempotencyKey: "one" }),
+      ],
+    ] as const;
+    for (const [Class, status, code, call] of cases) {
+      const error = await call().then(
+        () => assert.fail(`${code} was expected`),
+        (error: unknown) => error,
+      );
+      assert.ok(error instanceof Class && error instanceof TwinServiceError, code);
+      assert.deepEqual([error.status, error.code], [status, code]);
+      assert.match(error.requestId ?? "", /^req_/);
+    }
+  });
+
+  test("list the refused fields", async () => {
+    const { fixture, client } = await openClient();
+    await using _ = fixture;
+    await assert.rejects(client.twins.list({ limit: 101 }), ({ details }: TwinServiceError) => {
+      assert.deepEqual(details?.fields, [{ path: "limit", message: "must be a whole number from 1 to 100" }]);
+      return true;
+    });
+  });
+
+  test("say when a limit allows the next request", async () => {
+    const { fixture } = await openClient();
+    await using _ = fixture;
+    const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key("read_only") });
+    for (let request = 0; request < 200; request++) await client.twins.list();
+    await assert.rejects(client.twins.list(), (error) => {
+      assert.ok(error instanceof RateLimitError);
+      assert.deepEqual([error.status, error.retryAfterSeconds, error.limit], [429, 18, 200]);
+      return true;
+    });
+  });
+
+  test("name the running reply of a busy conversation", async () => {
+    const busy = { error: { code: "conversation_busy", message: "Busy.", details: { messageId: "msg_1" } } };
+    const fetch = async () => Response.json(busy, { status: 409 });
+    const refused = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch });
+    await assert.rejects(refused.messages.send("conv_1", { content: "Hello" }), (error) => {
+      assert.ok(error instanceof ConflictError);
+      assert.equal(error.details?.messageId, "msg_1");
+      return true;
+    });
+  });
+
+  test("tell a service that cannot be reached, after the retries", async () => {
+    let calls = 0;
+    const fetch = async () => {
+      calls++;
+      throw new TypeError("fetch failed");
+    };
+    const client = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch, maxRetries: 1 });
+    await assert.rejects(client.twins.list(), ({ code, status }: ConnectionError) => {
+      assert.deepEqual([code, status], ["connection_failed", undefined]);
+      return true;
+    });
+    assert.equal(calls, 2);
+  });
+
+  test("tell an answer that takes too long", async () => {
+    const client = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch: never, maxRetries: 0 });
+    await assert.rejects(
+      client.twins.list({}, { timeoutMs: 10 }),
+      ({ code }: ConnectionError) => code === "timeout",
+    );
+  });
+
+  test("of an aborted call are its signal's reason", async () => {
+    const client = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch: never });
+    const controller = new AbortController();
+    const listing = client.twins.list({}, { signal: controller.signal });
+    controller.abort(new Error("the page was left"));
+    await assert.rejects(listing, /the page was left/);
+  });
+});
+
+/** A fetch that is never answered. */
+const never: typeof fetch = (_, init) =>
+  new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+
+describe("requests that are sent again", () => {
+  /** A client of a service that answers with these statuses, and the requests that it got. */
+  function scripted(statuses: readonly number[]) {
+    const sent: Request[] = [];
+    const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+      const request = new Request(input, init);
+      const status = statuses[sent.length] ?? 200;
+      sent.push(request);
+      if (status === 204) return new Response(null, { status });
+      return Response.json(status === 200 ? { data: { id: "x" } } : { error: { code: "some_code" } }, {
+        status,
+      });
+    };
+    return { sent, client: new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch }) };
+  }
+
+  test("keep one Idempotency-Key, which no other call has", async () => {
+    const { sent, client } = scripted([503, 500]);
+    await client.conversations.create({ twinId: "echo" });
+    await client.conversations.create({ twinId: "echo" });
+    const [first, second, third, other] = sent.map(({ headers }) => headers.get("Idempotency-Key"));
+    assert.match(first ?? "", /^[0-9a-f]{32}$/);
+    assert.deepEqual([second, third], [first, first]);
+    assert.notEqual(other, first);
+  });
+
+  test("are neither keys nor client tokens, which have no Idempotency-Key either", async () => {
+    for (const create of [
+      (client: TwinClient) => client.keys.create({ name: "a" }),
+      (client: TwinClient) => client.clientTokens.create({ endUser: "u" }),
+    ]) {
+      const { sent, client } = scripted([503]);
+      await assert.rejects(create(client), TwinServiceError);
+      assert.deepEqual(
+        sent.map(({ headers }) => headers.get("Idempotency-Key")),
+        [null],
+      );
+    }
+  });
+
+  test("take what an earlier attempt has deleted for deleted", async () => {
+    const { sent, client } = scripted([502, 404]);
+    await client.conversations.delete("conv_1");
+    assert.equal(sent.length, 2);
+  });
+
+  test("are none that were refused", async () => {
+    const { sent, client } = scripted([409]);
+    await assert.rejects(client.conversations.create({ twinId: "echo" }), ConflictError);
+    assert.equal(sent.length, 1);
+  });
+});
+
+describe("getToken", () => {
+  test("is called once, and again after a 401", async () => {
+    await using fixture = await openFixture(overSocket);
+    const tokens = ["expired", await fixture.key()];
+    let calls = 0;
+    const getToken = async () => tokens[calls++] ?? assert.fail("asked once too often");
+    const client = new TwinClient({ baseUrl: fixture.url, getToken });
+    await Promise.all([client.twins.list(), client.twins.list(), client.usage.get()]);
+    await client.twins.list();
+    assert.equal(calls, 2);
+  });
+
+  test("that fails fails the call, and is asked again by the next", async () => {
+    await using fixture = await openFixture(overSocket);
+    const key = await fixture.key();
+    let calls = 0;
+    const getToken = async () => {
+      if (calls++ === 0) throw new Error("not signed in");
+      return key;
+    };
+    const client = new TwinClient({ baseUrl: fixture.url, getToken });
+    await assert.rejects(client.twins.list(), /not signed in/);
+    assert.equal((await client.twins.list()).data.length, 2);
+  });
+
+  test("that gives the same token again ends in the 401", async () => {
+    await using fixture = await openFixture(overSocket);
+    const client = new TwinClient({ baseUrl: fixture.url, getToken: () => "expired" });
+    await assert.rejects(client.twins.list(), AuthenticationError);
+  });
+});
