@@ -28,6 +28,7 @@ const coreOrder = [
 /** Folders outside the core, and what each may import besides packages and its own files. */
 const mayImport: Readonly<Record<string, RegExp>> = {
   adapters: /^(core|adapters)(\/|$)/,
+  client: /^(core\/wire|client)(\/|$)/,
   server: /^(core|adapters|server|package\.json$)(\/|$)/,
 };
 
@@ -38,7 +39,7 @@ const forbiddenInCore =
   /\b(?:process|Buffer|setImmediate|clearImmediate|Deno|Bun|require|__dirname|__filename)\b/;
 
 const sources = new Map<string, string>();
-for (const folder of ["core", "adapters", "server"]) {
+for (const folder of ["core", "adapters", "client", "server"]) {
   for (const name of await readdir(`${root}/${folder}`, { recursive: true })) {
     const file = `${folder}/${name.replaceAll(sep, "/")}`;
     if (file.endsWith(".ts")) sources.set(file, await readFile(`${root}/${file}`, "utf8"));
@@ -92,6 +93,14 @@ describe("imports", () => {
     }
   });
 
+  test("the client imports only types from the core", () => {
+    for (const [file, text] of sources) {
+      if (!file.startsWith("client/")) continue;
+      const declarations = codeWithStrings(text).match(/^(?:import|export)\b[^;]*core\/[^;]*;/gm) ?? [];
+      for (const declaration of declarations) assert.match(declaration, /^(import|export) type /, file);
+    }
+  });
+
   test("no files import each other in a circle", () => {
     const done = new Set<string>();
     const visit = (file: string, path: readonly string[]) => {
@@ -104,7 +113,7 @@ describe("imports", () => {
   });
 
   test("a folder has at most 14 files", async () => {
-    for (const top of ["core", "adapters", "server", "test"]) {
+    for (const top of ["core", "adapters", "client", "server", "test"]) {
       for (const folder of [top, ...(await foldersIn(top))]) {
         const files = (await readdir(`${root}/${folder}`, { withFileTypes: true })).filter((entry) =>
           entry.isFile(),
