@@ -22,6 +22,8 @@ const head = `// @ts-nocheck The code is generated, and has no types but those o
  * @module
  */
 
+import { type InputSchema, inputSchemas } from "./schemas.ts";
+
 /** Whether a value keeps its schema. After false, \`errors\` says where it does not: read it before the next call. */
 export interface Validator {
   (value: unknown): boolean;
@@ -54,7 +56,7 @@ export function generateValidators(): string {
     .replace('"use strict";\n', "");
   const entries: string[] = [];
   const functions = code.replaceAll(/^export const (\w+) = (\w+);\n/gm, (_, name, validator) => {
-    entries.push(`  ${name}: ${validator},\n`);
+    entries.push(`  [inputSchemas.${name}, ${validator}],\n`);
     return "";
   });
   return `${head}\n${functions}\n${table(entries)}`;
@@ -69,9 +71,9 @@ function countCodePoints(): string {
 }
 
 function table(entries: readonly string[]): string {
-  return `/** The validators by the names of their schemas. */
-export const validators: Readonly<Record<string, Validator>> = {
-${entries.join("")}};
+  return `/** The validator of each schema. */
+export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
+${entries.join("")}]);
 `;
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isoTime } from "../core/base/clock.ts";
 import { type Log, type LogLevel, logLevels } from "../core/base/log.ts";
 import { functionThat, oneOf, optional, type RulesFor, requireOptions } from "../core/base/rules.ts";
 
@@ -42,7 +41,7 @@ export function createJsonLog(options: JsonLogOptions): Log {
   const least = logLevels.indexOf(level);
   return (entryLevel, message, fields) => {
     if (logLevels.indexOf(entryLevel) < least) return;
-    const entry = { time: isoTime(now()), level: entryLevel, message };
+    const entry = { time: new Date(now()).toISOString(), level: entryLevel, message };
     write(`${toJson({ ...entry, ...fields }, entry)}\n`);
   };
 }

@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { Clock } from "./base/clock.ts";
-import type { RandomBytes } from "./base/crypto.ts";
-import { sha256 as portableSha256, type Sha256 } from "./base/crypto.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/crypto.ts";
 import { isJsonObject, isString } from "./base/json.ts";
-import type { Log } from "./base/log.ts";
+import { type Log, noLog } from "./base/log.ts";
 import {
   clockRule,
   functionThat,
@@ -139,6 +138,28 @@ const rules: RulesFor<ServiceOptions> = {
   onDisconnect: optional(oneOf(disconnectPolicies)),
   waitUntil: optional(functionThat("takes a promise")),
 };
+
+/** Options without a default: to leave them out means something. */
+type WithoutDefault = "waitUntil";
+
+/** Options with the defaults of those that were left out. */
+export type CompleteOptions = {
+  readonly [Name in keyof ServiceOptions]-?:
+    | Exclude<ServiceOptions[Name], undefined>
+    | (Name extends WithoutDefault ? undefined : never);
+};
+
+/** Fills in the defaults. */
+export function completeOptions(options: ServiceOptions): CompleteOptions {
+  const { store, twins, engines, limiter, verifyToken, waitUntil } = options;
+  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
+  const { basePath = "", corsOrigins = [], joinTokens = true, onDisconnect = "continue" } = options;
+  const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
+  const required = { store, twins, engines, limiter, verifyToken };
+  const runtime = { clock, random, sha256, log, waitUntil };
+  const times = { heartbeatMs, maxReplyMs, leaseMs };
+  return { ...required, ...runtime, ...times, basePath, corsOrigins, joinTokens, onDisconnect };
+}
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
 export function requireServiceOptions(options: ServiceOptions): void {

@@ -6,19 +6,21 @@
 
 import { createOpenApi } from "./api/openapi.ts";
 import { type OperationId, routes } from "./api/routes.ts";
-import { createKeyring } from "./auth/key-lookup.ts";
-import { systemClock } from "./base/clock.ts";
-import { sha256 as portableSha256, systemRandom } from "./base/crypto.ts";
+import { createKeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";
-import { noLog } from "./base/log.ts";
-import { createAdmission } from "./http/admission.ts";
-import { createDispatcher, type Dispatcher } from "./http/dispatch.ts";
+import { createAuthentication } from "./http/admission.ts";
+import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
 import type { HandlerContext, PathParams } from "./http/route.ts";
 import { createConversationMemory } from "./replies/conversation-cache.ts";
 import { createReplies } from "./replies/replies.ts";
-import { requireServiceOptions, type ServiceOptions } from "./service-options.ts";
-import { type ApiError, shuttingDown } from "./wire/errors.ts";
+import {
+  type CompleteOptions,
+  completeOptions,
+  requireServiceOptions,
+  type ServiceOptions,
+} from "./service-options.ts";
+import type { ApiError } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
 
 /**
@@ -72,35 +74,52 @@ export interface Service {
  */
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
-  const { store, twins, engines, limiter, verifyToken, basePath = "", corsOrigins = [] } = options;
-  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
-  const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000, onDisconnect = "continue" } = options;
-  const { joinTokens = true, waitUntil } = options;
-  const cancelOnDisconnect = onDisconnect === "cancel";
+  const parts = completeOptions(options);
+  const { store, verifyToken, basePath, corsOrigins, limiter, log } = parts;
+  const context = createContext(parts);
+  const { keys, replies, ready } = context;
+  const authenticate = createAuthentication({ keys, verifyToken });
+  const dispatcher = new Dispatcher({
+    routes,
+    basePath,
+    corsOrigins,
+    authenticate,
+    limiter,
+    context,
+    log,
+  });
+  const stopListening = store.signals?.listen("revoked", (hash) => keys.forget(hash));
+  const withSignal = parts.onDisconnect === "cancel";
+  return {
+    answer: (request) => dispatcher.byPath(request),
+    fetch: async (request) => toResponse(await dispatcher.byPath(new HostRequest(request, withSignal))),
+    handlers: createHandlers(dispatcher, withSignal),
+    refuse: (error) => dispatcher.refuse(error),
+    ready,
+    async close({ graceMs = 25_000 } = {}) {
+      await replies.close(graceMs);
+      stopListening?.();
+    },
+  };
+}
+
+/** What handlers work with, each part given what it needs. */
+function createContext(options: CompleteOptions): HandlerContext {
+  const { store, twins, clock, random, sha256, log, basePath, heartbeatMs, joinTokens } = options;
   const newId = createIds(clock, random);
-  const keyring = createKeyring({ store, clock, log, sha256 });
-  const stopListening = store.signals?.listen("revoked", (hash) => keyring.forget(hash));
-  const admit = createAdmission({ keyring, limiter, verifyToken, clock });
   const memory = createConversationMemory(store);
   const replies = createReplies({
-    store,
+    ...options,
     memory,
-    engines,
-    clock,
-    log,
     newId,
-    sha256,
-    leaseMs,
-    maxReplyMs,
-    cancelOnDisconnect,
-    waitUntil,
+    cancelOnDisconnect: options.onDisconnect === "cancel",
   });
-  const context: HandlerContext = {
+  return {
     store,
     memory,
     twins,
     replies,
-    keyring,
+    keys: createKeyLookup({ store, clock, log, sha256 }),
     clock,
     random,
     sha256,
@@ -109,49 +128,19 @@ export function createService(options: ServiceOptions): Service {
     heartbeatMs,
     joinTokens,
     openApi: lazyOpenApi(basePath),
-    requireReady,
+    ready: startOnce(() => replies.start()),
   };
+}
 
+/** Starts with the first call, and again with the next one after a failure. */
+function startOnce(start: () => Promise<void>): () => Promise<void> {
   let started: Promise<void> | undefined;
-
-  function ready(): Promise<void> {
-    started ??= replies.start().catch((error) => {
-      started = undefined; // the next request tries again
+  return () => {
+    started ??= start().catch((error) => {
+      started = undefined;
       throw unavailable(error);
     });
     return started;
-  }
-
-  async function requireReady(): Promise<void> {
-    if (replies.closing) throw shuttingDown();
-    await ready();
-    await store.ping().catch((error) => {
-      throw unavailable(error); // also where trying again does not help, as with a damaged file
-    });
-  }
-
-  const { byPath, byRoute, refuse } = createDispatcher({
-    routes,
-    basePath,
-    corsOrigins,
-    admit,
-    ready,
-    context,
-    log,
-  });
-
-  return {
-    answer: byPath,
-    async fetch(request) {
-      return toResponse(await byPath(new HostRequest(request, cancelOnDisconnect)));
-    },
-    handlers: createHandlers(byRoute, cancelOnDisconnect),
-    refuse,
-    ready,
-    async close({ graceMs = 25_000 } = {}) {
-      await replies.close(graceMs);
-      stopListening?.();
-    },
   };
 }
 
@@ -165,9 +154,9 @@ function lazyOpenApi(basePath: string): () => string {
   };
 }
 
-function createHandlers(byRoute: Dispatcher["byRoute"], withSignal: boolean): Service["handlers"] {
+function createHandlers(dispatcher: Dispatcher, withSignal: boolean): Service["handlers"] {
   const handlers = routes.map((route): [string, Handler] => {
-    const answer = byRoute(route);
+    const answer = dispatcher.byRoute(route);
     return [
       route.operationId,
       async (request, given) => toResponse(await answer(new HostRequest(request, withSignal), given)),

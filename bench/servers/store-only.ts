@@ -10,7 +10,7 @@ import { type Service, type Store, systemClock } from "../../core/mod.ts";
 import { completed } from "../../core/replies/outcome.ts";
 import { newExchange } from "../../core/replies/send.ts";
 import { ended } from "../../core/store/records.ts";
-import type { Answer } from "../../core/wire/request.ts";
+import { type Answer, readHeaderFields } from "../../core/wire/request.ts";
 import { deltaEvent, tokens } from "./reply.ts";
 
 const text = tokens.join("");
@@ -43,7 +43,9 @@ export function onlyStoring(service: Service, store: Store, owners: ReadonlyMap<
     ...service,
     async answer(request) {
       const [, id = "", stream] = /\/conversations\/([^/]+)\/messages(\/stream)?$/.exec(request.url) ?? [];
-      const { content } = JSON.parse(decoder.decode(await readBytes(request, systemClock)));
+      const { content } = JSON.parse(
+        decoder.decode(await readBytes(request, readHeaderFields(request.headers), systemClock)),
+      );
       const message = await send(id, content);
       return stream ? asEvents(message) : asJson(message);
     },

@@ -83,10 +83,10 @@ export const apiKeyRoutes = [
     credential: "token",
     success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
-    async handle({ owner, params }, { store, keyring, clock }) {
+    async handle({ owner, params }, { store, keys, clock }) {
       const key = await store.revokeKey(owner, params.id, clock.now());
       if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
-      keyring.forget(key.hash);
+      keys.forget(key.hash);
       store.signals?.notify("revoked", key.hash);
       return {};
     },

@@ -18,6 +18,7 @@ import {
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
+import { headerNames } from "../wire/request.ts";
 import { messageResource } from "../wire/resources.ts";
 import {
   type FromSchema,
@@ -28,9 +29,6 @@ import {
 } from "../wire/schemas.ts";
 import { requireConversation, requireMessage, requireReply } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
-
-/** The header in which a reconnecting EventSource says how much of the reply it has. */
-const lastEventId = "Last-Event-ID";
 
 const sendErrors = [
   "conversation_not_found",
@@ -88,7 +86,7 @@ export const messageRoutes = [
     scope: "full_access",
     // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
     query: streamQuerySchema,
-    queryHeaders: { after: lastEventId },
+    queryFields: { after: "lastEventId" },
     body: sendMessageSchema,
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
@@ -121,7 +119,7 @@ export const messageRoutes = [
     credential: "api_key",
     scope: "read_only",
     query: streamQuerySchema,
-    queryHeaders: { after: lastEventId },
+    queryFields: { after: "lastEventId" },
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
@@ -212,7 +210,7 @@ function follow(
  */
 function requireReachable(
   feed: ReplyFeed,
-  { query, request }: Call<FromSchema<typeof streamQuerySchema>>,
+  { query, fields }: Call<FromSchema<typeof streamQuerySchema>>,
   reply: MessageRecord,
   context: HandlerContext,
 ): void {
@@ -222,7 +220,7 @@ function requireReachable(
   if (from <= feed.length && !splitsSurrogatePair(feed, from)) return;
   throw validationError([
     {
-      path: request.headers.get(lastEventId) === null ? "after" : lastEventId,
+      path: fields.lastEventId === null ? "after" : headerNames.lastEventId,
       message: `must be the id of an event of this reply: a whole number from 0 to ${feed.length}`,
     },
   ]);

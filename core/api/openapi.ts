@@ -8,6 +8,7 @@ import { keyPattern } from "../http/idempotency.ts";
 import { wholeNumber } from "../http/input.ts";
 import type { Route } from "../http/route.ts";
 import { type ErrorCode, errorCodes, errorStatus } from "../wire/errors.ts";
+import { headerNames } from "../wire/request.ts";
 import {
   apiKeySchema,
   conversationSchema,
@@ -17,9 +18,7 @@ import {
   endUserPattern,
   failureSchema,
   messageSchema,
-  type Property,
   paginationSchema,
-  propertiesOf,
   record,
   type Schema,
   sendMessageSchema,
@@ -147,15 +146,13 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
  * A schema for generators of typed clients, which treat a member with a default as one that is always present.
  */
 function forClients(schema: Schema): Schema {
-  const members = propertiesOf(schema).map(
-    ([name, { default: value, ...rest }]): Property => [
-      name,
-      {
-        ...simplePattern(rest),
-        ...(value !== undefined && { description: `Default: ${value}.` }),
-      },
-    ],
-  );
+  const members = Object.entries(schema.properties ?? {}).map(([name, { default: value, ...rest }]) => [
+    name,
+    {
+      ...simplePattern(rest),
+      ...(value !== undefined && { description: `Default: ${value}.` }),
+    },
+  ]);
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
@@ -210,9 +207,10 @@ function headerParameters(route: Route): unknown[] {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
-  for (const [parameter, name] of Object.entries(route.queryHeaders ?? {})) {
+  for (const [parameter, field] of Object.entries(route.queryFields ?? {})) {
     const description = `The same as the parameter ${parameter}, over which it takes precedence.`;
     // A string, because that is what clients have of an event's id.
+    const name = headerNames[field];
     headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
   }
   return headers;

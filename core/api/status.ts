@@ -4,10 +4,11 @@
  * @module
  */
 
-import { isoTime } from "../base/clock.ts";
+import { unavailable } from "../http/envelope.ts";
 import { policyOf } from "../http/rate-limit.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
+import { shuttingDown } from "../wire/errors.ts";
 import { healthSchema, type UsageResource, usageSchema } from "../wire/schemas.ts";
 
 export const statusRoutes = [
@@ -27,7 +28,7 @@ export const statusRoutes = [
         scope: key.scope,
         limit: policy.capacity,
         remaining: remainingTokens(rate.debt, policy),
-        resetAt: isoTime(clock.now() + Math.ceil(rate.debt / 1000)),
+        resetAt: new Date(clock.now() + Math.ceil(rate.debt / 1000)).toISOString(),
       };
       return { data: usage };
     },
@@ -65,8 +66,12 @@ export const statusRoutes = [
     credential: "none",
     success: { status: 200, description: "It is ready.", schema: healthSchema },
     errors: ["unavailable", "shutting_down"],
-    async handle(_, context) {
-      await context.requireReady();
+    async handle(_, { replies, store, ready }) {
+      if (replies.closing) throw shuttingDown();
+      await ready();
+      await store.ping().catch((error) => {
+        throw unavailable(error); // also where trying again does not help, as with a damaged file
+      });
       return { data: { status: "ok" } };
     },
   }),

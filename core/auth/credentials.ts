@@ -6,9 +6,11 @@
 
 import type { Scope } from "../store/records.ts";
 import { ApiError, challenge } from "../wire/errors.ts";
-import type { RequestHeaders } from "../wire/request.ts";
-import { trimBlanks } from "../wire/request.ts";
+import { type HeaderFields, headerNames, trimBlanks } from "../wire/request.ts";
 import { isWellFormedApiKey } from "./api-keys.ts";
+
+/** The header fields that a credential can be in. */
+export type CredentialFields = Pick<HeaderFields, "authorization" | "apiKey">;
 
 /**
  * The API key of a request, from `Authorization: Bearer <key>` or `X-API-Key: <key>`. Does not check whether it is
@@ -17,8 +19,8 @@ import { isWellFormedApiKey } from "./api-keys.ts";
  * @throws {ApiError} `missing_credentials` if there is none, `invalid_request` if a header was sent twice or the two
  * name different keys.
  */
-export function readApiKey(headers: RequestHeaders): string {
-  const { bearer, apiKey } = readCredentials(headers);
+export function readApiKey(fields: CredentialFields): string {
+  const { bearer, apiKey } = readCredentials(fields);
   const key = bearer ?? apiKey;
   if (key !== undefined) return key;
   throw missingCredentials('Send an API key, as "Authorization: Bearer <key>" or as "X-API-Key: <key>".');
@@ -30,8 +32,8 @@ export function readApiKey(headers: RequestHeaders): string {
  * @throws {ApiError} `missing_credentials` if there is none, `invalid_token` if there is an API key instead,
  * `invalid_request` if a header was sent twice or an API key contradicts the token.
  */
-export function readToken(headers: RequestHeaders): string {
-  const { bearer, apiKey } = readCredentials(headers);
+export function readToken(fields: CredentialFields): string {
+  const { bearer, apiKey } = readCredentials(fields);
   if (bearer === undefined ? apiKey !== undefined : isWellFormedApiKey(bearer)) {
     throw invalidToken("An API key is not accepted here: send a JWT as a Bearer token.");
   }
@@ -39,9 +41,9 @@ export function readToken(headers: RequestHeaders): string {
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
 }
 
-function readCredentials(headers: RequestHeaders) {
-  const authorization = readSingle(headers, "Authorization");
-  const apiKey = readSingle(headers, "X-API-Key");
+function readCredentials(fields: CredentialFields) {
+  const authorization = readSingle(fields, "authorization");
+  const apiKey = readSingle(fields, "apiKey");
   const bearer = authorization && readBearer(authorization);
   if (bearer && apiKey && bearer !== apiKey) {
     throw new ApiError("invalid_request", "Authorization and X-API-Key differ: send one of them.");
@@ -50,12 +52,12 @@ function readCredentials(headers: RequestHeaders) {
 }
 
 /** A field's value, or undefined if it is absent or empty. */
-function readSingle(headers: RequestHeaders, name: string): string | undefined {
-  const value = headers.get(name);
+function readSingle(fields: CredentialFields, name: keyof CredentialFields): string | undefined {
+  const value = fields[name];
   if (value === null) return undefined;
   // No credential that is accepted here contains a comma, so one means that several values were joined.
   if (value.includes(",")) {
-    throw new ApiError("invalid_request", `Send one credential in one ${name} header.`);
+    throw new ApiError("invalid_request", `Send one credential in one ${headerNames[name]} header.`);
   }
   return trimBlanks(value) || undefined;
 }

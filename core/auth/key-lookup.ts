@@ -12,12 +12,11 @@ import type { ApiKeyRecord } from "../store/records.ts";
 import { isLiveKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
-import type { RequestHeaders } from "../wire/request.ts";
 import { apiKeyLength, isWellFormedApiKey } from "./api-keys.ts";
-import { readApiKey } from "./credentials.ts";
+import { type CredentialFields, readApiKey } from "./credentials.ts";
 
-/** Options of {@link createKeyring}. */
-export interface KeyringOptions {
+/** Options of {@link createKeyLookup}. */
+export interface KeyLookupOptions {
   readonly store: Pick<Store, "findKey" | "touchKey">;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,14 +24,14 @@ export interface KeyringOptions {
 }
 
 /** Authenticates requests by API key. */
-export interface Keyring {
+export interface KeyLookup {
   /**
    * The record of the key that a request carries.
    *
    * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
    * revoked. Errors of the store are passed on.
    */
-  authenticate(headers: RequestHeaders): Promise<ApiKeyRecord>;
+  authenticate(fields: CredentialFields): Promise<ApiKeyRecord>;
   /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
   forget(hash: string): void;
 }
@@ -54,7 +53,7 @@ interface Lookup {
  * Looks keys up and caches them for 5 seconds. Unknown keys are not cached: the checksum already keeps typing errors
  * from the store, and an attacker can invent ever new ones.
  */
-export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Keyring {
+export function createKeyLookup({ store, clock, log, sha256 }: KeyLookupOptions): KeyLookup {
   // Bounded by size, not by `max`, which would allocate memory for all keys at once.
   const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
   const lookups = new LRUCache<string, Lookup>(bound);
@@ -99,8 +98,8 @@ export function createKeyring({ store, clock, log, sha256 }: KeyringOptions): Ke
   }
 
   return {
-    async authenticate(headers) {
-      const record = await find(readApiKey(headers));
+    async authenticate(fields) {
+      const record = await find(readApiKey(fields));
       const now = clock.now();
       if (!record || !isLiveKey(record, now)) throw invalidApiKey();
       touch(record, now);

@@ -6,7 +6,7 @@
 
 import { type Clock, within } from "../base/clock.ts";
 import { ApiError } from "../wire/errors.ts";
-import type { IncomingRequest } from "../wire/request.ts";
+import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 
 /** The maximum size of a body, in bytes. */
 export const maxBodyBytes = 256 * 1024;
@@ -27,12 +27,16 @@ const leastPiece = 16;
  * or takes longer than 30 seconds.
  * @throws {TypeError} if the host has already read it, which is not the client's fault.
  */
-export async function readBytes(request: IncomingRequest, clock: Clock): Promise<Uint8Array> {
+export async function readBytes(
+  request: IncomingRequest,
+  { contentLength }: HeaderFields,
+  clock: Clock,
+): Promise<Uint8Array> {
   if (request.bodyUsed) {
     throw new TypeError("The request's body was read before: mount the service before what parses bodies.");
   }
   // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
-  if (request.headers.get("content-length") !== null && request.arrayBuffer) {
+  if (contentLength !== null && request.arrayBuffer) {
     return readAtOnce(request.arrayBuffer(), clock);
   }
   const { body } = request;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RequestHeaders } from "../wire/request.ts";
+import type { Answer, HeaderFields } from "../wire/request.ts";
 
 const exposed = [
   "Idempotency-Replayed",
@@ -20,22 +20,26 @@ const exposed = [
 
 const allowed = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key";
 
-/** The CORS header fields of every answer. None if no origin is listed. */
-export function corsHeaders(request: RequestHeaders, origins: readonly string[]): Record<string, string> {
-  if (origins.length === 0) return {};
-  const origin = request.get("origin");
+/** The CORS header fields of every answer, where origins are listed. */
+export function corsHeaders(
+  { origin }: Pick<HeaderFields, "origin">,
+  origins: readonly string[],
+): Record<string, string> {
   if (origin === null || !origins.includes(origin)) return { Vary: "Origin" };
   return { Vary: "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed };
 }
 
-/** Further header fields of the answer to a preflight request. `methods`: those of the path. */
-export function preflightHeaders(
-  request: RequestHeaders,
+/** The answer to OPTIONS, which a browser's preflight request is. `methods`: those of the path. */
+export function optionsAnswer(
+  { origin }: Pick<HeaderFields, "origin">,
   methods: string,
   origins: readonly string[],
-): Record<string, string> {
-  const origin = request.get("origin");
-  if (origin === null || !origins.includes(origin)) return {};
+): Answer {
+  const isListed = origin !== null && origins.includes(origin);
+  return { status: 204, headers: { Allow: methods, ...(isListed && preflightHeaders(methods)) }, body: null };
+}
+
+function preflightHeaders(methods: string): Record<string, string> {
   return {
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers": allowed,

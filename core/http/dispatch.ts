@@ -1,132 +1,120 @@
 /**
- * The steps that every request takes, in order, from its Host to its answer.
+ * The way of a request, from its Host to its answer: the same steps for every endpoint.
  *
  * @module
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Log } from "../base/log.ts";
+import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
-import type { Answer, IncomingRequest } from "../wire/request.ts";
-import type { Admit, PendingRequest } from "./admission.ts";
-import { readBytes } from "./body.ts";
-import { corsHeaders, preflightHeaders } from "./cors.ts";
-import {
-  allowedMethods,
-  commonHeaders,
-  methodNotAllowed,
-  refusal,
-  toAnswer,
-  toApiError,
-} from "./envelope.ts";
-import { requireIdempotencyKey } from "./idempotency.ts";
-import { readBody, readQuery, requireJsonBody } from "./input.ts";
-import type { Call, HandlerContext, PathParams, Route } from "./route.ts";
-import { createRouter, type PathMatch, paramsOf } from "./router.ts";
-import { readTarget, requireHost } from "./target.ts";
+import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
+import { type Authenticate, requireScope } from "./admission.ts";
+import { corsHeaders, optionsAnswer } from "./cors.ts";
+import { commonHeaders, refusal, toAnswer, toApiError } from "./envelope.ts";
+import { readInput } from "./input.ts";
+import { takeToken } from "./rate-limit.ts";
+import type { Caller, HandlerContext, PathParams, Route } from "./route.ts";
+import { allowedMethods, createRouteFinder, createRouter, type Found, routeOf } from "./router.ts";
+import { requireHost } from "./target.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {
   readonly routes: readonly Route[];
   readonly basePath: string;
   readonly corsOrigins: readonly string[];
-  readonly admit: Admit;
-  /** Resolves once the store is found in order. */
-  readonly ready: () => Promise<void>;
+  readonly authenticate: Authenticate;
+  readonly limiter: RateLimiter;
   readonly context: HandlerContext;
   readonly log: Log;
 }
 
-/** Answers requests. None of its methods ever rejects or throws. */
-export interface Dispatcher {
-  /** Answers a request for whatever its path names. */
-  byPath(request: IncomingRequest): Promise<Answer>;
-  /** Answers requests for this endpoint alone. `given`: its path parameters; default: the path's own. */
-  byRoute(route: Route): (request: IncomingRequest, given?: Partial<PathParams>) => Promise<Answer>;
-  /** Answers what is refused before it is a request. */
-  refuse(error: ApiError): Answer;
-}
-
-/** What is known of a request so far: needed to answer it, whether it succeeds or not. */
-interface RequestState extends PendingRequest {
+/** What is known of a request so far: its answer needs it, whether the request succeeds or not. */
+interface Progress {
+  readonly request: IncomingRequest;
+  readonly fields: HeaderFields;
   readonly requestId: string;
   readonly startedAt: number;
+  /** The header fields of the answer, whatever that will be. */
+  readonly headers: Record<string, string>;
   route?: Route;
+  caller?: Caller;
 }
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { routes, basePath, corsOrigins, admit, ready, context, log } = options;
-  const { clock, newId } = context;
-  const match = createRouter(routes);
+/** Finds the routes that a request's target names. */
+type Find = (url: string) => Found;
 
-  /** Every request's frame: one place that begins it, one that turns errors into answers, one that ends it. */
-  async function dispatch(
-    request: IncomingRequest,
-    respond: (current: RequestState) => Answer | Promise<Answer>,
-  ): Promise<Answer> {
-    const requestId = newId("req");
-    const current: RequestState = {
+/** Answers requests. None of its methods ever rejects or throws. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #find: Find;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#find = createRouter(options.routes, options.basePath);
+  }
+
+  /** Answers a request for whatever its path names. */
+  byPath(request: IncomingRequest): Promise<Answer> {
+    return this.#answer(request, this.#find);
+  }
+
+  /** Answers requests for this endpoint alone. `given`: its path parameters; default: the path's own. */
+  byRoute(route: Route): (request: IncomingRequest, given?: Partial<PathParams>) => Promise<Answer> {
+    const find = createRouteFinder(route);
+    return (request, given) => this.#answer(request, (url) => find(url, given));
+  }
+
+  /** Answers what is refused before it is a request. */
+  refuse(error: ApiError): Answer {
+    const { context, log } = this.#options;
+    const requestId = context.newId("req");
+    const { status, headers, body } = this.#refusal(error, requestId);
+    log("info", "request", { requestId, status });
+    return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
+  }
+
+  /** The frame of every request: the one place that begins it, turns errors into answers, and ends it. */
+  async #answer(request: IncomingRequest, find: Find): Promise<Answer> {
+    const { context } = this.#options;
+    const requestId = context.newId("req");
+    const progress: Progress = {
       request,
+      fields: readHeaderFields(request.headers),
       requestId,
-      startedAt: clock.now(),
+      startedAt: context.clock.now(),
       headers: commonHeaders(requestId),
     };
     try {
-      requireHost(request.headers.get("host"));
-      return finish(current, await respond(current));
+      return this.#finish(progress, await this.#serve(progress, find));
     } catch (error) {
-      return finish(current, errorAnswer(error, requestId));
+      return this.#finish(progress, this.#refusal(error, requestId));
     }
   }
 
-  function byPath(current: RequestState): Answer | Promise<Answer> {
-    const { path, search } = readTarget(current.request.url, basePath);
-    if (path === undefined) throw new ApiError("not_found", `Paths begin with ${basePath}/ here.`);
-    const found = match(path);
-    if (!found) throw new ApiError("not_found", "There is nothing at this path.");
-    return byMethod(current, found, search);
-  }
-
-  function byMethod(
-    current: RequestState,
-    { routes, params }: PathMatch,
-    search: string,
-  ): Answer | Promise<Answer> {
-    const { method } = current.request;
-    if (method === "OPTIONS") return options204(current, allowedMethods(routes));
-    const route = routes.get(method === "HEAD" ? "GET" : method);
-    if (!route || (method === "HEAD" && route.success.events)) throw methodNotAllowed(routes);
-    return runRoute(current, route, params, search);
-  }
-
-  async function runRoute(
-    current: RequestState,
-    route: Route,
-    params: PathParams,
-    search: string,
-  ): Promise<Answer> {
-    const { request, requestId } = current;
-    current.route = route;
-    const admitted = await admit(current, route);
-    if (route.credential !== "none") await ready(); // not before, so that requests without credentials cost no work
-    if (route.body) requireJsonBody(request.headers);
-    requireIdempotencyKey(route, request.headers);
-    const query = readQuery(route, search, request.headers);
-    const body = route.body && readBody(route.body, await readBytes(request, clock));
-    const call: Call = { requestId, request, params, query, body, ...admitted };
+  /** The way itself: each step is a line, and the first that refuses the request ends it. */
+  async #serve(progress: Progress, find: Find): Promise<Answer> {
+    const { authenticate, limiter, context, corsOrigins } = this.#options;
+    const { request, fields, requestId } = progress;
+    requireHost(fields.host);
+    const { routes, params, search } = find(request.url);
+    if (request.method === "OPTIONS") return optionsAnswer(fields, allowedMethods(routes), corsOrigins);
+    const route = routeOf(request.method, routes);
+    progress.route = route;
+    const caller = await authenticate(route, fields);
+    progress.caller = caller;
+    const { rate, headers } = await takeToken(limiter, route, caller, context.clock);
+    Object.assign(progress.headers, headers);
+    requireScope(route, caller);
+    if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
+    const { query, body } = await readInput(route, { request, fields, search }, context.clock);
+    const { owner, reach, key } = caller;
+    const call = { requestId, request, fields, params, query, body, owner, reach, key, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }
 
-  function options204(current: RequestState, allow: string): Answer {
-    const { headers } = current.request;
-    return {
-      status: 204,
-      headers: { Allow: allow, ...preflightHeaders(headers, allow, corsOrigins) },
-      body: null,
-    };
-  }
-
-  function errorAnswer(thrown: unknown, requestId: string): Answer {
+  #refusal(thrown: unknown, requestId: string): Answer {
+    const { context, log } = this.#options;
     const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
     const error = toApiError(reason);
     if (error.status >= 500 && !isToldAlready(reason))
@@ -135,44 +123,27 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** Adds the header fields of every answer, and logs the request. */
-  function finish(current: RequestState, answer: Answer): Answer {
-    const { request, requestId, startedAt, route, owner, keyId } = current;
-    const { status } = answer;
-    const headers = Object.assign(current.headers, corsHeaders(request.headers, corsOrigins), answer.headers);
-    const durationMs = clock.now() - startedAt;
-    // The pattern, because the path itself may contain what somebody put there by mistake.
+  #finish(
+    { request, fields, requestId, startedAt, headers, route, caller }: Progress,
+    answer: Answer,
+  ): Answer {
+    const { context, corsOrigins, log } = this.#options;
+    const { status, body } = answer;
+    if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(fields, corsOrigins));
+    Object.assign(headers, answer.headers);
     log("info", "request", {
       requestId,
       method: request.method,
-      route: route?.path,
+      route: route?.path, // the pattern, because the path itself may contain what was put there by mistake
       status,
-      durationMs,
-      owner,
-      keyId,
+      durationMs: context.clock.now() - startedAt,
+      owner: caller?.owner || undefined,
+      keyId: caller?.key?.id,
     });
-    if (request.method !== "HEAD" || typeof answer.body !== "string")
-      return { status, headers, body: answer.body };
-    headers["Content-Length"] = String(utf8ToBytes(answer.body).length);
+    if (request.method !== "HEAD" || typeof body !== "string") return { status, headers, body };
+    headers["Content-Length"] = String(utf8ToBytes(body).length);
     return { status, headers, body: null };
   }
-
-  return {
-    byPath: (request) => dispatch(request, byPath),
-    byRoute(route) {
-      const only = new Map([[route.method, route]]);
-      return (request, given) =>
-        dispatch(request, (current) => {
-          const { path = "", search } = readTarget(request.url, "");
-          return byMethod(current, { routes: only, params: paramsOf(route, path, given) }, search);
-        });
-    },
-    refuse(error) {
-      const requestId = newId("req");
-      const { status, headers, body } = errorAnswer(error, requestId);
-      log("info", "request", { requestId, status });
-      return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
-    },
-  };
 }
 
 /** Without a cause, an error is in the log already, such as that of a failed reply, or is no fault, such as a shutdown. */

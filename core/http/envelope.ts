@@ -7,7 +7,7 @@
 import { StoreUnavailable } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { Answer } from "../wire/request.ts";
-import type { Result, Route, Success } from "./route.ts";
+import type { Result, Success } from "./route.ts";
 
 /** The header fields of every answer. */
 export function commonHeaders(requestId: string): Record<string, string> {
@@ -63,18 +63,4 @@ export function unavailable(cause: unknown): ApiError {
     headers: { "Retry-After": "5" },
     cause,
   });
-}
-
-/** The value of `Allow` for a path. */
-export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
-  const methods = [...routes.keys()];
-  const get = routes.get("GET");
-  if (get && !get.success.events) methods.push("HEAD");
-  return [...methods, "OPTIONS"].sort().join(", ");
-}
-
-/** 405, with the methods that the path takes. */
-export function methodNotAllowed(routes: ReadonlyMap<string, Route>): ApiError {
-  const allow = allowedMethods(routes);
-  return new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
 }

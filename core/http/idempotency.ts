@@ -7,26 +7,20 @@
 import type { Sha256 } from "../base/crypto.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
-import type { RequestHeaders } from "../wire/request.ts";
+import { headerNames } from "../wire/request.ts";
 import type { Call, Route } from "./route.ts";
 
 /** How long a key is remembered, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;
 
-const header = "idempotency-key";
-
 // A header that was sent twice becomes one value, joined by a comma and a space, so no key may contain these.
 export const keyPattern = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
-/**
- * Refuses a key where none is supported, and an invalid one. Called before the body is read, as it does not depend on
- * it.
- */
+/** Refuses a key where none is supported, and an invalid one. */
 export function requireIdempotencyKey(
-  { idempotency }: Pick<Route, "idempotency">,
-  headers: RequestHeaders,
+  idempotency: NonNullable<Route["idempotency"]>,
+  key: string | null,
 ): void {
-  const key = idempotency ? headers.get(header) : null;
   if (key === null) return;
   if (idempotency === "refused") {
     throw new ApiError(
@@ -37,7 +31,7 @@ export function requireIdempotencyKey(
   if (!keyPattern.test(key)) {
     throw validationError([
       {
-        path: "Idempotency-Key",
+        path: headerNames.idempotencyKey,
         message: "must be given once, as 1 to 255 printable ASCII characters, with no space after a comma",
       },
     ]);
@@ -57,18 +51,18 @@ interface ClaimOptions {
  * `endUser`: whom the body names, if the credential names nobody.
  */
 export function claimOf(
-  { request, reach, body }: Call,
+  { fields, reach, body }: Call,
   { path, endUser = null, now, sha256 }: ClaimOptions,
 ): IdempotencyClaim | undefined {
-  const key = request.headers.get(header);
+  const key = fields.idempotencyKey;
   if (key === null) return undefined;
-  const fields = JSON.stringify(body, (_, value: unknown) => value ?? undefined); // null means no value
+  const content = JSON.stringify(body, (_, value: unknown) => value ?? undefined); // null means no value
   return {
     owner: reach.owner,
     endUser: reach.endUser ?? endUser,
     path,
     key,
-    fingerprint: sha256(fields),
+    fingerprint: sha256(content),
     createdAt: now,
     expiresAt: now + claimMs,
   };

@@ -4,12 +4,15 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
 import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
-import type { RequestHeaders } from "../wire/request.ts";
-import { type InputSchema, propertiesOf, type ValueSchema } from "../wire/schemas.ts";
-import { requireShort } from "./body.ts";
-import type { Route } from "./route.ts";
+import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
+import type { InputSchema, ValueSchema } from "../wire/schemas.ts";
+import { validators } from "../wire/validators.ts";
+import { readBytes, requireShort } from "./body.ts";
+import { requireIdempotencyKey } from "./idempotency.ts";
+import type { Call, Route } from "./route.ts";
 
 /** The deepest nesting of arrays and objects in a body. */
 const maxDepth = 64;
@@ -25,33 +28,60 @@ const closingBrace = 125;
 /** A whole number in a query parameter or header field. */
 export const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
 
+/** What a request says: the parameters and the body that its route names, checked. */
+export type Input = Pick<Call, "query" | "body">;
+
 /**
- * The parameters that a route's query names, or the header fields that win over them, defaults filled in. Others
- * are ignored.
+ * Reads what a request says. Its header fields come first, and the body last, because they are had without a wait.
+ * `search`: the query as it was sent.
+ *
+ * @throws {ApiError} for the first kind of fault, with all invalid fields where these are the fault.
  */
-export function readQuery(
-  { query: schema, queryHeaders = {} }: Pick<Route, "query" | "queryHeaders">,
+export async function readInput(
+  route: Route,
+  { request, fields, search }: { request: IncomingRequest; fields: HeaderFields; search: string },
+  clock: Clock,
+): Promise<Input> {
+  if (route.body) requireJsonBody(fields);
+  if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
+  const query = route.query && readQuery(route.query, search, fields, route.queryFields);
+  const body = route.body && readBody(route.body, await readBytes(request, fields, clock));
+  return { query, body };
+}
+
+/**
+ * The parameters that a schema names, or the header fields that win over them, defaults filled in. Others are ignored.
+ */
+function readQuery(
+  schema: InputSchema,
   search: string,
-  headers: RequestHeaders,
+  fields: HeaderFields,
+  queryFields: Route["queryFields"] = {},
 ): Record<string, unknown> {
-  if (!schema) return {};
   const given = parseSearch(search);
   const query: Record<string, unknown> = {};
-  const errors: FieldError[] = [];
-  for (const [name, property] of propertiesOf(schema)) {
-    const header = queryHeaders[name];
-    const field = header ? headers.get(header) : null;
-    const values = field === null ? given.get(name) : [field];
+  const refused: FieldError[] = [];
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const field = queryFields[name];
+    const header = field ? fields[field] : null;
+    const values = header === null ? given.get(name) : [header];
     const value = values ? readParameter(values, property) : property.default;
     if (value !== undefined) query[name] = value;
     else if (values) {
-      const path = header && field !== null ? header : name;
-      errors.push({ path, message: explainRefusal(values, property) });
+      const path = field && header !== null ? headerNames[field] : name;
+      refused.push({ path, message: explainRefusal(values, property) });
     }
   }
-  errors.push(...fieldErrors(schema, query));
-  if (errors.length > 0) throw validationError(errors);
+  requireValid(schema, query, refused);
   return query;
+}
+
+/** Refuses a value that breaks its schema. `refused`: what is wrong with it besides. */
+function requireValid(schema: InputSchema, value: unknown, refused: readonly FieldError[] = []): void {
+  const isValid = validators.get(schema);
+  if (!isValid) throw new TypeError("There is no validator for a schema; npm run validators makes it.");
+  const invalid = isValid(value) ? [] : fieldErrors(schema, isValid.errors);
+  if (refused.length + invalid.length > 0) throw validationError([...refused, ...invalid]);
 }
 
 const notUtf8 = Symbol("not UTF-8");
@@ -101,21 +131,20 @@ function decode(text: string): ParameterText {
 const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
 /** Refuses a body for its declared media type or size, before anything of it is read. */
-export function requireJsonBody(headers: RequestHeaders): void {
-  if (!jsonType.test(headers.get("content-type") ?? "")) {
+function requireJsonBody({ contentType, contentEncoding, contentLength }: HeaderFields): void {
+  if (!jsonType.test(contentType ?? "")) {
     throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
   }
-  if (headers.get("content-encoding") !== null) {
+  if (contentEncoding !== null) {
     throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
   }
-  requireShort(Number(headers.get("content-length")));
+  requireShort(Number(contentLength));
 }
 
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
-export function readBody(schema: InputSchema, bytes: Uint8Array): Record<string, unknown> {
+function readBody(schema: InputSchema, bytes: Uint8Array): Record<string, unknown> {
   const value = parseJson(decodeUtf8(bytes));
-  const errors = fieldErrors(schema, value);
-  if (errors.length > 0) throw validationError(errors);
+  requireValid(schema, value);
   return pick(value as Record<string, unknown>, schema);
 }
 
@@ -174,7 +203,7 @@ function endOfString(text: string, start: number): number {
 /** The members that the schema names, defaults filled in. */
 function pick(value: Record<string, unknown>, schema: InputSchema): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
-  for (const [name, property] of propertiesOf(schema)) {
+  for (const [name, property] of Object.entries(schema.properties)) {
     if (Object.hasOwn(value, name)) picked[name] = value[name];
     else if (property.default !== undefined) picked[name] = property.default;
   }

@@ -1,11 +1,13 @@
 /**
- * A key's hourly budget: its size, and how the client learns about it.
+ * The hourly limit: the size of a key's bucket, the token that a request takes, and how the client learns about it.
  *
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
 import {
   type RateDecision,
+  type RateLimiter,
   type RatePolicy,
   refillInterval,
   remainingTokens,
@@ -15,6 +17,7 @@ import {
 } from "../limits/token-bucket.ts";
 import type { Scope } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
+import type { Caller, Route } from "./route.ts";
 
 const policies: Record<Scope, RatePolicy> = {
   read_only: { capacity: 200 },
@@ -26,11 +29,39 @@ export function policyOf(scope: Scope): RatePolicy {
   return policies[scope];
 }
 
+/** A bucket after a request. */
+export interface Limited {
+  readonly rate: RateDecision | undefined;
+  /** What the answer says of it, to a key. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
 /**
- * The budget as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
+ * Takes the token that a request costs, or only looks, where it is free.
+ *
+ * @throws {ApiError} `rate_limited` if the bucket is empty.
+ */
+export async function takeToken(
+  limiter: RateLimiter,
+  { free }: Pick<Route, "free">,
+  { key, bucket }: Caller,
+  clock: Clock,
+): Promise<Limited> {
+  if (!bucket) return unlimited;
+  const { id, policy } = bucket;
+  const rate = await (free ? limiter.peek(id, policy) : limiter.take(id, policy));
+  const headers = key && rateHeaders(rate, policy, clock.now());
+  if (!rate.allowed && !free) throw rateLimited(rate, policy, headers);
+  return { rate, headers };
+}
+
+const unlimited: Limited = { rate: undefined, headers: undefined };
+
+/**
+ * The bucket as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
  * the older `X-RateLimit-*`, whose reset is the epoch second at which the bucket is full. `now`: milliseconds.
  */
-export function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: number): Record<string, string> {
+function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: number): Record<string, string> {
   const { capacity } = policy;
   const remaining = remainingTokens(debt, policy);
   return {
@@ -43,11 +74,11 @@ export function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: num
 }
 
 /** 429, with the time after which a request will pass. */
-export function rateLimited({ debt }: RateDecision, policy: RatePolicy): ApiError {
+function rateLimited({ debt }: RateDecision, policy: RatePolicy, headers: Limited["headers"]): ApiError {
   const missing = debt + refillInterval(policy) - windowMicroseconds;
   const retryAfterSeconds = Math.max(1, Math.ceil(missing / 1_000_000));
   return new ApiError("rate_limited", `The hourly limit of ${policy.capacity} requests is used up for now.`, {
     details: { retryAfterSeconds, limit: policy.capacity },
-    headers: { "Retry-After": String(retryAfterSeconds) },
+    headers: { ...headers, "Retry-After": String(retryAfterSeconds) },
   });
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Keyring } from "../auth/key-lookup.ts";
+import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
@@ -16,7 +16,7 @@ import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ErrorCode } from "../wire/errors.ts";
-import type { IncomingRequest } from "../wire/request.ts";
+import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
 import type { EventStream } from "../wire/sse.ts";
 
@@ -32,7 +32,7 @@ export interface HandlerContext {
   readonly memory: ConversationMemory;
   readonly twins: TwinSource;
   readonly replies: Replies;
-  readonly keyring: Keyring;
+  readonly keys: KeyLookup;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly sha256: Sha256;
@@ -43,14 +43,27 @@ export interface HandlerContext {
   readonly joinTokens: boolean;
   /** The OpenAPI document, as JSON. */
   openApi(): string;
-  /** Rejects with `shutting_down` or `unavailable` unless the service can do its work now. */
-  requireReady(): Promise<void>;
+  /** Resolves once the store has been found usable. Rejects with `unavailable`. */
+  ready(): Promise<void>;
+}
+
+/** Who a request comes from. */
+export interface Caller {
+  /** Who the credential speaks for. Empty if the route needs none. */
+  readonly owner: string;
+  /** Which of the owner's objects the request may see. */
+  readonly reach: Reach;
+  /** The key that was sent, on routes that take one. */
+  readonly key: ApiKeyRecord | undefined;
+  /** The bucket that the request takes a token of, and its size. */
+  readonly bucket: { readonly id: string; readonly policy: RatePolicy } | undefined;
 }
 
 /** A request after all checks: what a handler gets. */
 export interface Call<Query = unknown, Body = unknown> {
   readonly requestId: string;
-  readonly request: IncomingRequest;
+  readonly request: Pick<IncomingRequest, "signal">;
+  readonly fields: HeaderFields;
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
@@ -60,7 +73,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly reach: Reach;
   /** The caller's key, on endpoints that take one. */
   readonly key: ApiKeyRecord | undefined;
-  /** The key's bucket after this request. */
+  /** The caller's bucket after this request. */
   readonly rate: RateDecision | undefined;
 }
 
@@ -111,7 +124,7 @@ export interface Route {
   readonly ownerPolicy?: RatePolicy;
   readonly query?: InputSchema;
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
-  readonly queryHeaders?: Readonly<Record<string, string>>;
+  readonly queryFields?: Readonly<Record<string, keyof HeaderFields>>;
   readonly body?: InputSchema;
   /** What `Idempotency-Key` does here. Absent: it is ignored. */
   readonly idempotency?: "supported" | "refused";

@@ -4,12 +4,16 @@
  * @module
  */
 
+import { ApiError } from "../wire/errors.ts";
 import type { PathParams, Route } from "./route.ts";
+import { readTarget } from "./target.ts";
 
-/** A path's routes by method, and its parameters. */
-export interface PathMatch {
+/** A path's routes by method, and what a request says by its target. */
+export interface Found {
   readonly routes: ReadonlyMap<string, Route>;
   readonly params: PathParams;
+  /** The query, without its question mark. */
+  readonly search: string;
 }
 
 /** A node in the tree of all paths. */
@@ -22,39 +26,93 @@ interface Place {
   readonly routes: Map<string, Route>;
 }
 
-/** Creates a function that finds a path's routes (below the base path, not decoded). A literal segment wins. */
-export function createRouter(routes: readonly Route[]): (path: string) => PathMatch | undefined {
+/**
+ * Creates a function that finds the routes of a request's target. It throws `not_found` if there are none, naming the
+ * path that a misspelt one probably means.
+ */
+export function createRouter(routes: readonly Route[], basePath: string): (url: string) => Found {
   const root = newPlace("");
   for (const route of routes) placeOf(root, route.path).routes.set(route.method, route);
 
-  return (path) => {
-    let place = root;
-    const params: Record<string, string> & PathParams = { ...noParams };
-    let end = 0;
-    do {
-      const start = end + 1;
-      const slash = path.indexOf("/", start);
-      end = slash === -1 ? path.length : slash;
-      const length = end - start;
-      // Compared in place: a segment that is cut out and looked up in a map has to be hashed each time.
-      const isHere = ({ name }: Place) => name.length === length && path.startsWith(name, start);
-      const literal = place.literals.find(isHere);
-      if (literal) {
-        place = literal;
-        continue;
-      }
-      const { open } = place;
-      const value = open && decodeSegment(path.slice(start, end));
-      if (!open || value === undefined) return undefined;
-      params[open.name] = value;
-      place = open;
-    } while (end < path.length);
-    return place.routes.size > 0 ? { routes: place.routes, params } : undefined;
+  return (url) => {
+    const { path, search } = readTarget(url);
+    const isBelow = path.startsWith(`${basePath}/`);
+    const match = isBelow ? matchPath(root, path.slice(basePath.length)) : undefined;
+    if (match) return { ...match, search };
+    const meant = pathMeant(root, path, basePath);
+    if (meant) throw new ApiError("not_found", `There is nothing at this path; did you mean ${meant}?`);
+    if (!isBelow) throw new ApiError("not_found", `Paths begin with ${basePath}/ here.`);
+    throw new ApiError("not_found", "There is nothing at this path.");
+  };
+}
+
+/** The path that a request means which ends in a slash, or lacks the base path or the version. */
+function pathMeant(root: Place, path: string, basePath: string): string | undefined {
+  const bare = path.endsWith("/") ? path.slice(0, -1) : path;
+  const below = bare.startsWith(`${basePath}/`) ? bare.slice(basePath.length) : bare;
+  const meant = [below, `/api/v1${below}`].find((candidate) => matchPath(root, candidate));
+  return meant && basePath + meant;
+}
+
+/** A path's routes (below the base path, not decoded). A literal segment wins. */
+function matchPath(root: Place, path: string): Omit<Found, "search"> | undefined {
+  let place = root;
+  const params: Record<string, string> & PathParams = { ...noParams };
+  let end = 0;
+  do {
+    const start = end + 1;
+    const slash = path.indexOf("/", start);
+    end = slash === -1 ? path.length : slash;
+    const length = end - start;
+    // Compared in place: a segment that is cut out and looked up in a map has to be hashed each time.
+    const isHere = ({ name }: Place) => name.length === length && path.startsWith(name, start);
+    const literal = place.literals.find(isHere);
+    if (literal) {
+      place = literal;
+      continue;
+    }
+    const { open } = place;
+    const value = open && decodeSegment(path.slice(start, end));
+    if (!open || value === undefined) return undefined;
+    params[open.name] = value;
+    place = open;
+  } while (end < path.length);
+  return place.routes.size > 0 ? { routes: place.routes, params } : undefined;
+}
+
+/** The value of `Allow` for a path. */
+export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
+  const methods = [...routes.keys()];
+  const get = routes.get("GET");
+  if (get && !get.success.events) methods.push("HEAD");
+  return [...methods, "OPTIONS"].sort().join(", ");
+}
+
+/**
+ * The route of a method. HEAD answers as GET does, except where that is a stream.
+ *
+ * @throws {ApiError} 405, with the methods that the path takes.
+ */
+export function routeOf(method: string, routes: ReadonlyMap<string, Route>): Route {
+  const route = routes.get(method === "HEAD" ? "GET" : method);
+  if (route && (method !== "HEAD" || !route.success.events)) return route;
+  const allow = allowedMethods(routes);
+  throw new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
+}
+
+/** Creates a function that finds one route, wherever a host has mounted it. It takes the parameters that the host knows. */
+export function createRouteFinder(
+  route: Route,
+): (url: string, given: Partial<PathParams> | undefined) => Found {
+  const routes = new Map([[route.method, route]]);
+  return (url, given) => {
+    const { path, search } = readTarget(url);
+    return { routes, params: paramsOf(route, path, given), search };
   };
 }
 
 /** A route's parameters, from a host's own router or else from the path's last segments. */
-export function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): PathParams {
+function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): PathParams {
   const pattern = route.path.split("/");
   const segments = path.split("/");
   const params: Record<string, string> = {};

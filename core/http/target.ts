@@ -9,14 +9,14 @@ import { ApiError } from "../wire/errors.ts";
 /** The longest path and query, in characters. */
 const maxTargetLength = 8192;
 
-/** The path below the base path (undefined if it is elsewhere), and the query without its question mark. */
+/** The path, and the query without its question mark. */
 export interface Target {
-  readonly path: string | undefined;
+  readonly path: string;
   readonly search: string;
 }
 
 /** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
-export function readTarget(url: string, basePath: string): Target {
+export function readTarget(url: string): Target {
   const target = withoutAuthority(url);
   if (target.length > maxTargetLength) {
     throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
@@ -24,10 +24,8 @@ export function readTarget(url: string, basePath: string): Target {
   const fragment = target.indexOf("#");
   const beforeFragment = fragment === -1 ? target : target.slice(0, fragment);
   const question = beforeFragment.indexOf("?");
-  const whole = question === -1 ? beforeFragment : beforeFragment.slice(0, question);
-  const search = question === -1 ? "" : beforeFragment.slice(question + 1);
-  const inside = whole.startsWith(`${basePath}/`);
-  return { path: inside ? whole.slice(basePath.length) : undefined, search };
+  if (question === -1) return { path: beforeFragment, search: "" };
+  return { path: beforeFragment.slice(0, question), search: beforeFragment.slice(question + 1) };
 }
 
 function withoutAuthority(url: string): string {

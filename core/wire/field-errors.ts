@@ -1,6 +1,5 @@
 /**
- * What is wrong with a body or a query, field by field. What JSON Schema asks is checked by the validators that ajv has
- * generated; what a client reads is said here.
+ * What is wrong with a body or a query, field by field, in words.
  *
  * @module
  */
@@ -9,28 +8,16 @@ import type { FieldError } from "./errors.ts";
 import {
   endUserPattern,
   type InputSchema,
-  inputSchemas,
   textPattern,
   type ValueSchema,
   type ValueType,
 } from "./schemas.ts";
-import { type Validator, validators } from "./validators.ts";
+import type { Validator } from "./validators.ts";
 
-const validatorOf = new Map<InputSchema, Validator | undefined>(
-  Object.entries(inputSchemas).map(([name, schema]) => [schema, validators[name]]),
-);
-
-/**
- * The invalid fields of an input, each once; empty if it is valid.
- *
- * @throws {TypeError} for a schema that has no validator.
- */
-export function fieldErrors(schema: InputSchema, value: unknown): FieldError[] {
-  const isValid = validatorOf.get(schema);
-  if (!isValid) throw new TypeError("There is no validator for this schema; npm run validators makes it.");
-  if (isValid(value)) return [];
+/** The invalid fields of an input, each once. `errors`: what its validator found. */
+export function fieldErrors(schema: InputSchema, errors: Validator["errors"]): FieldError[] {
   const messages = new Map<string, string>();
-  for (const { instancePath, keyword, params } of isValid.errors ?? []) {
+  for (const { instancePath, keyword, params } of errors ?? []) {
     const path = instancePath.split("/")[1] ?? params.missingProperty;
     const property = path === undefined ? undefined : schema.properties[path];
     if (path === undefined || !property) return [{ path: "body", message: "must be a JSON object" }];

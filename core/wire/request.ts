@@ -12,6 +12,37 @@ export interface RequestHeaders {
   get(name: string): string | null;
 }
 
+/** The header fields that the service reads: each one's name here, and its name on the wire. */
+export const headerNames = {
+  host: "Host",
+  origin: "Origin",
+  authorization: "Authorization",
+  apiKey: "X-API-Key",
+  contentType: "Content-Type",
+  contentEncoding: "Content-Encoding",
+  contentLength: "Content-Length",
+  idempotencyKey: "Idempotency-Key",
+  lastEventId: "Last-Event-ID",
+} as const;
+
+/** The values of the header fields that the service reads. Null: the request does not have it. */
+export type HeaderFields = Readonly<Record<keyof typeof headerNames, string | null>>;
+
+/** Reads a request's header fields, once: nothing behind this looks at the request's headers again. */
+export function readHeaderFields(headers: RequestHeaders): HeaderFields {
+  return {
+    host: headers.get(headerNames.host),
+    origin: headers.get(headerNames.origin),
+    authorization: headers.get(headerNames.authorization),
+    apiKey: headers.get(headerNames.apiKey),
+    contentType: headers.get(headerNames.contentType),
+    contentEncoding: headers.get(headerNames.contentEncoding),
+    contentLength: headers.get(headerNames.contentLength),
+    idempotencyKey: headers.get(headerNames.idempotencyKey),
+    lastEventId: headers.get(headerNames.lastEventId),
+  };
+}
+
 /** A request's body in pieces. An array means that it has already arrived. */
 export type RequestBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isoTime } from "../base/clock.ts";
 import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
 import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schemas.ts";
@@ -29,8 +28,8 @@ function twinResource(twin: Twin): TwinResource {
     avatarUrl: twin.avatarUrl,
     greeting: twin.greeting,
     tags: [...twin.tags],
-    createdAt: isoTime(twin.createdAt),
-    updatedAt: isoTime(twin.updatedAt),
+    createdAt: time(twin.createdAt),
+    updatedAt: time(twin.updatedAt),
   };
 }
 
@@ -42,9 +41,9 @@ export function conversationResource(conversation: ConversationRecord): Conversa
     title: conversation.title,
     status: conversation.replyId === null ? "idle" : "busy",
     messageCount: conversation.messageCount,
-    lastMessageAt: isoTimeOrNull(conversation.lastMessageAt),
-    createdAt: isoTime(conversation.createdAt),
-    updatedAt: isoTime(conversation.updatedAt),
+    lastMessageAt: timeOrNull(conversation.lastMessageAt),
+    createdAt: time(conversation.createdAt),
+    updatedAt: time(conversation.updatedAt),
   };
 }
 
@@ -62,8 +61,8 @@ export function messageResource(message: MessageRecord): MessageResource {
     sources: message.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
     twinRevision: message.twinRevision,
     attempt: message.attempt,
-    createdAt: isoTime(message.createdAt),
-    completedAt: isoTimeOrNull(message.completedAt),
+    createdAt: time(message.createdAt),
+    completedAt: timeOrNull(message.completedAt),
   };
 }
 
@@ -73,13 +72,18 @@ export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
     name: key.name,
     scope: key.scope,
     prefix: key.prefix,
-    createdAt: isoTime(key.createdAt),
-    expiresAt: isoTimeOrNull(key.expiresAt),
-    lastUsedAt: isoTimeOrNull(key.lastUsedAt),
-    revokedAt: isoTimeOrNull(key.revokedAt),
+    createdAt: time(key.createdAt),
+    expiresAt: timeOrNull(key.expiresAt),
+    lastUsedAt: timeOrNull(key.lastUsedAt),
+    revokedAt: timeOrNull(key.revokedAt),
   };
 }
 
-function isoTimeOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : isoTime(milliseconds);
+/** Milliseconds since the epoch in ISO 8601: UTC with milliseconds. */
+function time(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+function timeOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : time(milliseconds);
 }

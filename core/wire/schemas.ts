@@ -39,22 +39,6 @@ export interface ValueSchema extends Omit<Schema, "anyOf" | "items" | "propertie
 
 export type ValueType = "string" | "integer" | "null";
 
-/** A member of objects: its name, and what it may be. */
-export type Property<S = Schema> = readonly [name: string, schema: S];
-
-const propertyLists = new WeakMap<Schema, readonly Property[]>();
-
-/** The properties of an object schema. Every request asks for some, so a schema's are listed once. */
-export function propertiesOf(schema: InputSchema): readonly Property<ValueSchema>[];
-export function propertiesOf(schema: Schema): readonly Property[];
-export function propertiesOf(schema: Schema): readonly Property[] {
-  const known = propertyLists.get(schema);
-  if (known) return known;
-  const properties = Object.entries(schema.properties ?? {});
-  propertyLists.set(schema, properties);
-  return properties;
-}
-
 /** The types of JSON Schema. */
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 

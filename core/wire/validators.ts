@@ -6,6 +6,8 @@
  * @module
  */
 
+import { type InputSchema, inputSchemas } from "./schemas.ts";
+
 /** Whether a value keeps its schema. After false, `errors` says where it does not: read it before the next call. */
 export interface Validator {
   (value: unknown): boolean;
@@ -959,14 +961,14 @@ validate17.errors = vErrors;
 return errors === 0;
 }
 
-/** The validators by the names of their schemas. */
-export const validators: Readonly<Record<string, Validator>> = {
-  createConversation: validate10,
-  updateConversation: validate11,
-  sendMessage: validate12,
-  createApiKey: validate13,
-  pageQuery: validate14,
-  conversationsQuery: validate15,
-  messagesQuery: validate16,
-  streamQuery: validate17,
-};
+/** The validator of each schema. */
+export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
+  [inputSchemas.createConversation, validate10],
+  [inputSchemas.updateConversation, validate11],
+  [inputSchemas.sendMessage, validate12],
+  [inputSchemas.createApiKey, validate13],
+  [inputSchemas.pageQuery, validate14],
+  [inputSchemas.conversationsQuery, validate15],
+  [inputSchemas.messagesQuery, validate16],
+  [inputSchemas.streamQuery, validate17],
+]);

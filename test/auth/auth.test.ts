@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readApiKey, readToken } from "../../core/auth/credentials.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import type { RequestHeaders } from "../../core/wire/request.ts";
+import { type HeaderFields, readHeaderFields } from "../../core/wire/request.ts";
 import { settle } from "../support/clock.ts";
 
 const plainChallenge = 'Bearer realm="twins"';
 const refusedChallenge = 'Bearer realm="twins", error="invalid_token"';
 
 /** Header fields taken verbatim; a `Headers` object would trim them. */
-function fields(values: Readonly<Record<string, string>>): RequestHeaders {
+function fields(values: Readonly<Record<string, string>>): HeaderFields {
   const lower = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
-  return { get: (name) => lower.get(name.toLowerCase()) ?? null };
+  return readHeaderFields({ get: (name) => lower.get(name.toLowerCase()) ?? null });
 }
 
 function refusal(code: string, challenge?: string): (error: unknown) => boolean {
@@ -90,7 +90,7 @@ describe("credentials in header fields", () => {
     const headers = new Headers();
     headers.append("X-API-Key", "abc");
     headers.append("X-API-Key", "abc");
-    assert.throws(() => readApiKey(headers), refusal("invalid_request"));
+    assert.throws(() => readApiKey(readHeaderFields(headers)), refusal("invalid_request"));
   });
 
   test("a token is read only from Authorization", () => {

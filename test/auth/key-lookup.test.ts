@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../../core/auth/api-keys.ts";
-import { createKeyring } from "../../core/auth/key-lookup.ts";
+import { createKeyLookup } from "../../core/auth/key-lookup.ts";
 import { sha256, systemRandom } from "../../core/base/crypto.ts";
 import type { ApiKeyRecord } from "../../core/store/records.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 
-/** A keyring over a store with one key, whose answers a test can hold back. */
-function openKeyring() {
+/** A look-up over a store with one key, whose answers a test can hold back. */
+function openLookup() {
   const clock = createManualClock();
   const { key, prefix, hash } = createApiKey(systemRandom);
   const record: ApiKeyRecord = {
@@ -32,7 +32,7 @@ function openKeyring() {
     answering: undefined as Promise<void> | undefined,
     logged: [] as string[],
   };
-  const keyring = createKeyring({
+  const lookup = createKeyLookup({
     clock,
     log: (level, message) => state.logged.push(`${level} ${message}`),
     sha256,
@@ -51,8 +51,8 @@ function openKeyring() {
       },
     },
   });
-  const use = (text = key) => keyring.authenticate(new Headers({ "X-API-Key": text }));
-  return { clock, keyring, state, hash, use };
+  const use = (text = key) => lookup.authenticate({ apiKey: text, authorization: null });
+  return { clock, lookup, state, hash, use };
 }
 
 /** Matches the refusal of a key that is not valid. */
@@ -63,14 +63,14 @@ function refused(error: unknown): boolean {
   return true;
 }
 
-describe("the keyring", () => {
+describe("the look-up of keys", () => {
   test("a known key yields its record", async () => {
-    const { use, state } = openKeyring();
+    const { use, state } = openLookup();
     assert.equal(await use(), state.record);
   });
 
   test("malformed keys are refused without a look-up, unknown ones after one, all with the same error", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     const messages = new Set<string>();
     const collect = (error: unknown) => {
       messages.add(error instanceof ApiError ? JSON.stringify([error.message, error.headers]) : "");
@@ -90,7 +90,7 @@ describe("the keyring", () => {
   });
 
   test("an unknown key is accepted as soon as the store knows it", async () => {
-    const { use, state } = openKeyring();
+    const { use, state } = openLookup();
     const { key, hash } = createApiKey(systemRandom);
     await assert.rejects(use(key), refused);
     state.record = { ...state.record, hash };
@@ -98,7 +98,7 @@ describe("the keyring", () => {
   });
 
   test("a look-up is cached for five seconds and no longer", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     await use();
     await clock.advance(4_999);
     await use();
@@ -110,7 +110,7 @@ describe("the keyring", () => {
   });
 
   test("a look-up's five seconds start when it is made, not when it is answered", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     const answer = createGate();
     state.answering = answer.opened;
     const first = use();
@@ -123,7 +123,7 @@ describe("the keyring", () => {
   });
 
   test("a cached look-up expires when the clock steps back", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     await use();
     clock.step(-60_000);
     await use();
@@ -131,7 +131,7 @@ describe("the keyring", () => {
   });
 
   test("a key that expires while it is cached is refused from that moment on", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     state.record = { ...state.record, expiresAt: clock.now() + 1_000 };
     await clock.advance(999);
     await use();
@@ -140,27 +140,27 @@ describe("the keyring", () => {
   });
 
   test("simultaneous uses of a key share one look-up", async () => {
-    const { use, state } = openKeyring();
+    const { use, state } = openLookup();
     await Promise.all(Array.from({ length: 20 }, () => use()));
     assert.equal(state.lookUps, 1);
   });
 
   test("a forgotten key is looked up again", async () => {
-    const { use, state, keyring, hash } = openKeyring();
+    const { use, state, lookup, hash } = openLookup();
     await use();
     state.record = { ...state.record, revokedAt: 1 };
-    keyring.forget(hash);
+    lookup.forget(hash);
     await assert.rejects(use(), refused);
   });
 
   test("a look-up in flight during a revocation is neither cached nor shared with later requests", async () => {
-    const { use, state, keyring, hash } = openKeyring();
+    const { use, state, lookup, hash } = openLookup();
     const answer = createGate();
     state.answering = answer.opened;
     const before = use();
     await settle();
     state.record = { ...state.record, revokedAt: 1 };
-    keyring.forget(hash);
+    lookup.forget(hash);
     state.answering = undefined;
     await assert.rejects(use(), refused);
     answer.open();
@@ -169,7 +169,7 @@ describe("the keyring", () => {
   });
 
   test("a failed look-up rejects and is not cached", async () => {
-    const { use, state } = openKeyring();
+    const { use, state } = openLookup();
     state.failure = new Error("down");
     await assert.rejects(use(), /down/);
     state.failure = undefined;
@@ -178,7 +178,7 @@ describe("the keyring", () => {
   });
 
   test("the use of a key is recorded at most once a minute", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     const start = clock.now();
     await use();
     await clock.advance(59_999);
@@ -190,21 +190,21 @@ describe("the keyring", () => {
   });
 
   test("a use recorded by another process counts too", async () => {
-    const { use, state, clock } = openKeyring();
+    const { use, state, clock } = openLookup();
     state.record = { ...state.record, lastUsedAt: clock.now() - 59_999 };
     await use();
     assert.deepEqual(state.touches, []);
   });
 
   test("a refused key is not recorded as used", async () => {
-    const { use, state } = openKeyring();
+    const { use, state } = openLookup();
     state.record = { ...state.record, revokedAt: 1 };
     await assert.rejects(use());
     assert.deepEqual(state.touches, []);
   });
 
   test("a use that cannot be recorded is logged, not retried for a minute, and does not fail the request", async () => {
-    const { state, clock, use } = openKeyring();
+    const { state, clock, use } = openLookup();
     await use();
     await clock.advance(56_000);
     await use(); // looked up; recording is not due yet

@@ -197,10 +197,39 @@ for (const transport of transports) {
         assert.equal((await fixture.send(path)).status, 404, path);
       }
       // A host that cuts it off has mounted the service wrongly.
-      const { message } = await errorOf(await fixture.send("/api/v1/twins"));
+      const { message } = await errorOf(await fixture.send("/elsewhere"));
       assert.equal(message, "Paths begin with /chat/ here.");
       const key = await fixture.key("read_only");
       assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+    });
+
+    test("a path that lacks the base path or the version, or ends in a slash, is 404 with the path that exists", async () => {
+      await using fixture = await openFixture(transport, { basePath: "/chat" });
+      const twins = "/chat/api/v1/twins";
+      const meant: Record<string, string | undefined> = {
+        "/api/v1/twins": twins,
+        "/chat/twins": twins,
+        "/twins": twins,
+        "/twins/": twins,
+        "/chat/api/v1/twins/": twins,
+        "/twins/ada?page=2": "/chat/api/v1/twins/ada",
+        "/chat/conversations/c%2F1/messages/": "/chat/api/v1/conversations/c%2F1/messages",
+        "/healthz": "/chat/healthz",
+        "/chat/healthz/": "/chat/healthz",
+        "/chat/api/v1/": undefined,
+        "/chat/twins//": undefined,
+        "/chat/": undefined,
+        "//": undefined,
+      };
+      for (const [path, exists] of Object.entries(meant)) {
+        const response = await fixture.send(path);
+        assert.equal(response.status, 404, path);
+        const { code, message } = await errorOf(response);
+        assert.equal(code, "not_found", path);
+        const hint = exists === undefined ? /^(There is nothing at this path\.|Paths begin .+)$/ : exists;
+        if (typeof hint === "string") assert.ok(message.endsWith(`did you mean ${hint}?`), message);
+        else assert.match(message, hint);
+      }
     });
 
     test("a path and query of 8 KiB are accepted, one character more is not", async () => {

@@ -7,6 +7,7 @@ import { generateValidators } from "../../build-validators.ts";
 import { routes } from "../../core/api/routes.ts";
 import { fieldErrors } from "../../core/wire/field-errors.ts";
 import { createConversationSchema } from "../../core/wire/schemas.ts";
+import { validators } from "../../core/wire/validators.ts";
 import { runtime } from "../support/runtime.ts";
 
 test("the generated validators are those of the schemas as they are; npm run validators makes them anew", async () => {
@@ -16,36 +17,33 @@ test("the generated validators are those of the schemas as they are; npm run val
 
 test("every body and query of a route has a validator", () => {
   for (const { operationId, body, query } of routes) {
-    for (const schema of [body, query]) {
-      if (schema) assert.ok(Array.isArray(fieldErrors(schema, {})), operationId);
-    }
+    for (const schema of [body, query]) if (schema) assert.ok(validators.has(schema), operationId);
   }
 });
 
-test("a schema without a validator is an error, not a body that passes", () => {
-  const schema = { type: "object", properties: {} } as const;
-  assert.throws(() => fieldErrors(schema, {}), /npm run validators/);
-});
+/** The fields of a new conversation that are refused. */
+function refusedFields(body: object): string[] {
+  const isValid = validators.get(createConversationSchema);
+  assert.ok(isValid);
+  const errors = isValid(body) ? [] : isValid.errors;
+  return fieldErrors(createConversationSchema, errors).map(({ path }) => path);
+}
 
 test("each field is listed once, whatever is wrong with it, in the order of the schema", () => {
-  const paths = fieldErrors(createConversationSchema, { title: "\0".repeat(201), twinId: "" }).map(
-    ({ path }) => path,
-  );
-  assert.deepEqual(paths, ["twinId", "title"]);
+  assert.deepEqual(refusedFields({ title: "\0".repeat(201), twinId: "" }), ["twinId", "title"]);
 });
 
 test("inherited members do not count as the body's", () => {
-  const heir = Object.create({ twinId: "ada" });
-  assert.deepEqual(
-    fieldErrors(createConversationSchema, heir).map(({ path }) => path),
-    ["twinId"],
-  );
+  assert.deepEqual(refusedFields(Object.create({ twinId: "ada" })), ["twinId"]);
 });
 
 test("a text that is long and refused at its end is refused quickly", { timeout: 5_000 }, () => {
-  const texts = [`${" ".repeat(200_000)}\0`, `${"x".repeat(200_000)}\0`, `${" x".repeat(100_000)}\ud800`];
-  for (const title of texts) {
-    assert.equal(fieldErrors(createConversationSchema, { twinId: "ada", title }).length, 1);
+  for (const title of [
+    `${" ".repeat(200_000)}\0`,
+    `${"x".repeat(200_000)}\0`,
+    `${" x".repeat(100_000)}\ud800`,
+  ]) {
+    assert.deepEqual(refusedFields({ twinId: "ada", title }), ["title"]);
   }
 });
 
