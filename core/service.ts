@@ -12,8 +12,8 @@ import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
 import type { HandlerContext, PathParams } from "./http/route.ts";
-import { createConversationMemory } from "./replies/conversation-cache.ts";
-import { createReplies } from "./replies/replies.ts";
+import { createConversationCache } from "./replies/conversation-cache.ts";
+import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
   completeOptions,
@@ -107,16 +107,16 @@ export function createService(options: ServiceOptions): Service {
 function createContext(options: CompleteOptions): HandlerContext {
   const { store, twins, clock, random, sha256, log, basePath, heartbeatMs, joinTokens } = options;
   const newId = createIds(clock, random);
-  const memory = createConversationMemory(store);
-  const replies = createReplies({
+  const conversations = createConversationCache(store);
+  const replies = new Replies({
     ...options,
-    memory,
+    conversations,
     newId,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   });
   return {
     store,
-    memory,
+    conversations,
     twins,
     replies,
     keys: createKeyLookup({ store, clock, log, sha256 }),

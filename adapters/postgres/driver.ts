@@ -6,7 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import type { Pool, PoolClient, QueryConfig } from "pg";
-import { Underway } from "../../core/base/in-flight.ts";
+import { InFlight } from "../../core/base/in-flight.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { codeOf } from "../system.ts";
@@ -19,10 +19,10 @@ const maxRetries = 3;
  * then COMMIT or ROLLBACK. A single statement is a transaction by itself, in one.
  */
 export function createPostgresDriver(pool: Pool): SqlDriver {
-  const underway = new Underway(); // what `close` waits for
+  const inFlight = new InFlight(); // what `close` waits for
 
   async function track<Result>(work: Promise<Result>): Promise<Result> {
-    underway.track(work);
+    inFlight.track(work);
     try {
       return await work;
     } catch (error) {
@@ -47,7 +47,7 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
     all: (sql, params) => track(queryOn(pool, sql, params)),
     batch: (statements) => track(runBatch(statements, maxRetries)),
     async close() {
-      await underway.idle();
+      await inFlight.idle();
       if (!pool.ending) await pool.end();
     },
   };

@@ -5,7 +5,7 @@
  */
 
 import type { Client, Pool } from "pg";
-import { Underway } from "../../core/base/in-flight.ts";
+import { InFlight } from "../../core/base/in-flight.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { StoreSignals } from "../../core/store/store.ts";
 import { prepared } from "./driver.ts";
@@ -37,7 +37,7 @@ export interface Signals extends StoreSignals {
 /** Starts listening, and reconnects whenever the connection is lost. */
 export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
   const listeners = createListeners();
-  const sending = new Underway();
+  const sending = new InFlight();
   const connection = new ListeningConnection(connect, listeners.hear, log);
   connection.open();
 

@@ -8,7 +8,7 @@ import { createIds } from "../../core/base/ids.ts";
 import { readBytes } from "../../core/http/body.ts";
 import { type Service, type Store, systemClock } from "../../core/mod.ts";
 import { completed } from "../../core/replies/outcome.ts";
-import { newExchange } from "../../core/replies/send.ts";
+import { newMessages } from "../../core/replies/send.ts";
 import { ended } from "../../core/store/records.ts";
 import { type Answer, readHeaderFields } from "../../core/wire/request.ts";
 import { deltaEvent, tokens } from "./reply.ts";
@@ -26,7 +26,7 @@ export function onlyStoring(service: Service, store: Store, owners: ReadonlyMap<
     const owner = owners.get(id) ?? "";
     const position = lengths.get(id) ?? 0;
     lengths.set(id, position + 2);
-    const { question, reply } = newExchange(
+    const { question, reply } = newMessages(
       { conversationId: id, content, twinRevision: null },
       newId,
       Date.now(),

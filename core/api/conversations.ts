@@ -105,9 +105,9 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ reach, params }, { store, memory, replies }) {
+    async handle({ reach, params }, { store, conversations, replies }) {
       const conversation = (await store.deleteConversation(reach, params.id)) ?? conversationNotFound();
-      memory.forget(conversation.id);
+      conversations.forget(conversation.id);
       if (conversation.replyId !== null) replies.drop(conversation.replyId);
       return {};
     },

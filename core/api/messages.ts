@@ -124,7 +124,7 @@ export const messageRoutes = [
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
       const reply = await requireReply(context.store, call.reach, call.params.id, call.params.messageId);
-      return resume(context.replies.feedOf(call.owner, reply), reply, call, context);
+      return resume(context.replies.follow(call.owner, reply), reply, call, context);
     },
   }),
 
@@ -157,8 +157,8 @@ async function send(
   context: HandlerContext,
 ): Promise<Sending> {
   const { owner, reach, params, body, requestId } = call;
-  const { store, memory, twins, replies, clock, sha256 } = context;
-  const conversation = (await memory.find(reach, params.id)) ?? conversationNotFound();
+  const { store, conversations, twins, replies, clock, sha256 } = context;
+  const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
   const claim = claimOf(call, { path: `/conversations/${conversationId}/messages`, now, sha256 });
@@ -177,7 +177,7 @@ async function send(
   // First, because the conversation may have been deleted since it was cached, which is 404 whatever the fields are.
   const reply = await requireReply(store, reach, conversationId, made.resourceId);
   requireSameFields(claim, made);
-  return { feed: replies.feedOf(owner, reply), headers: replayedHeaders, repeated: reply };
+  return { feed: replies.follow(owner, reply), headers: replayedHeaders, repeated: reply };
 }
 
 /** Follows a reply that was begun before, from the offset in the request. */
@@ -188,7 +188,7 @@ function resume(
   context: HandlerContext,
   headers?: Readonly<Record<string, string>>,
 ): Result {
-  requireReachable(feed, call, feed.ended ?? reply, context);
+  requireReachable(feed, call, feed.ended ?? reply);
   return follow(feed, call.query.after ?? 0, call, context, headers);
 }
 
@@ -212,12 +212,11 @@ function requireReachable(
   feed: ReplyFeed,
   { query, fields }: Call<FromSchema<typeof streamQuerySchema>>,
   reply: MessageRecord,
-  context: HandlerContext,
 ): void {
   const { after: from = 0 } = query;
-  const mayArrive = !feed.ended && !context.replies.runs(feed.id);
-  if (from > feed.length && (mayArrive || reply.error?.code === "interrupted")) return;
-  if (from <= feed.length && !splitsSurrogatePair(feed, from)) return;
+  const mayBeThere = feed.delayed || reply.error?.code === "interrupted";
+  if (from > feed.length && mayBeThere) return;
+  if (from <= feed.length && !splitsSurrogatePair(feed.text, from)) return;
   throw validationError([
     {
       path: fields.lastEventId === null ? "after" : headerNames.lastEventId,

@@ -8,7 +8,7 @@
  * Counts work without holding references to it. (A Set with constant additions and deletions outgrows one table after
  * another. In V8, each of these keeps the next one and its contents alive until a full garbage collection.)
  */
-export class Underway {
+export class InFlight {
   #count = 0;
   #idle: (() => void)[] = [];
 
@@ -18,7 +18,7 @@ export class Underway {
     work.then(this.#settled, this.#settled);
   }
 
-  /** Resolves once nothing is under way. Also waits for work that begins in the meantime. */
+  /** Resolves once nothing is in progress. Also waits for work that begins in the meantime. */
   async idle(): Promise<void> {
     while (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }

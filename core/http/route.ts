@@ -10,7 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
 import type { RateDecision, RatePolicy } from "../limits/token-bucket.ts";
-import type { ConversationMemory } from "../replies/conversation-cache.ts";
+import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
@@ -29,7 +29,7 @@ export interface PathParams {
 /** What handlers work with. */
 export interface HandlerContext {
   readonly store: Store;
-  readonly memory: ConversationMemory;
+  readonly conversations: ConversationCache;
   readonly twins: TwinSource;
   readonly replies: Replies;
   readonly keys: KeyLookup;

@@ -33,8 +33,8 @@ interface Entry {
   readonly history: readonly HistoryMessage[] | undefined;
 }
 
-/** Answers from memory if it can, or else asks the store. Errors of the store are passed on. */
-export interface ConversationMemory {
+/** Answers from the cache if it can, or else asks the store. Errors of the store are passed on. */
+export interface ConversationCache {
   /**
    * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is no
    * such conversation within reach.
@@ -44,13 +44,13 @@ export interface ConversationMemory {
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
   /** Adds the exchange after the first `position` messages, as it has ended. */
   add(position: number, question: MessageRecord, reply: MessageRecord): void;
-  /** The conversation was deleted, or somebody else has ended its reply. */
+  /** The conversation was deleted, or another process has ended its reply. */
   forget(id: string): void;
 }
 
-export function createConversationMemory(
+export function createConversationCache(
   store: Pick<Store, "getConversation" | "readHistory">,
-): ConversationMemory {
+): ConversationCache {
   const entries = new LRUCache<string, Entry>({ maxSize: maxRemembered, sizeCalculation: sizeOf });
 
   function update(id: string, position: number, history: Entry["history"]): void {

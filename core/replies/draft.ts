@@ -4,40 +4,49 @@
  * @module
  */
 
-import { isString } from "../base/json.ts";
+import { isJsonObject, isString } from "../base/json.ts";
+import type { Source } from "../store/records.ts";
 import type { EngineProgress, ReplyOutput } from "../twins/engine.ts";
 import { encodeJson } from "../wire/sse.ts";
-import { ReplyText } from "./text.ts";
+import type { ReplyFeed } from "./feed.ts";
+import type { Outcome } from "./outcome.ts";
 
-/** What an engine has written so far, and the output for it to write to. */
+/** What an engine has written so far, the output for it to write to, and how the reply ends. */
 export class Draft {
-  readonly text = new ReplyText();
-  /** The engine's progress events, each as JSON. */
-  readonly progress: string[] = [];
-  readonly #changed: () => void;
+  /** How the reply ends, once that is decided. */
+  readonly outcome: Promise<Outcome>;
+  /** The sections of the twin's knowledge that the engine has named. */
+  sources: readonly Source[] | undefined;
+  readonly #feed: ReplyFeed;
+  #decide: (outcome: Outcome) => void = () => {};
   /** Created when an engine reads its signal: many never do. */
   #abort: AbortController | undefined;
   #closed = false;
 
-  /** `changed` is called after each addition. */
-  constructor(changed: () => void = () => {}) {
-    this.#changed = changed;
+  constructor(feed: ReplyFeed) {
+    this.#feed = feed;
+    this.outcome = new Promise((resolve) => {
+      this.#decide = resolve;
+    });
   }
 
-  /** Whether the reply's ending is decided: whatever the engine still writes is ignored. */
+  /** Whether the outcome is decided: whatever the engine still writes is ignored. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** The ending is decided, and the text complete. */
-  end(): void {
+  /** The reply ends in this way, unless its outcome is already decided. */
+  end(outcome: Outcome): void {
+    if (this.#closed) return;
     this.#closed = true;
-    this.text.end();
+    this.#feed.text.end();
+    this.#feed.whole = true;
+    this.#decide(outcome);
   }
 
-  /** The ending is decided, and the engine is to stop: its signal aborts immediately. */
-  abort(): void {
-    this.#closed = true;
+  /** The same, and the engine is to stop: its signal aborts immediately. */
+  stop(outcome: Outcome): void {
+    this.end(outcome);
     this.#abort?.abort();
   }
 
@@ -52,15 +61,16 @@ export class Draft {
   #write(text: string): void {
     if (!isString(text)) throw new TypeError(`An engine's write() takes a string, not ${typeof text}.`);
     if (this.#closed || text === "") return;
-    this.text.append(text);
-    this.#changed();
+    this.#feed.text.append(text);
+    this.#feed.changed();
   }
 
   #addProgress(progress: EngineProgress): void {
     if (!isString(progress?.stage)) throw new TypeError("An engine's progress() takes { stage: string, … }.");
     if (this.#closed) return;
-    this.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
-    this.#changed();
+    this.#feed.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
+    if (progress.stage === "sources") this.sources = sourcesOf(progress.sources);
+    this.#feed.changed();
   }
 
   #signal(): AbortSignal {
@@ -70,6 +80,16 @@ export class Draft {
     }
     return this.#abort.signal;
   }
+}
+
+/** What is stored of an engine's sources. Undefined: these are none. */
+function sourcesOf(named: unknown): readonly Source[] | undefined {
+  if (!Array.isArray(named)) return undefined;
+  return named.filter(isSource).map(({ heading, score }) => ({ heading, score }));
+}
+
+function isSource(value: unknown): value is Source {
+  return isJsonObject(value) && isString(value.heading) && Number.isFinite(value.score);
 }
 
 /**

@@ -66,7 +66,7 @@ class ReplyFollower implements EventStream {
   get urgent(): boolean {
     const { from, joinTokens } = this.#options;
     if (!joinTokens || this.#feed.ended) return true;
-    return this.#offset === from && !this.#feed.ending;
+    return this.#offset === from && !this.#feed.whole;
   }
 
   attach(ready: () => void, cut: () => void): void {
@@ -127,11 +127,11 @@ class ReplyFollower implements EventStream {
   #delta(): string {
     const { length } = this.#feed;
     let end = Math.min(length, this.#offset + deltaLength);
-    if (end < length && splitsSurrogatePair(this.#feed, end)) end--; // `length` never does
+    if (end < length && splitsSurrogatePair(this.#feed.text, end)) end--; // `length` never does
     // A reader that chose its offset before the text was there may have chosen one inside a surrogate pair.
-    const content = this.#feed.slice(this.#offset, end).toWellFormed();
+    const content = this.#feed.text.slice(this.#offset, end).toWellFormed();
     const json = encodeJson(content);
-    if (this.#offset === 0 && (this.#feed.ending || this.#feed.ended)) this.#wholeText = { content, json };
+    if (this.#offset === 0 && (this.#feed.whole || this.#feed.ended)) this.#wholeText = { content, json };
     this.#offset = end;
     return encodeEvent(this.#offset, `{"type":"delta","content":${json}}`);
   }

@@ -9,8 +9,8 @@ import { unusable } from "../base/rules.ts";
 import type { FinalState, ReplyFailure, Usage } from "../store/records.ts";
 import type { EngineResult } from "../twins/engine.ts";
 
-/** How a reply ends, before that is stored. `lost`: it is no longer this process's to end. */
-export type Ending = FinalState | "lost";
+/** How a reply ends, before that is stored. `lost`: it is no longer its producer's to end. */
+export type Outcome = FinalState | "lost";
 
 const finishReasons = new Set<unknown>(["stop", "length", "content_filter"]);
 

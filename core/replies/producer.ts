@@ -1,6 +1,5 @@
 /**
- * Produces one reply: runs the engine, holds the text, and ends it exactly once. No client is involved; whoever wants
- * the text follows it (`follower.ts`). The keeper stores it (`reply-keeper.ts`).
+ * Produces one reply: runs the engine, and ends the reply exactly once. No client is involved; followers read its feed.
  *
  * @module
  */
@@ -10,168 +9,100 @@ import type { LogLevel } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
-import type { Twin } from "../twins/twins.ts";
+import type { Production, ReplyContext } from "./context.ts";
 import { Draft } from "./draft.ts";
-import type { ReplyFeed } from "./feed.ts";
-import { cancelled, completed, type Ending, failed } from "./outcome.ts";
-import { type Exchange, type KeeperContext, type KeptProducer, ReplyKeeper, retryMs } from "./saver.ts";
-
-/** What the producers of one service share. */
-export interface ProducerContext extends KeeperContext {
-  readonly maxReplyMs: number;
-  /** Whether a reply is cancelled when its last follower has left. */
-  readonly cancelOnDisconnect: boolean;
-}
-
-/** What one reply is made of. */
-export interface Production extends Exchange {
-  readonly twin: Twin;
-  /** Undefined: the twin names an engine that the service does not have. */
-  readonly engine: TwinEngine | undefined;
-  /** The request that began it, for the log. */
-  readonly requestId: string;
-}
+import { type FeedSource, ReplyFeed } from "./feed.ts";
+import { cancelled, completed, failed, type Outcome } from "./outcome.ts";
+import { retryMs, Saver } from "./saver.ts";
 
 /** A reply that this process produces. */
-export class Producer implements ReplyFeed, KeptProducer {
-  readonly id: string;
-  readonly questionId: string;
-  ended: MessageRecord | undefined;
-  readonly #context: ProducerContext;
-  readonly #production: Production;
-  readonly #draft = new Draft(() => this.#changed());
-  readonly #keeper: ReplyKeeper;
-  readonly #followers = new Set<() => void>();
-  /** The engine was called: failures from now on are the model's. */
+export class Producer implements FeedSource {
+  readonly delayed = false;
+  readonly production: Production;
+  readonly feed: ReplyFeed;
+  readonly draft: Draft;
+  readonly saver: Saver;
+  readonly #context: ReplyContext;
+  /** The engine was called: what fails after that is the model. */
   #asked = false;
-  /** Followers were notified of something that none of them has read yet. */
-  #notified = false;
-  /** The last follower on this process has left, which ends the reply unless there are others elsewhere. */
+  /** The last follower on this process has left. */
   #leftHere = false;
-  #resolveEnding: (ending: Ending) => void = () => {};
-  readonly #ending = new Promise<Ending>((resolve) => {
-    this.#resolveEnding = resolve;
-  });
 
-  constructor(context: ProducerContext, production: Production) {
+  /** `isReadHere`: whether followers on this process read the saved text. */
+  constructor(context: ReplyContext, production: Production, isReadHere: () => boolean) {
     this.#context = context;
-    this.#production = production;
-    this.#keeper = new ReplyKeeper(context, production, this.#draft.text, this);
-    this.id = production.reply.id;
-    this.questionId = production.question.id;
+    this.production = production;
+    this.feed = new ReplyFeed(production.reply);
+    this.draft = new Draft(this.feed);
+    this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
+    this.feed.feedFrom(this);
   }
 
-  get ending(): boolean {
-    return this.#draft.closed && !this.ended;
-  }
-
-  get progress(): readonly string[] {
-    return this.#draft.progress;
-  }
-
-  /** Counts as reading all of it: followers are notified again of the text that comes after that. */
-  get length(): number {
-    this.#notified = false;
-    return this.#draft.text.length;
-  }
-
-  slice(from: number, to: number): string {
-    return this.#draft.text.slice(from, to);
-  }
-
-  subscribe(changed: () => void): void {
-    this.#followers.add(changed);
+  followed(): void {
     this.#leftHere = false;
   }
 
-  unsubscribe(changed: () => void): void {
-    const left = this.#followers.delete(changed);
-    if (!left || this.#followers.size > 0 || !this.#context.cancelOnDisconnect) return;
-    this.#leftHere = true;
-    this.stopIfDeserted();
+  left(): void {
+    this.#leftHere = this.#context.cancelOnDisconnect;
+    this.#stopIfLeft();
   }
 
-  /** Cancels the reply if all its followers have left, here and elsewhere. */
-  stopIfDeserted(): void {
-    if (this.#leftHere && !this.#keeper.isFollowedThroughStore) this.stop(cancelled);
-  }
-
-  /** Ends the reply in this way, unless its ending is already decided. The engine's signal aborts immediately. */
-  stop(ending: Ending): void {
-    this.#resolveEnding(ending);
-    this.#keeper.stop();
-    this.#draft.abort();
+  /** Cancels the reply if all its followers have left, here and elsewhere, and that is to stop it. */
+  #stopIfLeft(): void {
+    if (this.#leftHere && !this.saver.isFollowedThroughStore) this.draft.stop(cancelled);
   }
 
   /** Ends the reply because this process stops. */
   interrupt(): void {
-    if (!this.#draft.closed) this.#log("warn", "a reply was interrupted, because the server stops");
-    this.stop(failed("interrupted"));
+    if (!this.draft.closed) this.#log("warn", "a reply was interrupted, because the server stops");
+    this.draft.stop(failed("interrupted"));
   }
 
-  /** Somebody follows on another process. */
-  noteFollowerElsewhere(): void {
-    this.#keeper.noteFollowerElsewhere();
+  /**
+   * Runs the reply, which has been stored after `position` messages, to its stored end. Resolves with the reply as it is
+   * stored if it was not this producer that ended it: it may be in progress, in another process. Never rejects.
+   */
+  async run(position: number): Promise<MessageRecord | undefined> {
+    const { clock, maxReplyMs, conversations } = this.#context;
+    const { question } = this.production;
+    const cancelTimeout = clock.after(maxReplyMs, () => this.#timeOut());
+    this.saver.start(() => this.#stopIfLeft());
+    void this.#runEngine(position);
+    const outcome = await this.draft.outcome;
+    cancelTimeout();
+    const { message, own } = await this.saver.end(outcome);
+    if (!own) {
+      conversations.forget(question.conversationId);
+      return message;
+    }
+    conversations.add(position, question, message);
+    this.feed.end(message);
+    return undefined;
   }
 
-  /** Asks the store immediately whether the reply was cancelled or deleted. */
-  checkStopped(): void {
-    this.#keeper.checkStopped();
-  }
-
-  /** Gives up storing an ending that the store does not take, so that a shutdown can finish. */
-  abandon(): void {
-    this.#keeper.abandon();
-  }
-
-  /** Runs the reply from its beginning to its stored end. Never rejects. */
-  run(): Promise<void> {
-    const { clock, maxReplyMs } = this.#context;
-    const cancelTimeout = clock.after(maxReplyMs, () => {
-      if (this.#draft.closed) return;
-      this.stop(this.#fail(new ModelError("model_timeout", `The reply took more than ${maxReplyMs} ms.`)));
-    });
-    this.#keeper.start();
-    void this.#runEngine().then(this.#resolveEnding);
-
-    return this.#ending.then((ending) => {
-      cancelTimeout();
-      return this.#end(ending);
-    });
-  }
-
-  async #end(ending: Ending): Promise<void> {
-    this.#draft.end();
-    this.ended = await this.#keeper.end(ending);
-    this.#keeper.tellElsewhere();
-    this.#tellFollowers();
-    this.#followers.clear();
-  }
-
-  async #runEngine(): Promise<Ending> {
-    const { twin, question } = this.#production;
+  async #runEngine(position: number): Promise<void> {
+    const { twin, question } = this.production;
     try {
-      const history = await this.#readHistory();
-      if (this.#draft.closed) return cancelled; // the ending is decided already
+      const history = await this.#readHistory(position);
+      if (this.draft.closed) return;
       this.#asked = true;
-      const engine = requireEngine(this.#production);
-      return completed(
-        await engine.reply({ twin, history, content: question.content }, this.#draft.output()),
-      );
+      const engine = requireEngine(this.production);
+      const turn = { twin, history, content: question.content };
+      this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
-      return this.#draft.closed ? cancelled : this.#fail(error);
+      if (!this.draft.closed) this.draft.end(this.#fail(error));
     }
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
-  async #readHistory(): Promise<readonly HistoryMessage[]> {
-    const { owner, question, reply, position } = this.#production;
-    const { memory, clock, log } = this.#context;
+  async #readHistory(position: number): Promise<readonly HistoryMessage[]> {
+    const { owner, question, reply } = this.production;
+    const { conversations, clock, log } = this.#context;
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
-        return await memory.historyOf(owner, question.conversationId, position);
+        return await conversations.historyOf(owner, question.conversationId, position);
       } catch (error) {
-        if (this.#draft.closed || !(error instanceof StoreUnavailable)) throw error;
+        if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
         const message = "the history for a reply could not be read; it will be tried again";
         log(level, message, { messageId: reply.id, error });
         await sleep(clock, retryMs);
@@ -179,27 +110,22 @@ export class Producer implements ReplyFeed, KeptProducer {
     }
   }
 
-  /** Notifies the followers, unless they already know that there is something to read. */
-  #changed(): void {
-    if (this.#notified) return;
-    this.#notified = true;
-    this.#tellFollowers();
+  #timeOut(): void {
+    if (this.draft.closed) return;
+    const message = `The reply took more than ${this.#context.maxReplyMs} ms.`;
+    this.draft.stop(this.#fail(new ModelError("model_timeout", message)));
   }
 
-  #tellFollowers(): void {
-    for (const changed of this.#followers) changed();
-  }
-
-  /** Logs an error, and returns the ending that it means. */
-  #fail(error: unknown): Ending {
-    const { engine, twin } = this.#production;
+  /** Logs an error, and returns the outcome that it means. */
+  #fail(error: unknown): Outcome {
+    const { engine, twin } = this.production;
     this.#log("error", "a reply failed", { ...engine?.logFields?.(twin), error });
     if (!this.#asked) return failed("interrupted");
     return failed(error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error");
   }
 
   #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { twin, reply, requestId } = this.#production;
+    const { twin, reply, requestId } = this.production;
     const { id: messageId } = reply;
     this.#context.log(level, message, {
       messageId,

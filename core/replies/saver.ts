@@ -1,49 +1,19 @@
 /**
- * Stores one running reply: saves its text while it grows, renews its lease, and stores its end. That is all that other
- * processes see of it.
+ * Stores one reply that this process produces: saves its text while it grows, renews its lease, and stores its end.
+ * That is all that other processes see of it.
  *
  * @module
  */
 
-import { type Clock, isWithin, sleep } from "../base/clock.ts";
-import type { Log, LogLevel } from "../base/log.ts";
+import { isWithin, sleep } from "../base/clock.ts";
+import type { LogLevel } from "../base/log.ts";
 import { type Repetition, repeat } from "../base/repeat.ts";
-import type { MessageRecord } from "../store/records.ts";
-import { ended, type FinalState } from "../store/records.ts";
-import type { Lease, Store } from "../store/store.ts";
-import type { ConversationMemory } from "./conversation-cache.ts";
-import { cancelled, type Ending, failed } from "./outcome.ts";
-import type { ReplyText } from "./text.ts";
-
-/** What the keepers of one service share. */
-export interface KeeperContext {
-  readonly store: Store;
-  readonly memory: ConversationMemory;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** This service instance, as leases name it. */
-  readonly holder: string;
-  readonly leaseMs: number;
-  /** Whether somebody on this process follows the saved text, having come before the reply had begun. */
-  isWatched(replyId: string): boolean;
-}
-
-/** A question and its reply, as they were begun. */
-export interface Exchange {
-  readonly owner: string;
-  readonly question: MessageRecord;
-  readonly reply: MessageRecord;
-  /** How many messages the conversation had before. */
-  readonly position: number;
-}
-
-/** Whoever produces the reply. */
-export interface KeptProducer {
-  /** Called when the store says that the reply is to end, or that it no longer belongs to this process. */
-  stop(ending: Ending): void;
-  /** Called before each save, because a reply that nobody waits for may be cancelled. */
-  stopIfDeserted(): void;
-}
+import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
+import type { Lease, SaveOutcome } from "../store/store.ts";
+import type { Production, ReplyContext } from "./context.ts";
+import type { Draft } from "./draft.ts";
+import type { ReplyFeed } from "./feed.ts";
+import { cancelled, failed, type Outcome } from "./outcome.ts";
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;
@@ -51,50 +21,59 @@ export const announceMs = 2000;
 /** How long it is assumed to be there after that, in milliseconds. */
 const followedMs = 5000;
 
-/** The same after the store was found to be down, when nobody can say so. Longer than a follower's call may hang. */
+/** The same after the store was found to be down, when no follower can say so. Longer than a follower's call may hang. */
 const unheardMs = 10_000;
 
 /** Pause between two saves of a running reply, in milliseconds; shorter if the lease is short. */
 const saveMs = 1000;
 
-/** That pause while somebody on another process follows, in milliseconds. */
+/** That pause while a follower reads the saved text, in milliseconds. */
 const followedSaveMs = 150;
 
-/** Pause before an ending that could not be stored is tried again, in milliseconds. */
+/** Pause before an end that could not be stored is tried again, in milliseconds. */
 export const retryMs = 500;
 
-/** A lease that starts, or is renewed, now. */
-export function newLease({ clock, holder, leaseMs }: KeeperContext): Lease {
-  return { holder, until: clock.now() + leaseMs };
+/** What a saver is given besides the context. */
+export interface SaverOptions {
+  readonly production: Production;
+  readonly feed: ReplyFeed;
+  readonly draft: Draft;
+  /** Whether a follower on this process reads the saved text, having come before the reply was produced here. */
+  readonly isReadHere: () => boolean;
 }
 
-/** Keeps one reply that this process produces. */
-export class ReplyKeeper {
-  readonly #context: KeeperContext;
-  readonly #exchange: Exchange;
-  readonly #text: ReplyText;
-  readonly #producer: KeptProducer;
+/** A reply as it has ended, or as another process goes on with it. */
+export interface Saved {
+  readonly message: MessageRecord;
+  /** Whether this producer has ended it. */
+  readonly own: boolean;
+}
+
+/** Saves one reply. */
+export class Saver {
+  readonly #context: ReplyContext;
+  readonly #options: SaverOptions;
   readonly #pauseMs: number;
-  #savedLength = 0;
+  #savedLength: number;
   #savedAt = 0;
   #mustSave = false;
   #failing = false;
   #followedElsewhereUntil = 0;
   #saving: Repetition | undefined;
-  #stopped = false;
   #abandoned = false;
 
-  /** `text` is what the reply says, read at each save. */
-  constructor(context: KeeperContext, exchange: Exchange, text: ReplyText, producer: KeptProducer) {
+  constructor(context: ReplyContext, options: SaverOptions) {
     this.#context = context;
-    this.#exchange = exchange;
-    this.#text = text;
-    this.#producer = producer;
+    this.#options = options;
+    this.#savedLength = options.feed.text.length;
     this.#pauseMs = Math.min(saveMs, Math.ceil(context.leaseMs / 3));
   }
 
-  /** Saves the text and renews the lease about once a second, the text more often while it is read elsewhere. */
-  start(): void {
+  /**
+   * Saves the text and renews the lease about once a second, the text more often while the saved text is followed.
+   * `before` is called before each save.
+   */
+  start(before: () => void): void {
     const pause = this.#pauseMs;
     this.#savedAt = this.#context.clock.now();
     this.#saving = repeat(
@@ -102,25 +81,18 @@ export class ReplyKeeper {
       () => (this.isFollowedThroughStore ? Math.min(followedSaveMs, pause) : pause),
       async () => {
         this.#limitFollowing();
-        this.#producer.stopIfDeserted();
-        if (!this.#stopped && this.#isDue()) await this.#save();
+        before();
+        if (!this.#options.draft.closed && this.#isDue()) await this.#save();
       },
     );
   }
 
-  /** Stops saving: the reply has an ending, which is still to be stored. */
-  stop(): void {
-    this.#stopped = true;
-    this.#saving?.stop();
-  }
-
-  /** Whether somebody follows the saved text: on another process, or on this one since before the reply had begun. */
+  /** Whether the saved text is followed, on another process or on this one. */
   get isFollowedThroughStore(): boolean {
-    const { clock, isWatched } = this.#context;
-    return clock.now() < this.#followedElsewhereUntil || isWatched(this.#exchange.reply.id);
+    return this.#context.clock.now() < this.#followedElsewhereUntil || this.#options.isReadHere();
   }
 
-  /** Somebody follows on another process, which sees only saved text: it is saved more often for a while. */
+  /** A follower has come on another process, which sees only saved text: it is saved more often for a while. */
   noteFollowerElsewhere(): void {
     const known = this.isFollowedThroughStore;
     this.#followedElsewhereUntil = this.#context.clock.now() + followedMs;
@@ -136,64 +108,85 @@ export class ReplyKeeper {
     this.#followedElsewhereUntil = Math.min(this.#followedElsewhereUntil, latest);
   }
 
-  /** Wakes followers on other processes. */
-  tellElsewhere(): void {
-    if (this.isFollowedThroughStore) this.#context.store.signals?.notify("text", this.#exchange.reply.id);
-  }
-
-  /** Asks the store at once whether the reply was cancelled or deleted. */
+  /** Asks the store at once whether the reply is to be cancelled, or is no longer its producer's. */
   checkStopped(): void {
     this.#mustSave = true;
     this.#saving?.hurry();
   }
 
   #isDue(): boolean {
-    if (this.#mustSave || this.#text.length !== this.#savedLength) return true;
+    if (this.#mustSave || this.#options.feed.text.length !== this.#savedLength) return true;
     const { store, clock, leaseMs } = this.#context;
-    // Nobody else can cancel it or take it over: only the lease needs to be renewed in time.
+    // No other process can cancel it or take it over: only the lease needs to be renewed in time.
     const quietMs = store.exclusive ? leaseMs / 3 : this.#pauseMs;
     return !isWithin(quietMs, this.#savedAt, clock.now());
   }
 
   async #save(): Promise<void> {
-    const { store, clock, log } = this.#context;
-    const { owner, reply } = this.#exchange;
-    const { id } = reply;
+    const { clock } = this.#context;
+    const { feed } = this.#options;
     const wasFollowed = this.isFollowedThroughStore;
     this.#mustSave = false;
     try {
-      const length = this.#text.length;
-      const content = length === this.#savedLength ? {} : { content: this.#text.toString() };
-      const outcome = await store.saveReply({ owner, id, lease: newLease(this.#context), ...content });
-      if (outcome === "lost") return this.#producer.stop("lost");
+      const { length } = feed.text;
+      const outcome = await this.#saveText(length);
+      if (outcome === "lost") return this.#options.draft.stop("lost");
       this.#savedAt = clock.now();
       this.#failing = false;
-      if (length !== this.#savedLength) this.tellElsewhere();
+      if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
-      if (outcome === "cancel_requested") this.#producer.stop(cancelled);
+      if (outcome === "cancel_requested") this.#options.draft.stop(cancelled);
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
-      const level = this.#failing ? "debug" : "warn"; // in an outage, every reply would log this again and again
-      log(level, "a running reply could not be saved; it will be tried again", { messageId: id, error });
-      this.#failing = true;
+      this.#logFailure(error);
     }
   }
 
-  /** Stores the ending, however long the store is down, and returns the reply as it is then. */
-  async end(ending: Ending): Promise<MessageRecord> {
+  #saveText(length: number): Promise<SaveOutcome> {
+    const { store, clock, leaseMs } = this.#context;
+    const { production, feed, draft } = this.#options;
+    const { owner, reply } = production;
+    const lease: Lease = { holder: production.lease.holder, until: clock.now() + leaseMs };
+    return store.saveReply({
+      owner,
+      id: reply.id,
+      lease,
+      ...(length !== this.#savedLength && { content: feed.text.toString() }),
+      ...(draft.sources && { sources: draft.sources }),
+    });
+  }
+
+  /** In an outage, every reply would log the same again and again. */
+  #logFailure(error: unknown): void {
+    const level = this.#failing ? "debug" : "warn";
+    const messageId = this.#options.production.reply.id;
+    this.#context.log(level, "a running reply could not be saved; it will be tried again", {
+      messageId,
+      error,
+    });
+    this.#failing = true;
+  }
+
+  /** Wakes followers on other processes. */
+  #tellElsewhere(): void {
+    if (!this.isFollowedThroughStore) return;
+    this.#context.store.signals?.notify("text", this.#options.production.reply.id);
+  }
+
+  /** Stores the reply's end, however long the store is down. */
+  async end(outcome: Outcome): Promise<Saved> {
     const { clock, log } = this.#context;
-    const { id: messageId } = this.#exchange.reply;
-    this.stop();
+    const messageId = this.#options.production.reply.id;
+    this.#saving?.stop();
     for (let level: LogLevel = "error"; ; level = "debug") {
       try {
-        return await this.#store(ending);
+        const saved = await this.#storeEnd(outcome);
+        this.#tellElsewhere();
+        return saved;
       } catch (error) {
         if (this.#abandoned) {
-          log("error", "a reply's end was not stored; it is interrupted once its lease has run out", {
-            messageId,
-            error,
-          });
-          return this.#record(failed("interrupted"));
+          log("error", "a reply's end was not stored; it is left to another process", { messageId, error });
+          return { message: this.#record(failed("interrupted")), own: false };
         }
         log(level, "a reply's end could not be stored; it will be tried again", { messageId, error });
         await sleep(clock, retryMs);
@@ -201,33 +194,35 @@ export class ReplyKeeper {
     }
   }
 
-  /** Gives up storing an ending that the store does not take, so that a shutdown can finish. */
+  /** Gives up storing an end that the store does not take, so that a shutdown can finish. */
   abandon(): void {
     this.#abandoned = true;
   }
 
-  async #store(ending: Ending): Promise<MessageRecord> {
-    const { store, memory } = this.#context;
-    const { owner, question, reply, position } = this.#exchange;
+  async #storeEnd(outcome: Outcome): Promise<Saved> {
+    const { store } = this.#context;
+    const { owner, reply, lease } = this.#options.production;
     const { id, conversationId } = reply;
-    if (ending !== "lost") {
-      const record = this.#record(ending);
-      const { content, completedAt } = record;
-      if (await store.endReply({ owner, conversationId, id, content, completedAt, ...ending })) {
-        memory.add(position, question, record);
-        return record;
-      }
+    if (outcome !== "lost") {
+      const message = this.#record(outcome);
+      const { content, sources, completedAt } = message;
+      const text = { content, ...(sources && { sources }) };
+      const { holder } = lease;
+      const end = { owner, conversationId, id, holder, ...text, completedAt, ...outcome };
+      if (await store.endReply(end)) return { message, own: true };
     }
-    memory.forget(conversationId);
-    // Somebody else ended it, or deleted the conversation and the reply with it.
-    return (await store.getMessage({ owner }, conversationId, id)) ?? this.#record(cancelled);
+    // Another process has ended it or goes on with it, or it was deleted with its conversation.
+    const message = await store.getMessage({ owner }, conversationId, id);
+    return { message: message ?? this.#record(cancelled), own: false };
   }
 
   #record(state: FinalState) {
+    const { production, feed, draft } = this.#options;
+    const { sources = production.reply.sources } = draft;
     return ended(
-      this.#exchange.reply,
+      production.reply,
       state,
-      { content: this.#text.toString(), sources: null },
+      { content: feed.text.toString(), sources },
       this.#context.clock.now(),
     );
   }

@@ -1,20 +1,93 @@
 /**
- * The beginning of a reply: the two messages of a send, and storing them.
+ * Begins a reply: stores the question and the reply, then has it produced.
  *
  * @module
  */
 
-import { type Clock, within } from "../base/clock.ts";
+import { within } from "../base/clock.ts";
+import type { Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
-import { type BeginOutcome, type BeginReply, type Store, StoreUnavailable } from "../store/store.ts";
+import {
+  type BeginOutcome,
+  type BeginReply,
+  type IdempotencyClaim,
+  type MadeClaim,
+  type Reach,
+  type Store,
+  StoreUnavailable,
+} from "../store/store.ts";
+import type { TwinEngine } from "../twins/engine.ts";
+import { type Twin, twinRevision } from "../twins/twins.ts";
+import { conversationBusy, conversationNotFound } from "../wire/errors.ts";
+import { newLease, type ReplyContext } from "./context.ts";
+import type { ReplyFeed } from "./feed.ts";
+import type { RunningReplies } from "./running.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;
 
+/** A message to send, checked. */
+export interface Send extends Reach {
+  readonly conversationId: string;
+  /** How many messages the conversation has, as far as this process knows. */
+  readonly position: number;
+  /** The conversation's twin. */
+  readonly twin: Twin;
+  readonly content: string;
+  readonly claim: IdempotencyClaim | undefined;
+  /** The request that sends it, for the log. */
+  readonly requestId: string;
+}
+
+/** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
+export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
+
+/** What a send needs. */
+export interface SendContext extends ReplyContext {
+  readonly engines: Readonly<Record<string, TwinEngine>>;
+  readonly sha256: Sha256;
+}
+
+/** Stores a question and its reply, and has the reply produced. */
+export async function sendMessage(context: SendContext, running: RunningReplies, send: Send): Promise<Sent> {
+  const { owner, endUser, conversationId, content, twin, claim, position, requestId } = send;
+  const { engines, sha256, newId, clock } = context;
+  const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
+  const { question, reply } = newMessages(fields, newId, clock.now());
+  const lease = newLease(context);
+  const engine = engines[twin.engine];
+  const producer = running.prepare({ owner, twin, engine, question, reply, lease, requestId });
+  let begun: BeginOutcome | undefined;
+  try {
+    begun = await begin(context, {
+      owner,
+      endUser,
+      question,
+      reply,
+      lease,
+      position,
+      ...(claim && { claim }),
+    });
+  } finally {
+    if (begun?.outcome !== "begun") running.discard(producer);
+  }
+  switch (begun.outcome) {
+    case "begun":
+      running.start(producer, begun.position);
+      return { feed: producer.feed };
+    case "claimed":
+      return { claim: begun.claim };
+    case "busy":
+      throw conversationBusy(begun.replyId);
+    case "not_found":
+      context.conversations.forget(conversationId);
+      return conversationNotFound();
+  }
+}
+
 /** A question and its reply in progress. */
-export function newExchange(
+export function newMessages(
   {
     conversationId,
     content,
@@ -23,58 +96,43 @@ export function newExchange(
   newId: NewId,
   now: number,
 ) {
+  const none = {
+    finishReason: null,
+    usage: null,
+    error: null,
+    sources: null,
+    attempt: 1,
+    continuedFrom: null,
+  };
+  const both = { conversationId, ...none, createdAt: now };
   const question: MessageRecord = {
+    ...both,
     id: newId("msg"),
-    conversationId,
     role: "user",
     content,
     status: "completed",
-    finishReason: null,
     inReplyTo: null,
-    usage: null,
-    error: null,
-    sources: null,
     twinRevision: null,
-    attempt: 1,
-    continuedFrom: null,
-    createdAt: now,
     completedAt: now,
   };
   const reply: MessageRecord = {
+    ...both,
     id: newId("msg"),
-    conversationId,
     role: "assistant",
     content: "",
     status: "in_progress",
-    finishReason: null,
     inReplyTo: question.id,
-    usage: null,
-    error: null,
-    sources: null,
     twinRevision,
-    attempt: 1,
-    continuedFrom: null,
-    createdAt: now,
     completedAt: null,
   };
   return { question, reply };
 }
 
-/** What storing a beginning needs. */
-export interface BeginningContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /**
- * Stores a beginning. If the store cannot say whether it did, for example because its answer to COMMIT was lost, looks
- * it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
+ * Stores question and reply. If the store cannot say whether it did, for example because its answer to COMMIT was lost,
+ * looks it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
  */
-export async function beginStored(
-  { store, clock, log }: BeginningContext,
-  begin: BeginReply,
-): Promise<BeginOutcome> {
+async function begin({ store, clock, log }: ReplyContext, begin: BeginReply): Promise<BeginOutcome> {
   try {
     return await store.beginReply(begin);
   } catch (error) {
@@ -85,7 +143,7 @@ export async function beginStored(
       findBegun(store, begin).catch(() => undefined),
     );
     if (position === undefined) throw error;
-    log("warn", "the store did not confirm the beginning of a reply, but has stored it", {
+    log("warn", "the store did not confirm that a reply began, but has stored it", {
       messageId: begin.reply.id,
       error,
     });
@@ -99,6 +157,3 @@ async function findBegun(store: Store, { owner, reply }: BeginReply): Promise<nu
   const found = await store.getConversation({ owner }, conversationId);
   return found?.replyId === id ? found.messageCount - 2 : undefined;
 }
-
-/** Why nothing was stored. */
-export type NotBegun = Exclude<BeginOutcome, { readonly outcome: "begun" }>;

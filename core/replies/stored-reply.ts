@@ -5,16 +5,12 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { Underway } from "../base/in-flight.ts";
-import type { Log } from "../base/log.ts";
 import { type Repetition, repeat } from "../base/repeat.ts";
 import type { MessageRecord } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
-import type { ReplyFeed } from "./feed.ts";
+import type { ReplyContext } from "./context.ts";
+import { ReplyFeed } from "./feed.ts";
 import { cancelled } from "./outcome.ts";
 import { announceMs } from "./saver.ts";
-import { ReplyText } from "./text.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */
 const pollMs = 250;
@@ -22,83 +18,98 @@ const pollMs = 250;
 /** That pause after the first look, if signals announce changes: only lost signals wait for it. */
 const idlePollMs = 1000;
 
-/** What a followed reply needs. */
-export interface WatchContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Called when a reply's first follower has come, and when its last one has left. */
-  followed(saved: SavedReply): void;
-  left(saved: SavedReply): void;
-  /** Counts the replies whose end somebody waits for. */
-  readonly underway: Underway;
+/** The replies that are followed through the store. */
+export class StoredReplies {
+  readonly #context: ReplyContext;
+  /** Two of one reply, where both came before either was followed. */
+  readonly #followed = new Set<ReplyFeed>();
+  readonly #shared = new Map<string, ReplyFeed>();
+  #released = false;
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
+  feedOf(owner: string, reply: MessageRecord): ReplyFeed {
+    const known = this.#shared.get(reply.id);
+    if (known) return known;
+    const feed = new ReplyFeed(reply);
+    this.#feed(feed, owner, reply);
+    return feed;
+  }
+
+  /** Shows the followers of a feed what the store has, because this process does not produce the reply any more. */
+  follow(feed: ReplyFeed, owner: string, reply: MessageRecord): void {
+    feed.show(reply);
+    this.#feed(feed, owner, reply);
+  }
+
+  /** Whether a reply is followed now. */
+  follows(replyId: string): boolean {
+    return this.#shared.has(replyId);
+  }
+
+  /** Releases all followers, also those that come later, because this process is shutting down. */
+  release(): void {
+    this.#released = true;
+    for (const feed of this.#followed) feed.release();
+  }
+
+  #feed(feed: ReplyFeed, owner: string, message: MessageRecord): void {
+    if (feed.ended) return;
+    const reader = new StoredReply(this.#context, { feed, owner, message });
+    feed.feedFrom({
+      delayed: true,
+      followed: () => {
+        this.#followed.add(feed);
+        this.#shared.set(feed.id, feed);
+        reader.start();
+        if (this.#released) feed.release();
+      },
+      left: () => {
+        this.#followed.delete(feed);
+        if (this.#shared.get(feed.id) === feed) this.#shared.delete(feed.id);
+        reader.stop();
+      },
+    });
+  }
 }
 
-/** A stored reply as a feed. While it is in progress and somebody follows, the store is polled. */
-export class SavedReply implements ReplyFeed {
-  readonly id: string;
-  readonly questionId: string;
-  readonly progress = [];
-  readonly ending = false;
-  ended: MessageRecord | undefined;
-  released = false;
-  readonly #context: WatchContext;
-  readonly #owner: string;
-  readonly #followers = new Set<() => void>();
-  /** The reply as it was first read. */
-  readonly #message: MessageRecord;
-  readonly #text = new ReplyText();
-  /** The text's length in characters, as stores count it, while there may be more. */
-  #characters = 0;
-  /** Set while somebody follows and the reply is in progress. */
+/** What is read: a reply in progress, as it was first read, and the feed that shows it. */
+interface Reading {
+  readonly feed: ReplyFeed;
+  readonly owner: string;
+  readonly message: MessageRecord;
+}
+
+/** Polls the store for a reply in progress, while it is followed. */
+class StoredReply {
+  readonly #context: ReplyContext;
+  readonly #reading: Reading;
+  /** The length of the text that is known, in characters, as stores count it. */
+  #characters: number;
+  /** Set while the reply is followed and in progress. */
   #looking: Repetition | undefined;
   #stopListening: (() => void) | undefined;
-  #settled: () => void = () => {};
+  #settle: () => void = () => {};
   #looks = 0;
   #failing = false;
   #announcedAt = 0;
 
-  constructor(context: WatchContext, owner: string, message: MessageRecord) {
+  constructor(context: ReplyContext, reading: Reading) {
     this.#context = context;
-    this.#owner = owner;
-    this.#message = message;
-    this.#see(message);
-    this.id = message.id;
-    this.questionId = message.inReplyTo ?? "";
+    this.#reading = reading;
+    this.#characters = countCharacters(reading.message.content);
   }
 
-  get length(): number {
-    return this.#text.length;
-  }
-
-  /** Releases everybody who waits for the end of the reply, because this process is shutting down. */
-  release(): void {
-    this.released = true;
-    for (const changed of this.#followers) changed();
-  }
-
-  slice(from: number, to: number): string {
-    return this.#text.slice(from, to);
-  }
-
-  subscribe(changed: () => void): void {
-    if (this.#followers.size === 0) this.#context.followed(this);
-    this.#followers.add(changed);
-    if (!this.ended && !this.#looking) this.#start();
-  }
-
-  unsubscribe(changed: () => void): void {
-    this.#followers.delete(changed);
-    if (this.#followers.size > 0) return;
-    this.#context.left(this);
-    this.#stop();
-  }
-
-  #start(): void {
-    const { clock, store, underway } = this.#context;
-    underway.track(
+  start(): void {
+    const { clock, store, inFlight } = this.#context;
+    const { feed } = this.#reading;
+    if (feed.ended || this.#looking) return;
+    inFlight.track(
       new Promise<void>((resolve) => {
-        this.#settled = resolve;
+        this.#settle = resolve;
       }),
     );
     const looking = repeat(
@@ -106,25 +117,33 @@ export class SavedReply implements ReplyFeed {
       () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
       async () => {
         const message = await this.#look();
-        if (this.#looking !== looking) return; // its followers have left, and later ones look for themselves
-        if (message) this.#see(message);
-        if (this.ended) this.#stop();
-        else this.#announce(); // after the look, or it would take the only connection that may be left
-        for (const changed of this.#followers) changed();
+        if (this.#looking === looking) this.#see(message); // if not, later followers look for themselves
       },
     );
     this.#looking = looking;
     this.#stopListening = store.signals?.listen("text", (id) => {
-      if (id === this.id) looking.hurry();
+      if (id === feed.id) looking.hurry();
     });
     this.#announce();
   }
 
-  #stop(): void {
+  stop(): void {
     this.#stopListening?.();
     this.#looking?.stop();
     this.#looking = undefined;
-    this.#settled();
+    this.#settle();
+  }
+
+  /** Shows what was found. Undefined: the look failed. */
+  #see(message: MessageRecord | undefined): void {
+    const { feed } = this.#reading;
+    if (message) {
+      feed.extend(message);
+      this.#characters += countCharacters(message.content);
+    }
+    if (feed.ended) this.stop();
+    else this.#announce(); // after the look, or it would take the only connection that may be left
+    feed.tell();
   }
 
   /** Tells the producer, now and then, that it is followed on another process. */
@@ -133,26 +152,20 @@ export class SavedReply implements ReplyFeed {
     const now = clock.now();
     if (Math.abs(now - this.#announcedAt) < announceMs) return;
     this.#announcedAt = now;
-    store.signals?.notify("follow", this.id);
-  }
-
-  /** Adds what the store has: the text after the known text. */
-  #see(message: MessageRecord): void {
-    this.#text.append(message.content);
-    if (message.status !== "in_progress") this.ended = { ...message, content: this.#text.toString() };
-    else for (const _ of message.content) this.#characters++;
+    store.signals?.notify("follow", this.#reading.feed.id);
   }
 
   /** Reads what is new: saved text only grows. Undefined: that failed. */
   async #look(): Promise<MessageRecord | undefined> {
     const { store, clock, log } = this.#context;
-    const { id, conversationId } = this.#message;
+    const { owner, message } = this.#reading;
+    const { id, conversationId } = message;
     this.#looks++;
     try {
-      const message = await store.readOn({ owner: this.#owner }, conversationId, id, this.#characters);
+      const found = await store.readOn({ owner }, conversationId, id, this.#characters);
       this.#failing = false;
       // A reply that is gone was deleted with its conversation, which cancels it.
-      return message ?? { ...this.#message, ...cancelled, content: "", completedAt: clock.now() };
+      return found ?? { ...message, ...cancelled, content: "", completedAt: clock.now() };
     } catch (error) {
       const level = this.#failing ? "debug" : "warn"; // an outage would have every reply say the same again and again
       log(level, "a reply could not be looked up; it will be tried again", { messageId: id, error });
@@ -162,39 +175,8 @@ export class SavedReply implements ReplyFeed {
   }
 }
 
-/** The followed replies. */
-export interface Watching {
-  /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
-  feedOf(owner: string, reply: MessageRecord): SavedReply;
-  /** Whether a reply is followed now. */
-  follows(replyId: string): boolean;
-  /** Releases all followers, also those that come later, because this process is shutting down. */
-  release(): void;
-}
-
-export function createWatching(options: Omit<WatchContext, "followed" | "left">): Watching {
-  const followed = new Set<SavedReply>(); // two of one reply, where both came before either was followed
-  const shared = new Map<string, SavedReply>();
-  let released = false;
-  const context: WatchContext = {
-    ...options,
-    followed(saved) {
-      followed.add(saved);
-      shared.set(saved.id, saved);
-      if (released) saved.release();
-    },
-    left(saved) {
-      followed.delete(saved);
-      if (shared.get(saved.id) === saved) shared.delete(saved.id);
-    },
-  };
-
-  return {
-    feedOf: (owner, reply) => shared.get(reply.id) ?? new SavedReply(context, owner, reply),
-    follows: (replyId) => shared.has(replyId),
-    release() {
-      released = true;
-      for (const saved of followed) saved.release();
-    },
-  };
+function countCharacters(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
 }

@@ -4,28 +4,10 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
 import { type Repetition, repeat } from "../base/repeat.ts";
-import type { Store } from "../store/store.ts";
+import type { ReplyContext } from "./context.ts";
 import { failed } from "./outcome.ts";
-
-/** What a sweeper needs. */
-export interface SweeperOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Whether this process produces a reply, or is about to. */
-  readonly isOurs: (replyId: string) => boolean;
-}
-
-/** Ends what was abandoned. */
-export interface Sweeper {
-  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
-  start(): Promise<void>;
-  /** Stops looking. */
-  stop(): void;
-}
+import type { RunningReplies } from "./running.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;
@@ -49,46 +31,44 @@ const looksAtStart = 1;
  */
 const sleptMs = 10_000;
 
-export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sweeper {
-  let looksToWait = store.exclusive ? 0 : looksAtStart;
+/** Ends what was abandoned. */
+export class Sweeper {
+  readonly #context: ReplyContext;
+  readonly #running: RunningReplies;
+  #looksToWait: number;
   /** When the last look began that succeeded. */
-  let lookedAt = Infinity;
-  let stopped = false;
-  let sweeping: readonly Repetition[] = [];
+  #lookedAt = Infinity;
+  #stopped = false;
+  #sweeping: readonly Repetition[] = [];
 
-  /**
-   * Ends the replies whose producers have died. Another process may do the same without harm. A lease with this
-   * process's name does not mean that it runs the reply: the beginning may have been stored, and the store's answer
-   * lost.
-   */
-  async function endAbandoned(expiredBefore: number): Promise<void> {
-    for (const reply of await store.findAbandonedReplies(expiredBefore)) {
-      if (isOurs(reply.id)) continue;
-      const completedAt = clock.now();
-      const ending = { ...reply, ...failed("interrupted"), completedAt, leaseExpiredBefore: expiredBefore };
-      if (await store.endReply(ending)) log("warn", "an abandoned reply was ended", { messageId: reply.id });
-    }
+  constructor(context: ReplyContext, running: RunningReplies) {
+    this.#context = context;
+    this.#running = running;
+    this.#looksToWait = context.store.exclusive ? 0 : looksAtStart;
   }
 
-  /** Looks whether the store is in order, and ends what is abandoned if it may. */
-  async function look(mayEnd: boolean, expiredBefore: number): Promise<void> {
-    const wait = looksToWait;
-    looksToWait = looksAfterOutage; // unless this look succeeds
-    await (mayEnd ? endAbandoned(expiredBefore) : store.ping());
-    looksToWait = wait;
+  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
+  async start(): Promise<void> {
+    const { store, clock } = this.#context;
+    // On a store that only this process uses, another process's lease is that of an earlier run.
+    await this.#look(store.exclusive, Number.MAX_SAFE_INTEGER);
+    if (this.#stopped) return;
+    this.#sweeping = [
+      this.#repeat("the store", () => this.#sweepReplies()),
+      // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
+      this.#repeat("expired idempotency keys", () => store.sweepClaims(clock.now())),
+    ];
   }
 
-  async function sweepReplies(): Promise<void> {
-    const now = clock.now();
-    // After a sleep, only what had run out before it: whoever lives renews its lease before the next look. That may
-    // follow another sleep, because some hosts freeze processes between requests.
-    await look(looksToWait === 0, now - lookedAt < sleptMs ? now : lookedAt);
-    if (looksToWait > 0) looksToWait--;
-    lookedAt = now;
+  /** Stops looking. */
+  stop(): void {
+    this.#stopped = true;
+    for (const repetition of this.#sweeping) repetition.stop();
   }
 
   /** Repeats a sweep. An outage is logged once. */
-  function repeatSweep(what: string, sweep: () => Promise<void>): Repetition {
+  #repeat(what: string, sweep: () => Promise<void>): Repetition {
+    const { clock, log } = this.#context;
     let failing = false;
     return repeat(
       clock,
@@ -105,20 +85,34 @@ export function createSweeper({ store, clock, log, isOurs }: SweeperOptions): Sw
     );
   }
 
-  return {
-    async start() {
-      // On a store that only this process uses, another process's lease is that of an earlier run.
-      await look(store.exclusive, Number.MAX_SAFE_INTEGER);
-      if (stopped) return;
-      sweeping = [
-        repeatSweep("the store", sweepReplies),
-        // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
-        repeatSweep("expired idempotency keys", () => store.sweepClaims(clock.now())),
-      ];
-    },
-    stop() {
-      stopped = true;
-      for (const repetition of sweeping) repetition.stop();
-    },
-  };
+  async #sweepReplies(): Promise<void> {
+    const now = this.#context.clock.now();
+    // After a sleep, only what had run out before it: whoever lives renews its lease before the next look. That may
+    // follow another sleep, because some hosts freeze processes between requests.
+    await this.#look(this.#looksToWait === 0, now - this.#lookedAt < sleptMs ? now : this.#lookedAt);
+    if (this.#looksToWait > 0) this.#looksToWait--;
+    this.#lookedAt = now;
+  }
+
+  /** Looks whether the store is in order, and ends what is abandoned if it may. */
+  async #look(mayEnd: boolean, expiredBefore: number): Promise<void> {
+    const wait = this.#looksToWait;
+    this.#looksToWait = looksAfterOutage; // unless this look succeeds
+    await (mayEnd ? this.#endAbandoned(expiredBefore) : this.#context.store.ping());
+    this.#looksToWait = wait;
+  }
+
+  /**
+   * Ends the replies whose producers have died. Another process may do the same without harm. A lease of this process
+   * does not mean that it runs the reply: the reply may have been stored, and the store's answer lost.
+   */
+  async #endAbandoned(expiredBefore: number): Promise<void> {
+    const { store, clock, log } = this.#context;
+    for (const { owner, conversationId, id } of await store.findAbandonedReplies(expiredBefore)) {
+      if (this.#running.find(id)) continue;
+      const end = { owner, conversationId, id, ...failed("interrupted"), completedAt: clock.now() };
+      if (await store.endReply({ ...end, leaseExpiredBefore: expiredBefore }))
+        log("warn", "an abandoned reply was ended", { messageId: id });
+    }
+  }
 }

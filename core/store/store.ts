@@ -50,7 +50,7 @@ export interface MadeClaim {
   readonly resourceId: string;
 }
 
-/** A reply's beginning: what {@link Store.beginReply} stores in one transaction. */
+/** How a reply begins: what {@link Store.beginReply} stores in one transaction. */
 export interface BeginReply extends Reach {
   /** The user's message, completed. */
   readonly question: MessageRecord;

@@ -43,7 +43,7 @@ export interface ReplyOutput {
    */
   progress(progress: EngineProgress): void;
   /**
-   * Aborts when nobody wants the reply any more (cancelled, timed out, shut down). Release everything then. It is
+   * Aborts when the reply is not wanted any more (cancelled, timed out, taken over, shut down). Release everything then. It is
    * created when first read: an engine that wraps an output must pass it on explicitly, because a spread leaves it out.
    */
   readonly signal: AbortSignal;
@@ -114,7 +114,7 @@ export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   };
 }
 
-/** Writes a text word by word, until nobody wants it any more. */
+/** Writes a text word by word, until the signal aborts. */
 export async function writeWords(
   text: string,
   output: ReplyOutput,
