@@ -6,7 +6,7 @@
 
 import { createOpenApi } from "./api/openapi.ts";
 import { type OperationId, routes } from "./api/routes.ts";
-import { createKeyLookup } from "./auth/key-lookup.ts";
+import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
@@ -119,7 +119,7 @@ function createContext(options: CompleteOptions): HandlerContext {
     conversations,
     twins,
     replies,
-    keys: createKeyLookup({ store, clock, log, sha256 }),
+    keys: new KeyLookup({ store, clock, log, sha256 }),
     clock,
     random,
     sha256,

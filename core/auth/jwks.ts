@@ -4,22 +4,14 @@
  * @module
  */
 
-import type { JWK } from "jose";
+import type { CryptoKey, JWK } from "jose";
 import { type Clock, isWithin, within } from "../base/clock.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "../wire/errors.ts";
-import { createKeyFinder, type KeyFinder } from "./public-key.ts";
+import { asymmetricAlgorithms, createKeyFinder, type KeyFinder, type KeyHint } from "./public-key.ts";
 
-/** Keys to try on a token. */
-export interface PublicKeySource {
-  /** The keys at hand that may have signed the token. */
-  readonly find: KeyFinder;
-  /** The keys that may have signed the token, after asking the source again. To be tried if those at hand did not fit. */
-  readonly findNewer: KeyFinder;
-}
-
-/** Options of {@link createJwksSource}. */
+/** What a {@link JwksSource} needs. */
 export interface JwksOptions {
   readonly url: string;
   readonly clock: Clock;
@@ -52,69 +44,75 @@ interface KeySet {
 }
 
 /**
- * Fetches a JWKS document at its first use. Fetches never run side by side, and not more than once in 30 seconds
- * for keys that are not in the document or after a failure.
+ * The keys of a JWKS document, fetched at its first use. Fetches never run side by side, and not more than once in 30
+ * seconds for keys that are not in the document or after a failure.
  */
-export function createJwksSource(options: JwksOptions): PublicKeySource {
-  const { url, clock, log } = options;
-  let current: KeySet | undefined;
-  let attempt: { readonly at: number; failed: boolean } | undefined;
-  let flight: Promise<void> | undefined;
+export class JwksSource {
+  readonly algorithms: readonly string[] = asymmetricAlgorithms;
+  readonly #options: JwksOptions;
+  #current: KeySet | undefined;
+  #attempt: { readonly at: number; failed: boolean } | undefined;
+  #flight: Promise<void> | undefined;
 
-  async function fetchAnew(): Promise<void> {
-    const at = clock.now();
-    const started = { at, failed: false };
-    attempt = started;
+  constructor(options: JwksOptions) {
+    this.#options = options;
+  }
+
+  /** The keys at hand that may have signed the token. */
+  async find(hint: KeyHint): Promise<readonly CryptoKey[]> {
+    const { clock } = this.#options;
+    if (!this.#current || !isWithin(refreshAfterMs, this.#current.fetchedAt, clock.now())) {
+      await this.#refreshIfDue();
+    }
+    if (!this.#current || clock.now() - this.#current.fetchedAt >= usableForMs) throw this.#unavailable();
+    return this.#current.find(hint);
+  }
+
+  /** The keys that may have signed the token, after asking the address again. To be tried if those at hand did not fit. */
+  async findNewer(hint: KeyHint): Promise<readonly CryptoKey[]> {
+    if (hint.kid !== undefined && this.#current?.kids.has(hint.kid)) return [];
+    await this.#refreshIfDue();
+    // The address might have the missing key, if it could be reached.
+    if (!this.#current || this.#attempt?.failed) throw this.#unavailable();
+    return this.#current.find(hint);
+  }
+
+  async #refreshIfDue(): Promise<void> {
+    if (!this.#flight && this.#pauseLeft() > 0) return;
+    this.#flight ??= this.#fetchAnew().finally(() => {
+      this.#flight = undefined;
+    });
+    await this.#flight;
+  }
+
+  async #fetchAnew(): Promise<void> {
+    const { url, clock, log } = this.#options;
+    const attempt = { at: clock.now(), failed: false };
+    this.#attempt = attempt;
     try {
-      const keys = await fetchKeys(options);
-      current = {
-        find: createKeyFinder(keys, log),
-        kids: new Set(keys.map(({ kid }) => kid)),
-        fetchedAt: at,
-      };
+      const keys = await fetchKeys(this.#options);
+      const kids = new Set(keys.map(({ kid }) => kid));
+      this.#current = { find: createKeyFinder(keys, log), kids, fetchedAt: attempt.at };
     } catch (error) {
-      started.failed = true;
+      attempt.failed = true;
       const { origin, pathname } = new URL(url); // a query may hold a secret
       log("warn", "fetching the JWKS document failed", { url: origin + pathname, error });
     }
   }
 
   /** Milliseconds until the address may be asked again. */
-  function pauseLeft(): number {
-    const elapsed = attempt ? clock.now() - attempt.at : pauseMs;
+  #pauseLeft(): number {
+    const elapsed = this.#attempt ? this.#options.clock.now() - this.#attempt.at : pauseMs;
     // A clock that was set back must not lengthen the pause: nobody knows how much of it has passed.
     return elapsed < 0 ? 0 : Math.max(0, pauseMs - elapsed);
   }
 
-  async function refreshIfDue(): Promise<void> {
-    if (!flight && pauseLeft() > 0) return;
-    flight ??= fetchAnew().finally(() => {
-      flight = undefined;
-    });
-    await flight;
-  }
-
-  function unavailable(): ApiError {
-    const seconds = Math.max(1, Math.ceil(pauseLeft() / 1000));
+  #unavailable(): ApiError {
+    const seconds = Math.max(1, Math.ceil(this.#pauseLeft() / 1000));
     return new ApiError("unavailable", "Tokens cannot be verified right now; try again later.", {
       headers: { "Retry-After": String(seconds) },
     });
   }
-
-  return {
-    async find(hint) {
-      if (!current || !isWithin(refreshAfterMs, current.fetchedAt, clock.now())) await refreshIfDue();
-      if (!current || clock.now() - current.fetchedAt >= usableForMs) throw unavailable();
-      return current.find(hint);
-    },
-    async findNewer(hint) {
-      if (hint.kid !== undefined && current?.kids.has(hint.kid)) return [];
-      await refreshIfDue();
-      // The address might have the missing key, if it could be reached.
-      if (!current || attempt?.failed) throw unavailable();
-      return current.find(hint);
-    },
-  };
 }
 
 async function fetchKeys(options: JwksOptions): Promise<JWK[]> {

@@ -19,14 +19,8 @@ import {
 } from "../base/rules.ts";
 import type { ApiError } from "../wire/errors.ts";
 import { invalidToken, isOwnerName } from "./credentials.ts";
-import { createJwksSource, isJwksUrl } from "./jwks.ts";
-import {
-  asymmetricAlgorithms,
-  createKeyFinder,
-  type KeyHint,
-  type PublicKey,
-  reportKey,
-} from "./public-key.ts";
+import { isJwksUrl, JwksSource } from "./jwks.ts";
+import { createKeyFinder, type KeyHint, type PublicKey, reportKey } from "./public-key.ts";
 
 /** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
 export type VerifyToken = (token: string) => Promise<string>;
@@ -165,7 +159,7 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
 
   // Looked up at each call, so that a `fetch` that is replaced later is used, too.
   const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-  return { algorithms: asymmetricAlgorithms, ...createJwksSource({ url, clock, log, fetch }) };
+  return new JwksSource({ url, clock, log, fetch });
 }
 
 function secretSource(secret: string): KeySource {

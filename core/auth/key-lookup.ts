@@ -15,25 +15,12 @@ import { ApiError } from "../wire/errors.ts";
 import { apiKeyLength, isWellFormedApiKey } from "./api-keys.ts";
 import { type CredentialFields, readApiKey } from "./credentials.ts";
 
-/** Options of {@link createKeyLookup}. */
+/** What a {@link KeyLookup} needs. */
 export interface KeyLookupOptions {
   readonly store: Pick<Store, "findKey" | "touchKey">;
   readonly clock: Clock;
   readonly log: Log;
   readonly sha256: Sha256;
-}
-
-/** Authenticates requests by API key. */
-export interface KeyLookup {
-  /**
-   * The record of the key that a request carries.
-   *
-   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
-   * revoked. Errors of the store are passed on.
-   */
-  authenticate(fields: CredentialFields): Promise<ApiKeyRecord>;
-  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
-  forget(hash: string): void;
 }
 
 /** How long a look-up is cached: within this time, other processes notice a revocation. */
@@ -49,67 +36,80 @@ interface Lookup {
   readonly at: number;
 }
 
-/**
- * Looks keys up and caches them for 5 seconds. Unknown keys are not cached: the checksum already keeps typing errors
- * from the store, and an attacker can invent ever new ones.
- */
-export function createKeyLookup({ store, clock, log, sha256 }: KeyLookupOptions): KeyLookup {
-  // Bounded by size, not by `max`, which would allocate memory for all keys at once.
-  const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
-  const lookups = new LRUCache<string, Lookup>(bound);
-  const touches = new LRUCache<string, number>(bound);
-  const flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
+// Bounded by size, not by `max`, which would allocate memory for all keys at once.
+const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
 
-  /** The record of a key, synchronously if it is cached. Undefined: nobody has such a key. */
-  function find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
-    if (key.length !== apiKeyLength) return undefined; // not worth a digest
-    const hash = sha256(key);
-    const known = lookups.get(hash);
-    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record; // of a key that was well-formed
-    return isWellFormedApiKey(key) ? lookUp(hash) : undefined;
+/**
+ * Authenticates requests by API key: looks keys up and caches them for 5 seconds. Unknown keys are not cached: the
+ * checksum already keeps typing errors from the store, and an attacker can invent ever new ones.
+ */
+export class KeyLookup {
+  readonly #options: KeyLookupOptions;
+  readonly #lookups = new LRUCache<string, Lookup>(bound);
+  readonly #touches = new LRUCache<string, number>(bound);
+  readonly #flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
+
+  constructor(options: KeyLookupOptions) {
+    this.#options = options;
   }
 
-  function lookUp(hash: string): Promise<ApiKeyRecord | undefined> {
-    const running = flights.get(hash);
-    if (running) return running;
-    const at = clock.now();
-    const flight = store
+  /**
+   * The record of the key that a request carries.
+   *
+   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
+   * revoked. Errors of the store are passed on.
+   */
+  async authenticate(fields: CredentialFields): Promise<ApiKeyRecord> {
+    const record = await this.#find(readApiKey(fields));
+    const now = this.#options.clock.now();
+    if (!record || !isLiveKey(record, now)) throw invalidApiKey();
+    this.#touch(record, now);
+    return record;
+  }
+
+  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
+  forget(hash: string): void {
+    this.#lookups.delete(hash);
+    this.#flights.delete(hash);
+  }
+
+  /** The record of a key, synchronously if it is cached. Undefined: nobody has such a key. */
+  #find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
+    const { clock, sha256 } = this.#options;
+    if (key.length !== apiKeyLength) return undefined; // not worth a digest
+    const hash = sha256(key);
+    const known = this.#lookups.get(hash);
+    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record; // of a key that was well-formed
+    return isWellFormedApiKey(key) ? (this.#flights.get(hash) ?? this.#lookUp(hash)) : undefined;
+  }
+
+  #lookUp(hash: string): Promise<ApiKeyRecord | undefined> {
+    const at = this.#options.clock.now();
+    const flight = this.#options.store
       .findKey(hash)
       .then((record) => {
         // A look-up that was forgotten while it ran may have seen the key as it was before its revocation.
-        if (record && flights.get(hash) === flight) lookups.set(hash, { record, at });
+        if (record && this.#flights.get(hash) === flight) this.#lookups.set(hash, { record, at });
         return record;
       })
       .finally(() => {
-        if (flights.get(hash) === flight) flights.delete(hash);
+        if (this.#flights.get(hash) === flight) this.#flights.delete(hash);
       });
-    flights.set(hash, flight);
+    this.#flights.set(hash, flight);
     return flight;
   }
 
-  function touch(record: ApiKeyRecord, now: number): void {
+  /** Notes in the store that a key was used, at most once a minute. */
+  #touch(record: ApiKeyRecord, now: number): void {
     // The record has what other processes noted; our own time also covers a store that failed to note it.
     if (isWithin(touchIntervalMs, record.lastUsedAt ?? -Infinity, now)) return;
-    if (isWithin(touchIntervalMs, touches.get(record.hash) ?? -Infinity, now)) return;
-    touches.set(record.hash, now);
+    if (isWithin(touchIntervalMs, this.#touches.get(record.hash) ?? -Infinity, now)) return;
+    this.#touches.set(record.hash, now);
+    const { store, log } = this.#options;
     store.touchKey(record.owner, record.id, now).catch((error: unknown) => {
       log("warn", "noting the use of an API key failed", { keyId: record.id, error });
     });
   }
-
-  return {
-    async authenticate(fields) {
-      const record = await find(readApiKey(fields));
-      const now = clock.now();
-      if (!record || !isLiveKey(record, now)) throw invalidApiKey();
-      touch(record, now);
-      return record;
-    },
-    forget(hash) {
-      lookups.delete(hash);
-      flights.delete(hash);
-    },
-  };
 }
 
 /** 401: the key is malformed, unknown, expired or revoked. The client does not learn which. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../../core/auth/api-keys.ts";
-import { createKeyLookup } from "../../core/auth/key-lookup.ts";
+import { KeyLookup } from "../../core/auth/key-lookup.ts";
 import { sha256, systemRandom } from "../../core/base/crypto.ts";
 import type { ApiKeyRecord } from "../../core/store/records.ts";
 import { ApiError } from "../../core/wire/errors.ts";
@@ -32,7 +32,7 @@ function openLookup() {
     answering: undefined as Promise<void> | undefined,
     logged: [] as string[],
   };
-  const lookup = createKeyLookup({
+  const lookup = new KeyLookup({
     clock,
     log: (level, message) => state.logged.push(`${level} ${message}`),
     sha256,
