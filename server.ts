@@ -9,17 +9,15 @@ import { access } from "node:fs/promises";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createJsonLog } from "./adapters/json-log.ts";
-import { createKnowledgeEngine } from "./adapters/knowledge/mod.ts";
 import type { RunningServer } from "./adapters/node/mod.ts";
-import { createOpenAIEngine } from "./adapters/openai/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import { openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { createService, type Service } from "./core/service.ts";
-import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { readConfig } from "./server/command-line.ts";
 import { type CopyRequest, copyDatabase } from "./server/copy.ts";
+import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts } from "./server/lifecycle.ts";
 import {
@@ -101,6 +99,7 @@ async function run(settings: Settings): Promise<void> {
   process.stdout.write(`listening on ${server.url}\n`);
   logStart(settings, twinsDir, log);
   logTokens(settings, log);
+  void warnOfModel(settings, log, parts.closing);
   if (process.stderr.isTTY)
     process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
 }
@@ -169,35 +168,6 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-type Engines = Readonly<Record<string, TwinEngine>>;
-
-async function createEngines(settings: Settings, log: Log): Promise<Engines> {
-  const { modelBaseUrl, modelApiKey, modelName } = settings;
-  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
-  if (modelBaseUrl === undefined) {
-    if (modelApiKey ?? modelName)
-      log("warn", "MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
-    return offline;
-  }
-  if (new URL(modelBaseUrl).pathname === "/") {
-    log("warn", "MODEL_BASE_URL has no path; most servers need it to end in /v1");
-  }
-  const openai = createOpenAIEngine({
-    baseUrl: modelBaseUrl,
-    apiKey: modelApiKey,
-    model: modelName,
-    transport: await importTransport(),
-  });
-  return { ...offline, openai };
-}
-
-/** How requests reach the model. Undefined: as the runtime's own `fetch` does, which knows proxies on Deno and Bun. */
-async function importTransport() {
-  if (runtime !== "node") return undefined;
-  const { createNodeTransport } = await import("./adapters/openai/node-transport.ts");
-  return createNodeTransport();
 }
 
 function cannotListen(host: string, port: number, cause: unknown): Error {

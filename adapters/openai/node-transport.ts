@@ -5,7 +5,9 @@
  * @module
  */
 
-import { type Dispatcher, EnvHttpProxyAgent, interceptors } from "undici";
+import type { Duplex } from "node:stream";
+import { createBrotliDecompress, createUnzip } from "node:zlib";
+import { type Dispatcher, EnvHttpProxyAgent } from "undici";
 import type { ModelListener, ModelTransport } from "./transport.ts";
 
 /**
@@ -36,13 +38,11 @@ const connectMs = 10_000;
  * ```
  */
 export function createNodeTransport(): ModelTransport {
-  const proxies = new EnvHttpProxyAgent({
+  const dispatcher = new EnvHttpProxyAgent({
     proxyTunnel: false, // only https needs one, and many proxies refuse others
     connect: { timeout: connectMs },
     keepAliveTimeout: keptMs,
   });
-  // For servers that compress without being asked.
-  const dispatcher = proxies.compose(interceptors.decompress({ skipErrorResponses: false }));
 
   return (url, { method, headers, body }, listener) => {
     const { origin, pathname, search } = new URL(url);
@@ -59,6 +59,7 @@ export function createNodeTransport(): ModelTransport {
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #listener: ModelListener;
   #controller: Dispatcher.DispatchController | undefined;
+  #decompressor: Duplex | undefined;
   #closed = false;
 
   constructor(listener: ModelListener) {
@@ -81,20 +82,34 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status >= 200) this.#listener.begin(status, { get: (name) => toText(headers[name.toLowerCase()]) });
+    if (status < 200) return; // such as early hints
+    this.#decompressor = decompressorFor(toText(headers["content-encoding"]), this.#listener);
+    this.#listener.begin(status, { get: (name) => toText(headers[name.toLowerCase()]) });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Uint8Array): void {
-    this.#listener.read(bytes);
+    if (this.#decompressor) this.#decompressor.write(bytes);
+    else this.#listener.read(bytes);
   }
 
   onResponseEnd(): void {
-    this.#listener.end();
+    if (this.#decompressor) this.#decompressor.end();
+    else this.#listener.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#listener.fail(error);
   }
+}
+
+/** Some servers compress without being asked, which `fetch` undoes by itself. Undefined: this one does not. */
+function decompressorFor(encoding: string | null, listener: ModelListener): Duplex | undefined {
+  if (!/^(x-)?gzip$|^deflate$|^br$/.test(encoding ?? "")) return undefined;
+  const decompressor = encoding === "br" ? createBrotliDecompress() : createUnzip();
+  return decompressor
+    .on("data", (bytes: Uint8Array) => listener.read(bytes))
+    .on("end", () => listener.end())
+    .on("error", (error) => listener.fail(error));
 }
 
 function toText(value: string | string[] | undefined): string | null {

@@ -9,20 +9,25 @@ import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { inspect } from "node:util";
 import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../../adapters/openai/mod.ts";
-import { createNodeTransport } from "../../adapters/openai/node-transport.ts";
 import { fetchTransport } from "../../adapters/openai/transport.ts";
 import type { Clock } from "../../core/base/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createManualClock } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";
+import { runtime } from "../support/runtime.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
-/** The tests run on both transports, which must behave alike. */
+/** The tests run on both transports, which must behave alike. One of them is Node's alone. */
 export const transports: Readonly<Record<string, ModelTransport>> = {
   fetch: fetchTransport,
-  "node:http": createNodeTransport(),
+  ...(runtime === "node" && { undici: await openNodeTransport() }),
 };
+
+async function openNodeTransport(): Promise<ModelTransport> {
+  const { createNodeTransport } = await import("../../adapters/openai/node-transport.ts");
+  return createNodeTransport();
+}
 
 export const apiKey = "sk-secret-0123456789";
 

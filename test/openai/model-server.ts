@@ -28,10 +28,14 @@ export interface ReceivedRequest {
 export interface ModelServer {
   /** The address up to and including `/v1`. */
   readonly baseUrl: string;
-  /** All requests so far. */
+  /** All requests so far, but for those for the list of models. */
   readonly requests: readonly ReceivedRequest[];
+  /** The requests for the list of models so far. */
+  readonly probes: readonly ReceivedRequest[];
   /** How many connections are open. */
   readonly openConnections: number;
+  /** Sets how requests for the list of models are answered. Default: with an empty one. */
+  scriptModels(script: Script): void;
   /** Sets how the next requests are answered: one script each, the last one for all later ones. */
   script(...scripts: readonly Script[]): void;
   /** The request number `index`, as soon as it has arrived. */
@@ -43,12 +47,18 @@ export interface ModelServer {
 /** Starts a model server. Unless told otherwise, it says "Hello!". */
 export async function startModelServer(): Promise<ModelServer> {
   let scripts: readonly Script[] = [reply("Hello", "!")];
+  let modelsScript: Script = models();
   const requests: ReceivedRequest[] = [];
+  const probes: ReceivedRequest[] = [];
   const closings = new WeakMap<Socket, Promise<void>>();
   const waiting = new Set<() => void>();
 
   const server = createServer({ noDelay: true }, (request, response) => {
     receive(request, closings.get(request.socket)).then((received) => {
+      if (received.path === "/v1/models") {
+        probes.push(received);
+        return modelsScript(response, received);
+      }
       requests.push(received);
       for (const look of waiting) look();
       const [script = scripts[0], ...rest] = scripts;
@@ -71,6 +81,10 @@ export async function startModelServer(): Promise<ModelServer> {
   return {
     baseUrl: `http://127.0.0.1:${await listen(server)}/v1`,
     requests,
+    probes,
+    scriptModels(script) {
+      modelsScript = script;
+    },
     get openConnections() {
       return openConnections;
     },
@@ -177,6 +191,12 @@ export function send(
   return (response) => {
     response.writeHead(status, { "content-type": "text/event-stream", ...headers }).end(body);
   };
+}
+
+/** Answers with a list of these models. */
+export function models(...names: readonly string[]): Script {
+  const data = names.map((id) => ({ id, object: "model", created: 0, owned_by: "test" }));
+  return send(JSON.stringify({ object: "list", data }), { headers: { "content-type": "application/json" } });
 }
 
 /** Answers with a status and nothing else. */

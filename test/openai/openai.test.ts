@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from "node:zlib";
+import { runtime } from "../support/runtime.ts";
 import {
   apiKey,
   assertModelError,
@@ -327,7 +328,9 @@ for (const [name, transport] of Object.entries(transports)) {
       ["br", brotliCompressSync],
       ["deflate", deflateSync],
     ] as const) {
-      test(`a reply that is compressed with ${encoding}, though that was not asked for, is read`, async (t) => {
+      test(`a reply that is compressed with ${encoding}, though that was not asked for, is read`, {
+        skip: encoding === "br" && runtime === "deno" && "Deno's streams have no Brotli",
+      }, async (t) => {
         const body = compress(model.completion("Hi", ", you"));
         const script = model.send(body, { headers: { "content-encoding": encoding } });
         const { server, out, reply } = await start(t, transport, [script]);

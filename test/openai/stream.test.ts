@@ -283,6 +283,22 @@ describe("the OpenAI engine", () => {
     assert.equal(asked, 1);
   });
 
+  test("connecting for 10 s is a model_timeout, and not tried again", async () => {
+    let asked = 0;
+    const transport: ModelTransport = (_url, _request, listener) => {
+      asked++;
+      const cause = Object.assign(new Error("Connect Timeout Error"), { code: "UND_ERR_CONNECT_TIMEOUT" });
+      queueMicrotask(() => listener.fail(new TypeError("fetch failed", { cause })));
+      return () => {};
+    };
+    const error = await failure(
+      createOpenAIEngine({ baseUrl, transport }).reply(turn(), createOutput().output),
+    );
+    assert.equal(error.code, "model_timeout");
+    assert.equal(error.message, "Connecting to the model took more than 10 s.");
+    assert.equal(asked, 1);
+  });
+
   test("a transport that returns nothing to close a connection with fails the reply, and the error says so", async () => {
     const transport = (async () => {}) as unknown as ModelTransport; // in plain JavaScript
     const options = { baseUrl, transport, clock: createHastyClock() };

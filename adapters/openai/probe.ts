@@ -1,0 +1,76 @@
+/**
+ * Asks a model's address, before any reply does, whether it answers and has the model.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../../core/base/json.ts";
+import { authorization, requireBaseUrl } from "./request.ts";
+
+/** What {@link probeModel} needs to know. */
+export interface ProbeOptions {
+  /** The address and the key that the engine has. */
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  /** The model that the engine has, if any. */
+  readonly model?: string | undefined;
+  /** Ends the probe, which then resolves with the reason as a problem. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks for the list of models (`GET {baseUrl}/models`). Resolves with what is wrong, as a phrase about the address, or
+ * undefined. Never rejects for what the server does.
+ *
+ * @throws {TypeError} if the address or the key cannot be used.
+ */
+export async function probeModel(options: ProbeOptions): Promise<string | undefined> {
+  const { model, signal } = options;
+  const headers = { accept: "application/json", ...authorization(options.apiKey) };
+  const url = `${requireBaseUrl(options.baseUrl)}/models`;
+  try {
+    const response = await fetch(url, { headers, signal, redirect: "manual" });
+    if (response.ok) return problemOf(model, await response.json());
+    await response.body?.cancel();
+    return `it answers GET /models with status ${response.status}`;
+  } catch (error) {
+    return `it does not answer GET /models with a list (${reasonOf(error)})`;
+  }
+}
+
+function problemOf(model: string | undefined, list: unknown): string | undefined {
+  const data = isJsonObject(list) ? list.data : undefined;
+  if (!isJsonObject(list) || !Array.isArray(data)) return "it does not answer GET /models with a list";
+  const names = data.map((item: unknown) => (isJsonObject(item) ? item.id : undefined)).filter(isName);
+  if (model === undefined) {
+    return names.length === 1 ? undefined : `twins must name a model of their own; it has ${shown(names)}`;
+  }
+  if (list.has_more === true || names.some((name) => isSame(model, name))) return undefined;
+  return `it does not have the model; it has ${shown(names)}`;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && /^[\x21-\x7e]{1,200}$/.test(value);
+}
+
+/** Ollama lists a name with its tag, which may be left out, and Gemini with a folder. */
+function isSame(model: string, listed: string): boolean {
+  return listed === model || listed === `${model}:latest` || listed === `models/${model}`;
+}
+
+/** The most names that a line can take. */
+const maxShown = 10;
+
+function shown(names: readonly string[]): string {
+  if (names.length === 0) return "none";
+  const more = names.length > maxShown ? `, and ${names.length - maxShown} more` : "";
+  return `${names.slice(0, maxShown).join(", ")}${more}`;
+}
+
+/** A short reason: the code of the cause, as `fetch` only says that it failed. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return "code" in cause ? String(cause.code) : cause.name;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

@@ -1,0 +1,58 @@
+/**
+ * The engines that the settings ask for, and whether the model behind one of them answers.
+ *
+ * @module
+ */
+
+import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
+import { createOpenAIEngine } from "../adapters/openai/mod.ts";
+import { probeModel } from "../adapters/openai/probe.ts";
+import type { Log } from "../core/base/log.ts";
+import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
+import { runtime } from "./process.ts";
+import type { Settings } from "./settings.ts";
+
+/** Engines by the names that twin files use. */
+export type Engines = Readonly<Record<string, TwinEngine>>;
+
+/** Creates the engines: those that need no network always, `openai` if a model's address is set. */
+export async function createEngines(settings: Settings, log: Log): Promise<Engines> {
+  const { modelBaseUrl, modelApiKey, modelName } = settings;
+  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
+  if (modelBaseUrl === undefined) {
+    if (modelApiKey ?? modelName)
+      log("warn", "MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
+    return offline;
+  }
+  if (new URL(modelBaseUrl).pathname === "/") {
+    log("warn", "MODEL_BASE_URL has no path; most servers need it to end in /v1");
+  }
+  const transport = await importTransport();
+  const openai = createOpenAIEngine({
+    baseUrl: modelBaseUrl,
+    apiKey: modelApiKey,
+    model: modelName,
+    transport,
+  });
+  return { ...offline, openai };
+}
+
+/** How requests reach the model. Undefined: as the runtime's own `fetch` does, which knows proxies on Deno and Bun. */
+async function importTransport() {
+  if (runtime !== "node") return undefined;
+  const { createNodeTransport } = await import("../adapters/openai/node-transport.ts");
+  return createNodeTransport();
+}
+
+/** Warns of a model that does not answer or does not exist, which replies would be the first to notice. Never rejects. */
+export async function warnOfModel(settings: Settings, log: Log, closing: AbortSignal): Promise<void> {
+  const { modelBaseUrl: address, modelApiKey: apiKey, modelName: model } = settings;
+  if (address === undefined) return;
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(probeMs)]);
+  const problem = await probeModel({ baseUrl: address, apiKey, model, signal });
+  if (problem === undefined || closing.aborted) return;
+  log("warn", "replies of a model may fail", { address, model: model ?? null, problem });
+}
+
+/** How long the model's server may take to answer, in milliseconds. */
+const probeMs = 10_000;
