@@ -1,12 +1,14 @@
 /**
- * Writes answers to `node:http` responses and to bare sockets.
+ * Writes answers to `node:http` responses.
  *
  * @module
  */
 
-import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http";
-import { Duplex } from "node:stream";
+import { ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import type { Service } from "../../core/service.ts";
 import type { Answer } from "../../core/wire/request.ts";
+import { connectionOf } from "./connection.ts";
 import { writeEvents } from "./events.ts";
 import type { NodeRequest } from "./request.ts";
 import { writeText } from "./text.ts";
@@ -14,57 +16,45 @@ import { writeText } from "./text.ts";
 /** How long a client that is still sending has to read why it was refused, in milliseconds. */
 const lingerMs = 2_000;
 
+/** Has the service answer a request, once the earlier ones of its connection are answered. */
+export function answerInTurn(service: Service, request: NodeRequest, isClosing = () => false): void {
+  async function begin(): Promise<void> {
+    const { error } = request.headers;
+    const answer = error ? service.refuse(error) : await service.answer(request);
+    // A client that frames one request badly may do so with the next.
+    if (error || isClosing()) answer.headers.Connection = "close";
+    writeAnswer(answer, request);
+  }
+  if (request.socket instanceof Socket) connectionOf(request.socket).enter(request, begin);
+  else void begin(); // a host simulates the request
+}
+
 /** Writes the answer to a request, unless the host has answered it by itself. */
-export function writeAnswer(answer: Answer, request: NodeRequest, response: ServerResponse): void {
-  const { body } = answer;
+function writeAnswer(answer: Answer, request: NodeRequest): void {
+  const { response } = request;
+  const { body, headers } = answer;
   if (response.headersSent) return;
-  const connection = ownConnection(response);
-  if (body !== null && typeof body !== "string") writeEvents(answer, body, request.signal, response);
-  else if (request.leavesBodyUnread && connection)
-    hangUp(connection, withHostFields(answer, response), request.method);
-  else writeText(answer, body, response);
+  if (body !== null && typeof body !== "string") {
+    void writeEvents(answer, body, request);
+    return;
+  }
+  if (request.leavesBodyUnread && closesLate(response)) headers.Connection = "close";
+  writeText(answer, body, response);
 }
 
 /**
- * The connection, if it can be closed after this response: over HTTP/2 it carries others, and a host that simulates a
- * request may have nothing but a stream to write to.
+ * Has the connection closed late after this response: at first only our half, because a client that is still sending
+ * would get a reset instead of the answer. False if there is none to close: over HTTP/2 it carries others, and a host
+ * that simulates a request may have nothing but a stream to write to.
  */
-function ownConnection(response: ServerResponse): Duplex | undefined {
+export function closesLate(response: ServerResponse): boolean {
   const { socket } = response;
-  return response instanceof ServerResponse && socket instanceof Duplex ? socket : undefined;
-}
-
-/**
- * An answer that bypasses its response, with the header fields that the host has set there. The host's log finds the
- * status.
- */
-function withHostFields({ status, headers, body }: Answer, response: ServerResponse): BareAnswer {
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.removeHeader("Connection"); // it is closed, whatever the host would do
-  return { status, headers: response.getHeaders(), body };
-}
-
-/** An answer for a bare socket. */
-type BareAnswer = Omit<Answer, "headers"> & { readonly headers: OutgoingHttpHeaders };
-
-/**
- * Answers on the bare socket and closes it: for input that is not a request, or a body that nobody will read. At first
- * only our half is closed, because a client that is still sending would get a reset instead of the answer.
- */
-export function hangUp(socket: Duplex, { status, headers, body }: BareAnswer, method: string): void {
-  if (!socket.writable) return; // closed meanwhile, or hung up on already
-  const text = typeof body === "string" ? body : undefined;
-  const fields = Object.entries({
-    ...headers, // with the length that HEAD asks for
-    ...(text !== undefined && { "Content-Length": Buffer.byteLength(text) }),
-    Date: new Date().toUTCString(),
-    Connection: "close",
-  });
-  const lines = fields.flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}\r\n`));
-  socket.pause();
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${method === "HEAD" ? "" : (text ?? "")}`,
-  );
-  setTimeout(() => socket.destroy(), lingerMs).unref();
+  if (!(response instanceof ServerResponse && socket instanceof Socket)) return false;
+  // Node calls this as soon as the response is written.
+  socket.destroySoon = () => {
+    socket.pause();
+    socket.end();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
+  return true;
 }

@@ -6,181 +6,89 @@
 
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Answer, ClientSignal } from "../../core/wire/request.ts";
-import { type EventStream, joinMs } from "../../core/wire/sse.ts";
-import { afterJoin, forEach } from "../http/join-timer.ts";
-import {
-  asChunk,
-  cutIfStalled,
-  encodingFor,
-  type Outgoing,
-  pieceBytes,
-  writePieces,
-  writeText,
-} from "./text.ts";
-
-/** Writes an answer whose body is an event stream. */
-export function writeEvents(
-  answer: Answer,
-  events: EventStream,
-  signal: ClientSignal,
-  response: Outgoing,
-): void {
-  const writer = new EventWriter(answer, events, response);
-  events.attach(writer.ready, () => response.destroy());
-  response.on("drain", writer.drained);
-  signal.addEventListener("abort", () => events.detach());
-  if (response.destroyed) events.detach();
-  else writer.begin();
-}
-
-/** Writers that begin in one step of the event loop, such as those whose questions one commit stored. */
-let beginning: EventWriter[] = [];
-
-/** If several begin together, those whose end is about to follow wait for it: then they need one write instead of two. */
-function beginTogether(): void {
-  const writers = beginning;
-  beginning = [];
-  const now = performance.now();
-  forEach(writers, (writer) => (writers.length === 1 ? writer.flush() : writer.writeOrJoin(now)));
-}
-
-/** Writers with something to write in this turn of the event loop. */
-let due: EventWriter[] = [];
-
-function writeDue(): void {
-  const writers = due;
-  due = [];
-  const now = performance.now();
-  forEach(writers, (writer) => writer.writeOrJoin(now));
-}
+import type { Answer } from "../../core/wire/request.ts";
+import { EventReader, type EventStream, sharedTimer } from "../../core/wire/sse.ts";
+import type { NodeRequest } from "./request.ts";
+import { cutIfStalled, endWith, pieceBytes, writeText } from "./text.ts";
 
 /**
- * Writes an event stream: what is ready, once per turn of the event loop, or once in {@link joinMs} if tokens come
- * faster, and no more than the socket takes. So the head is sent together with the first events, the last event with
- * the body's end, and a reply that is complete by then as one text of known length.
+ * Writes an answer whose body is an event stream, no faster than its reader takes it. A stream whose first part is all
+ * of it is written as a text of known length, which needs no chunks.
  */
+export async function writeEvents(
+  answer: Answer,
+  events: EventStream,
+  { signal, response }: NodeRequest,
+): Promise<void> {
+  const reader = new EventReader(events, () => response.destroy(), sharedTimer);
+  signal.addEventListener("abort", () => reader.leave());
+  if (response.destroyed) reader.leave();
+  const first = await reader.first();
+  if (response.headersSent) reader.leave(); // the host has answered in the meantime
+  if (reader.left) return;
+  if (reader.ended) writeText(answer, first, response);
+  else await new EventWriter(response).write(answer, first, reader);
+}
+
+/** Something to write to. */
+type Writable = ServerResponse | Socket;
+
+/** Writes the parts of an event stream. */
 class EventWriter {
-  readonly #answer: Answer;
-  readonly #events: EventStream;
-  readonly #response: Outgoing;
-  #due = false;
-  #writtenAt = 0;
-  #blocked = false;
-  #headWritten = false;
-  /** Everything was handed to the response: nothing is left to do here, though it may still be on its way. */
-  #handedOver = false;
-  /** A piece went through the response, and the head with it: later ones may bypass the response. */
+  readonly #response: ServerResponse;
+  /** A part went through the response, and the head with it: later ones may bypass the response. */
   #headSent = false;
 
-  constructor(answer: Answer, events: EventStream, response: Outgoing) {
-    this.#answer = answer;
-    this.#events = events;
+  constructor(response: ServerResponse) {
     this.#response = response;
   }
 
-  /** Begins once the engine has written what it has immediately. */
-  begin(): void {
-    this.#writtenAt = performance.now();
-    if (beginning.push(this) === 1) process.nextTick(beginTogether);
-  }
-
-  readonly ready = (): void => {
-    if (this.#due || this.#blocked) return;
-    this.#due = true;
-    if (due.push(this) === 1) setImmediate(writeDue);
-  };
-
-  /** Writes what is ready, unless it came so soon after the last write that it waits for more. */
-  writeOrJoin(now: number): void {
-    this.#due = false;
-    if (!this.#events.urgent && now - this.#writtenAt < joinMs) afterJoin(this.flush);
-    else this.flush();
-  }
-
-  readonly drained = (): void => {
-    this.#blocked = false;
-    this.flush();
-  };
-
-  readonly flush = (): void => {
-    if (this.#handedOver) return;
-    if (this.#headWritten) this.#writeEvents();
-    else if (!this.#response.destroyed) this.#writeFirst();
-  };
-
-  #writeFirst(): void {
-    this.#headWritten = true;
-    if (this.#response.headersSent) {
-      this.#events.detach(); // the host has answered in the meantime
-      return;
-    }
-    const text = this.#events.read();
-    if (this.#events.ended) this.#writeWhole(text);
-    else this.#writeHead(text);
-  }
-
-  /** Writes a complete stream as a text of known length, which needs no chunks. */
-  #writeWhole(text: string): void {
-    this.#handedOver = true;
-    writeText(this.#answer, text, this.#response);
-    this.#events.detach();
-  }
-
-  #writeHead(firstText: string): void {
-    const response = this.#response;
-    const { socket } = response;
-    socket?.cork(); // the head is sent together with the first events
-    response.writeHead(this.#answer.status, this.#answer.headers);
-    // A response of `node:http` flushes it by itself, because it would keep a text that is joined to it in memory. Not if
-    // a middleware holds it back: then flushing would send a second one.
-    const isAlone = firstText === "" || response instanceof ServerResponse;
-    if (isAlone && response.headersSent) response.flushHeaders();
-    if (firstText !== "") this.#write(firstText);
-    this.#writeEvents();
-    socket?.uncork();
-  }
-
-  #writeEvents(): void {
-    const response = this.#response;
-    while (!this.#blocked && !response.destroyed && !response.writableEnded) {
-      const text = this.#events.read();
-      if (this.#events.ended) {
+  async write(answer: Answer, first: string, reader: EventReader): Promise<void> {
+    let full = this.#writeHead(answer, first);
+    for (;;) {
+      if (full) await drained(full);
+      const text = await reader.next();
+      if (this.#response.writableEnded) reader.leave(); // the host has ended the body
+      if (reader.left) return;
+      if (reader.ended) {
         this.#end(text);
         return;
       }
-      if (text === "") return;
-      this.#write(text);
+      full = this.#write(text);
     }
   }
 
-  #write(text: string): void {
-    this.#writtenAt = performance.now();
-    const socket = this.#plainSocket();
-    if (socket) {
-      this.#blocked = writeChunk(socket, text) === false;
-      if (this.#blocked) socket.once("drain", this.drained);
-    } else {
-      this.#headSent = true;
-      this.#blocked = this.#response.write(text) === false; // hosts that play a request may tell nothing
-    }
+  /** Sends the head together with the first part. */
+  #writeHead({ status, headers }: Answer, first: string): Writable | undefined {
+    const response = this.#response;
+    const { socket } = response;
+    socket?.cork();
+    response.writeHead(status, headers); // may be a middleware's, and hold the head back: then flushing would send another
+    if (response.headersSent) response.flushHeaders(); // or the response would keep a text that is joined to it in memory
+    const full = first === "" ? undefined : this.#write(first);
+    socket?.uncork();
+    return full;
   }
 
-  #end(lastText: string): void {
-    if (this.#response.writableEnded) return;
-    this.#handedOver = true;
+  /** Returns what was written to if that is full. Hosts that play a request may tell nothing. */
+  #write(text: string): Writable | undefined {
     const socket = this.#plainSocket();
-    if (Buffer.byteLength(lastText) > pieceBytes) {
-      writePieces(Buffer.from(lastText), this.#response);
-    } else if (socket && lastText !== "") {
+    if (socket) return writeChunk(socket, text) ? undefined : socket;
+    this.#headSent = true;
+    return this.#response.write(text) === false ? this.#response : undefined;
+  }
+
+  #end(text: string): void {
+    const response = this.#response;
+    const socket = this.#plainSocket();
+    if (socket && text !== "" && Buffer.byteLength(text) <= pieceBytes) {
       socket.cork(); // `end` uncorks it: the last events leave together with the body's end
-      writeChunk(socket, lastText);
-      this.#response.end();
+      writeChunk(socket, text);
+      response.end();
     } else {
-      this.#response.end(lastText);
+      endWith(text, response);
     }
-    this.#events.detach();
-    cutIfStalled(this.#response);
+    cutIfStalled(response);
   }
 
   /**
@@ -200,8 +108,16 @@ class EventWriter {
   }
 }
 
-/** Writes a piece of a body as a chunk. False: the socket is full. */
+/** Writes a part of a body as a chunk (RFC 9112, section 7.1). False: the socket is full. */
 function writeChunk(socket: Socket, text: string): boolean {
   const length = Buffer.byteLength(text);
-  return socket.write(asChunk(text, length), encodingFor(text, length));
+  const encoding = length === text.length ? "latin1" : "utf8"; // the same for ASCII, and faster
+  return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encoding);
+}
+
+/** Resolves when there is room again. Never if the connection closes: then nothing is left to write. */
+function drained(full: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    full.once("drain", resolve);
+  });
 }

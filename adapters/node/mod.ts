@@ -1,14 +1,13 @@
 /**
- * The service on Node: as a server of its own, which speaks HTTP/1.1 itself, or as a handler inside somebody else's
- * `node:http`.
+ * The service on `node:http`: as a server of its own, or as a handler inside a host's server.
  *
- * Answers are written to the socket directly, without a web `Response` in between.
+ * Answers are written to Node's response directly, without a web `Response` in between.
  *
  * @module
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, Server } from "node:net";
 import type { Service } from "../../core/service.ts";
 import {
   addressIn,
@@ -18,10 +17,9 @@ import {
   type ServeOptions,
   urlOf,
 } from "../http/running-server.ts";
-import { writeAnswer } from "./answer.ts";
-import { Connection, patrolMs } from "./http1/connection.ts";
-import { type Exchange, inTurn } from "./pipeline.ts";
-import { framingError, NodeRequest } from "./request.ts";
+import { answerInTurn } from "./answer.ts";
+import { NodeRequest } from "./request.ts";
+import { createNodeServer } from "./server.ts";
 
 export type { RunningServer, ServeOptions } from "../http/running-server.ts";
 
@@ -49,25 +47,12 @@ export function toNodeHandler(service: Service): NodeHandler {
   requireService(service);
   return (message, response) => {
     const request = new NodeRequest(message, response);
-    respond(service, { request, message, response });
+    answerInTurn(service, request);
     return new Promise((resolve) => {
-      if (request.signal.aborted) resolve();
-      else request.signal.addEventListener("abort", resolve);
+      if (request.aborted) resolve();
+      else request.addEventListener("abort", resolve);
     });
   };
-}
-
-function respond(service: Service, exchange: Exchange): void {
-  const { request, message, response } = exchange;
-  inTurn(exchange, () => {
-    const refusal = framingError(message);
-    if (!refusal) {
-      void service.answer(request).then((answer) => writeAnswer(answer, request, response));
-      return;
-    }
-    response.setHeader("Connection", "close"); // a client that frames one request badly may do so with the next
-    writeAnswer(service.refuse(refusal), request, response);
-  });
 }
 
 /**
@@ -84,34 +69,30 @@ function respond(service: Service, exchange: Exchange): void {
 export async function serve(service: Service, options: ServeOptions = {}): Promise<RunningServer> {
   requireService(service);
   const { host, port } = addressIn(options);
-  const connections = new Set<Connection>();
   let closing = false;
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const connection = new Connection(socket, { service, isClosing: () => closing });
-    connections.add(connection);
-    socket.on("close", () => connections.delete(connection));
-  });
-
+  const { server, connections } = createNodeServer(service, () => closing);
   await listen(server, host, port);
   const listening = addressOf(server);
-  const patrol = setInterval(() => {
-    for (const connection of connections) connection.countPatrol();
-  }, patrolMs).unref();
   return {
     url: urlOf(listening.address, listening.port),
     async close({ graceMs } = {}) {
       closing = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve())); // refuses new connections
+      const closed = stopListening(server);
       await service.close({ graceMs });
-      const timer = setTimeout(() => {
-        for (const connection of connections) connection.socket.destroy();
-      }, lastAnswersMs);
-      for (const connection of connections) connection.closeIfIdle();
+      const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
+      for (const connection of connections) connection.close();
       await closed;
-      clearInterval(patrol);
       clearTimeout(timer);
+      server.close(); // ends Node's checks of how long requests take
     },
   };
+}
+
+/** Refuses new connections. Resolves once the open ones are closed; `close` itself would close idle ones at once. */
+function stopListening(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    Server.prototype.close.call(server, () => resolve());
+  });
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -1,42 +1,36 @@
 /**
- * A `node:http` request as the service reads it. Nothing is built before it is needed.
+ * A `node:http` request as the service reads it.
  *
  * @module
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { maxBodyBytes } from "../../core/http/body.ts";
-import type { ApiError } from "../../core/wire/errors.ts";
-import type { ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "../../core/wire/request.ts";
-import { headError, readField } from "../http/header-section.ts";
+import type { ClientSignal, IncomingRequest, RequestBody } from "../../core/wire/request.ts";
+import { NodeHead } from "./head.ts";
 
-/**
- * The header section as it arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`,
- * may only provide the fields as an object.
- */
-export function rawHeadersOf(message: IncomingMessage): readonly string[] {
-  const { rawHeaders = [] }: Partial<IncomingMessage> = message;
-  if (rawHeaders.length > 0) return rawHeaders;
-  return Object.entries(message.headers).flatMap(([name, values = []]) =>
-    [values].flat().flatMap((value) => [name, String(value)]),
-  );
-}
-
-/** What is wrong with a head that Node's parser accepts. */
-export function framingError(message: IncomingMessage): ApiError | undefined {
-  return headError({ httpVersion: message.httpVersion, rawHeaders: rawHeadersOf(message) });
-}
-
-export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSignal {
+/** A request and the response to it. */
+export class NodeRequest implements IncomingRequest, ClientSignal {
+  readonly headers: NodeHead;
+  readonly response: ServerResponse;
   readonly #message: IncomingMessage;
-  readonly #response: ServerResponse;
-  /** Whether somebody waits or has waited for more of the body. */
+  /** Whether the client waits for `100 Continue`, which Node then leaves to its host. */
+  #awaitsContinue: boolean;
+  /** Whether the service waits or has waited for more of the body. */
   #awaitsBody = false;
+  /** Why the rest of the body will not arrive. */
+  #broken: Error | undefined;
   readonly #closeListeners: (() => void)[] = [];
 
-  constructor(message: IncomingMessage, response: ServerResponse) {
+  constructor(message: IncomingMessage, response: ServerResponse, awaitsContinue = false) {
     this.#message = message;
-    this.#response = response;
+    this.response = response;
+    this.headers = new NodeHead(message);
+    this.#awaitsContinue = awaitsContinue;
+  }
+
+  get socket(): unknown {
+    return this.#message.socket;
   }
 
   get method(): string {
@@ -49,27 +43,14 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return originalUrl ?? url;
   }
 
-  get headers(): RequestHeaders {
-    return this;
-  }
-
-  /**
-   * As it was sent, because `message.headers` drops a second Authorization, unless the host has changed it there, for
-   * example to use its own sessions.
-   */
-  get(name: string): string | null {
-    const told = this.#message.headers[name.toLowerCase()];
-    if (told === undefined) return null;
-    const value = String(told);
-    const sent = readField(rawHeadersOf(this.#message), name);
-    return sent?.startsWith(`${value}, `) ? sent : value; // Node keeps the first of several
-  }
-
+  /** Reading this property sends `100 Continue` to a client that waits for it. */
   get body(): RequestBody {
     if (this.#keptBody) return [this.#keptBody];
+    if (this.#awaitsContinue) this.response.writeContinue();
+    this.#awaitsContinue = false;
     // A short body usually arrives with its head: then there is nothing to wait for.
     this.#awaitsBody = !this.#hasArrived;
-    if (this.#awaitsBody) return this.#message.iterator({ destroyOnReturn: false });
+    if (this.#awaitsBody) return this.#arrivingBody();
     const arrived = this.#takeArrived();
     this.#message.resume(); // to its end, which may not have been reported yet
     return arrived;
@@ -85,6 +66,11 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
     return rawBody instanceof Uint8Array ? rawBody : undefined;
   }
 
+  async *#arrivingBody(): AsyncGenerator<Uint8Array> {
+    if (this.#broken) throw this.#broken;
+    yield* this.#message.iterator({ destroyOnReturn: false });
+  }
+
   /** A read returns everything that has arrived or, since Node 26, one of the pieces in which it arrived. */
   #takeArrived(): Buffer[] {
     const pieces: Buffer[] = [];
@@ -95,7 +81,27 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   /** Node runs other code between the last byte of a body and the report of its end. */
   get #hasArrived(): boolean {
     const { complete, readableLength } = this.#message;
-    return complete || (readableLength > 0 && String(readableLength) === this.get("content-length"));
+    return complete || (readableLength > 0 && String(readableLength) === this.headers.get("content-length"));
+  }
+
+  /** Whether some of the body has not arrived. */
+  get isIncomplete(): boolean {
+    return !this.#message.complete;
+  }
+
+  /** Whether more of the body may follow than is worth skipping to reach the next request. */
+  get leavesBodyUnread(): boolean {
+    if (!this.isIncomplete) return false;
+    if (this.#awaitsContinue || this.#awaitsBody || this.#broken) return true; // it arrives late, or is too long
+    const { "transfer-encoding": coding, "content-length": length = 0 } = this.#message.headers;
+    return coding !== undefined || Number(length) > maxBodyBytes;
+  }
+
+  /** The rest of the body cannot be read. Whoever reads it gets the error, and can still answer. */
+  breakOff(error: Error): void {
+    if (this.#broken) return;
+    this.#broken = error;
+    if (this.#awaitsBody) this.#message.on("error", () => {}).emit("error", error);
   }
 
   /**
@@ -107,7 +113,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   }
 
   get aborted(): boolean {
-    return this.#response.destroyed;
+    return this.response.destroyed;
   }
 
   /**
@@ -115,7 +121,7 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
    * allocate those copies in the old generation, where they keep everything that the listeners reference.
    */
   addEventListener(_type: "abort", listener: () => void): void {
-    if (this.#closeListeners.push(listener) === 1) this.#response.on("close", this.#tellClosed);
+    if (this.#closeListeners.push(listener) === 1) this.response.on("close", this.#tellClosed);
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
@@ -126,14 +132,4 @@ export class NodeRequest implements IncomingRequest, RequestHeaders, ClientSigna
   readonly #tellClosed = (): void => {
     for (const listener of this.#closeListeners.splice(0)) listener();
   };
-
-  /** Whether more of the body may follow than is worth skipping to reach the next request. */
-  get leavesBodyUnread(): boolean {
-    const { complete, headers } = this.#message;
-    if (complete) return false;
-    if (this.#awaitsBody) return true; // it arrived too late, or was too long
-    return (
-      headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > maxBodyBytes
-    );
-  }
 }

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { OutgoingHttpHeaders } from "node:http";
-import type { Socket } from "node:net";
+import type { ServerResponse } from "node:http";
 import type { Answer } from "../../core/wire/request.ts";
 import { stallMs } from "../../core/wire/sse.ts";
 
@@ -16,27 +15,30 @@ import { stallMs } from "../../core/wire/sse.ts";
 export const pieceBytes = 64 * 1024;
 
 /** Writes an answer whose body is a text, or absent. */
-export function writeText({ status, headers }: Answer, body: string | null, response: Outgoing): void {
-  if (response.destroyed) return; // nobody is left to read it, and no event would release it
-  const length = body === null ? 0 : Buffer.byteLength(body);
-  if (body !== null) headers["Content-Length"] = String(length);
+export function writeText(
+  { status, headers }: Omit<Answer, "body">,
+  body: string | null,
+  response: ServerResponse,
+): void {
+  if (response.destroyed) return; // its client has left, and no event would release the text
+  if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
   response.writeHead(status, headers); // may be a middleware's, and return nothing
   if (body === null) response.end();
-  else if (length <= pieceBytes) response.end(body, encodingFor(body, length));
-  else writePieces(Buffer.from(body), response);
+  else endWith(body, response);
   cutIfStalled(response);
 }
 
-/**
- * The encoding of a text, given its length in UTF-8: pure ASCII, which most texts are, is the same in Latin-1, and
- * faster to write.
- */
-export function encodingFor(text: string, bytes: number): "latin1" | "utf8" {
-  return text.length === bytes ? "latin1" : "utf8";
+/** Writes the last text of a body. */
+export function endWith(text: string, response: ServerResponse): void {
+  const length = Buffer.byteLength(text);
+  if (length > pieceBytes) writePieces(Buffer.from(text), response);
+  else if (length === text.length)
+    response.end(text, "latin1"); // ASCII, as most texts are: this is faster
+  else response.end(Buffer.from(text)); // a head that is sent with a text in UTF-8 would be in UTF-8, too
 }
 
 /** Writes bytes piece by piece, as the reader takes them, and ends the response. */
-export function writePieces(bytes: Buffer, response: Outgoing): void {
+function writePieces(bytes: Buffer, response: ServerResponse): void {
   let written = 0;
   awaitReader(response, bytes.length);
   function writeOn(): void {
@@ -53,7 +55,7 @@ export function writePieces(bytes: Buffer, response: Outgoing): void {
 }
 
 /** Cuts a reader that takes nothing of what is written. */
-export function cutIfStalled(response: Outgoing): void {
+export function cutIfStalled(response: ServerResponse): void {
   if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
   let timer: NodeJS.Timeout;
   function wait(): void {
@@ -65,45 +67,18 @@ export function cutIfStalled(response: Outgoing): void {
   wait();
 }
 
-/** The part of a `node:http` response that answers are written to. Our own server's responses have it, too. */
-export interface Outgoing {
-  readonly headersSent: boolean;
-  readonly writableEnded: boolean;
-  /** Whether the connection or the response is closed. */
-  readonly destroyed: boolean;
-  readonly socket: Socket | null;
-  writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
-  flushHeaders(): void;
-  /** False: the reader is slow; `drain` follows. Hosts that simulate a response may return nothing. */
-  write(piece: string | Uint8Array): boolean;
-  end(text?: string, encoding?: BufferEncoding): unknown;
-  destroy(): unknown;
-  /** `finish`: the system has taken everything. `close`: after that, or when the connection breaks. */
-  on(event: OutgoingEvent, listener: () => void): unknown;
-  once(event: OutgoingEvent, listener: () => void): unknown;
-  off(event: OutgoingEvent, listener: () => void): unknown;
-}
-
-/** What happens to a response. */
-export type OutgoingEvent = "drain" | "finish" | "close";
-
-/** A piece of a body in HTTP/1.1's chunked coding (RFC 9112, section 7.1), given its length in bytes. */
-export function asChunk(text: string, length: number): string {
-  return `${length.toString(16)}\r\n${text}\r\n`;
-}
-
 /** How much may wait in all, in bytes. One key may ask for pages of megabytes hundreds of times an hour. */
 const mostUnread = 256 * 1024 * 1024;
 
 /** The length of each, those that have waited longest first. */
-const unread = new Map<Outgoing, number>();
+const unread = new Map<ServerResponse, number>();
 let unreadBytes = 0;
 
 /**
  * Counts an answer until all of it is sent. If too much is waiting, disconnects the readers that have let it wait
  * longest.
  */
-export function awaitReader(response: Outgoing, bytes: number): void {
+function awaitReader(response: ServerResponse, bytes: number): void {
   if (response.destroyed) return; // no event would end the count
   unread.set(response, bytes);
   unreadBytes += bytes;
@@ -115,7 +90,7 @@ export function awaitReader(response: Outgoing, bytes: number): void {
   }
 }
 
-function forget(response: Outgoing): void {
+function forget(response: ServerResponse): void {
   unreadBytes -= unread.get(response) ?? 0;
   unread.delete(response);
 }

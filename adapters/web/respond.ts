@@ -8,18 +8,14 @@ import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { type Answer, toResponse } from "../../core/wire/request.ts";
-import type { EventStream } from "../../core/wire/sse.ts";
+import { type EventStream, sharedTimer } from "../../core/wire/sse.ts";
 import {
+  bodyFieldsError,
   headersTooLong,
-  isKnownExpectation,
   maxHeaderBytes,
   maxHeaderFields,
   tooManyHeaders,
-  twoLengths,
-  unknownCoding,
-  unknownExpectation,
 } from "../http/header-section.ts";
-import { afterJoin } from "../http/join-timer.ts";
 
 /** Properties of a server that answers depend on. */
 export interface RespondOptions {
@@ -43,7 +39,7 @@ export async function respond(
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
-  return toResponse({ ...answer, body: withEnd(answer.body, () => answered(request)) }, afterJoin);
+  return toResponse({ ...answer, body: withEnd(answer.body, () => answered(request)) }, sharedTimer);
 }
 
 /** The same body, which calls back once nothing more of it is to come. */
@@ -102,8 +98,5 @@ function headersError(headers: Headers): ApiError | undefined {
   }
   if (fields > maxHeaderFields) return tooManyHeaders();
   if (bytes > maxHeaderBytes) return headersTooLong();
-  if (headers.get("content-length")?.includes(",")) return twoLengths(); // joined, it would pass for a short one
-  if (!/^(?:chunked)?$/i.test(headers.get("transfer-encoding") ?? "")) return unknownCoding();
-  if (!isKnownExpectation(headers.get("expect"))) return unknownExpectation();
-  return undefined;
+  return bodyFieldsError(headers);
 }

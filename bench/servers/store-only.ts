@@ -1,5 +1,5 @@
 /**
- * The least that a durable send can be, on the service's own HTTP server and with its own store: the body is read,
+ * The least that a durable send can be, through the service's own adapter and store: the body is read,
  * the question and then the reply are stored, the reply is answered. No key, limit, validation, history or engine.
  */
 

@@ -8,14 +8,14 @@
 export const keepAliveComment = ": keep-alive\n\n";
 
 /**
- * How long text that follows a write waits for more, in milliseconds: at 250 tokens a second or more, some share a
+ * How long text that follows other text waits for more, in milliseconds: at 250 tokens a second or more, some share a
  * write, which is most of what a token costs. A reader does not notice.
  */
 export const joinMs = 4;
 
 /**
  * A reader that takes nothing for this long is disconnected, in milliseconds: of a stream by its follower, of a text or
- * of a stream's last piece by the adapter (`node-text.ts`).
+ * of a stream's last piece by the adapter.
  */
 export const stallMs = 60_000;
 
@@ -66,81 +66,127 @@ export type JoinTimer = (callback: () => void) => void;
 /** A timer for each stream: in a worker, a timer ends with its request, so streams cannot share one. */
 const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
 
+let joining: (() => void)[] = [];
+
+function endJoin(): void {
+  const callbacks = joining;
+  joining = [];
+  for (const callback of callbacks) callback();
+}
+
 /**
- * An event stream as the body of a web `Response`: its whole text if it is complete when the first part is due, because
- * a runtime sends text faster than a stream; otherwise a web stream of its UTF-8.
+ * One timer for many streams, which calls back within {@link joinMs}. For servers, where timers outlive the requests that
+ * set them: on Deno, a timer for each stream adds a quarter to a reply's CPU time.
  */
-export async function toTextOrStream(
-  events: EventStream,
-  afterJoin: JoinTimer = ownTimer,
-): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>>> {
-  let left = false;
-  let wake = () => {};
-  let cut = () => {};
-  let writtenAt = performance.now();
+export const sharedTimer: JoinTimer = (callback) => {
+  if (joining.push(callback) === 1) setTimeout(endJoin, joinMs);
+};
 
-  function woken(): Promise<void> {
-    return new Promise((resolve) => {
-      wake = resolve;
-    });
+/**
+ * Reads an event stream in the parts in which it is to be written. Every adapter writes what this returns, as it
+ * returns it: here alone is decided what is sent at once, and what waits for more.
+ */
+export class EventReader {
+  readonly #events: EventStream;
+  readonly #afterJoin: JoinTimer;
+  #readAt = performance.now();
+  #left = false;
+  #wake = () => {};
+
+  /** `cut`: the reader took nothing for too long; disconnect it. */
+  constructor(events: EventStream, cut: () => void, afterJoin: JoinTimer = ownTimer) {
+    this.#events = events;
+    this.#afterJoin = afterJoin;
+    events.attach(() => this.#wake(), cut);
   }
 
-  /** Waits for more to read, unless it is urgent. */
-  async function join(): Promise<void> {
-    if (left || events.urgent || performance.now() - writtenAt >= joinMs) return;
-    const waking = woken();
-    afterJoin(wake);
-    await waking;
+  /** Whether the last part has been read: end the body with it. */
+  get ended(): boolean {
+    return this.#events.ended;
   }
 
-  function leave(): void {
-    left = true;
-    events.detach();
-    wake();
+  /** Whether the reader has left: write nothing more. */
+  get left(): boolean {
+    return this.#left;
   }
 
-  events.attach(
-    () => wake(),
-    () => cut(),
-  );
-  await join(); // an end that is about to come goes along with the text
-  let unsent = events.read();
-  if (events.ended) {
-    events.detach();
-    return unsent;
+  /** The first part, which may be empty. An end that is about to come goes along with it. */
+  async first(): Promise<string> {
+    await this.#join();
+    return this.#read();
   }
 
-  async function next(): Promise<string> {
-    let text = unsent || events.read();
-    unsent = "";
-    while (text === "" && !events.ended && !left) {
-      await woken();
-      await join();
-      if (!left) text = events.read();
+  /** The next part, once there is one. Empty if the reader has left, or if nothing precedes the end. */
+  async next(): Promise<string> {
+    let text = this.#read();
+    while (text === "" && !this.ended && !this.#left) {
+      await this.#woken();
+      await this.#join();
+      text = this.#read();
     }
     return text;
   }
 
+  /** The client has left. Idempotent. */
+  leave(): void {
+    this.#left = true;
+    this.#events.detach();
+    this.#wake();
+  }
+
+  #read(): string {
+    if (this.#left) return "";
+    const text = this.#events.read();
+    if (text !== "") this.#readAt = performance.now();
+    if (this.ended) this.#events.detach();
+    return text;
+  }
+
+  /** Waits for more to read, unless what is there is urgent, or came long enough after the part before. */
+  async #join(): Promise<void> {
+    if (this.#left || this.#events.urgent || performance.now() - this.#readAt >= joinMs) return;
+    const woken = this.#woken();
+    this.#afterJoin(this.#wake);
+    await woken;
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+/**
+ * An event stream as the body of a web `Response`: its whole text if the first part is all of it, because a runtime
+ * sends text faster than a stream; otherwise a web stream of its UTF-8.
+ */
+export async function toTextOrStream(
+  events: EventStream,
+  afterJoin?: JoinTimer,
+): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>>> {
+  let cut = () => {};
+  const reader = new EventReader(events, () => cut(), afterJoin);
+  let unsent = await reader.first();
+  if (reader.ended) return unsent;
   const encoder = new TextEncoder();
   return new ReadableStream(
     {
       start(controller) {
         cut = () => {
           controller.error(new Error("The reader took nothing for too long."));
-          leave();
+          reader.leave();
         };
       },
       // Called once for each chunk that the reader wants, so a slow reader holds back only itself.
       async pull(controller) {
-        const text = await next();
-        if (left) return;
-        writtenAt = performance.now();
+        const text = unsent || (await reader.next());
+        unsent = "";
+        if (reader.left) return;
         if (text !== "") controller.enqueue(encoder.encode(text));
-        if (!events.ended) return;
-        controller.close();
-        events.detach();
+        if (reader.ended) controller.close();
       },
-      cancel: leave,
+      cancel: () => reader.leave(),
     },
     { highWaterMark: 0 },
   );

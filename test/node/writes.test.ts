@@ -186,7 +186,7 @@ async function inOneMoment({ mock }: TestContext, act: () => Promise<void>): Pro
 }
 
 test(
-  "replies that begin together and are complete wait a moment for their ends, and are one write of known length each",
+  "replies that are complete as they begin wait a moment for their ends, and are one write of known length each",
   onNode,
   (t) =>
     inOneMoment(t, async () => {
@@ -220,18 +220,6 @@ test("a complete stream has a Content-Length even if it is more than one piece",
   });
   assert.equal(textOf(parseEvents(wholeBodyOf(await streamBytes("1.1", { engine })))), text);
 });
-
-test("a reply that begins alone does not wait for its end", onNode, (t) =>
-  inOneMoment(t, async () => {
-    const end = createGate();
-    const text = await streamBytes("1.1", {
-      engine: allAtOnce,
-      store: gatedStore(Promise.resolve(), end.opened),
-      received: end.open,
-    });
-    assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
-  }),
-);
 
 test("the first text is sent at once, however soon it comes after the head", onNode, (t) =>
   inOneMoment(t, async () => {

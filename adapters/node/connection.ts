@@ -1,0 +1,92 @@
+/**
+ * The connections of `node:http` servers. Requests that a client sends without waiting for earlier answers are begun one
+ * after the other: otherwise, a few bytes for each could cause any number of answers, all kept in memory until their
+ * turn.
+ *
+ * @module
+ */
+
+import type { Socket } from "node:net";
+import type { NodeRequest } from "./request.ts";
+
+/** How many requests may wait on one connection: more than any real client pipelines. */
+const mostWaiting = 100;
+
+/** A request, and what begins it. */
+interface Turn {
+  readonly request: NodeRequest;
+  readonly begin: () => void;
+}
+
+/** One connection, and its requests that are not answered yet. */
+export class Connection {
+  readonly #socket: Socket;
+  #current: Turn | undefined;
+  readonly #waiting: Turn[] = [];
+  /** What follows the last answer, once no further request will be read. */
+  #end: (() => void) | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /**
+   * Calls `begin` once the earlier requests are answered. Never if the connection closes before that, as it does when
+   * too many wait, or if one of the answers says so (RFC 9112, section 9.6): the request would be carried out, and its
+   * client would not get the answer.
+   */
+  enter(request: NodeRequest, begin: () => void): void {
+    const turn = { request, begin };
+    if (!this.#socket.writable) return;
+    if (!this.#current) this.#begin(turn);
+    else if (this.#waiting.push(turn) > mostWaiting) this.#socket.destroy();
+  }
+
+  #begin(turn: Turn): void {
+    this.#current = turn;
+    turn.request.addEventListener("abort", this.#next);
+    turn.begin();
+  }
+
+  readonly #next = (): void => {
+    this.#current = undefined;
+    if (!this.#socket.writable) return;
+    const next = this.#waiting.shift();
+    if (next) this.#begin(next);
+    else this.#end?.();
+  };
+
+  /** Closes the connection once the requests so far are answered. */
+  close(): void {
+    this.endWith(() => this.#socket.destroySoon());
+  }
+
+  /** Calls `end` once the requests so far are answered. No further one will be read. The first call counts. */
+  endWith(end: () => void): void {
+    if (this.#end) return;
+    this.#end = end;
+    if (!this.#current) end();
+  }
+
+  /** What has arrived is no HTTP. If it was to be a body, its request is told; otherwise, calls `refuse` as the end. */
+  breakOff(error: Error, refuse: () => void): void {
+    const { request } = this.#waiting.at(-1) ?? this.#current ?? {};
+    if (!request?.isIncomplete) {
+      this.endWith(refuse);
+      return;
+    }
+    request.breakOff(error);
+    this.close();
+  }
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+/** The connection of a socket. */
+export function connectionOf(socket: Socket): Connection {
+  const known = connections.get(socket);
+  if (known) return known;
+  const connection = new Connection(socket);
+  connections.set(socket, connection);
+  return connection;
+}
