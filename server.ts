@@ -19,7 +19,8 @@ import { readConfig } from "./server/command-line.ts";
 import { type CopyRequest, copyDatabase } from "./server/copy.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
-import { createParts } from "./server/lifecycle.ts";
+import { createParts, type Parts } from "./server/lifecycle.ts";
+import type { Metrics } from "./server/metrics.ts";
 import {
   createLineWriter,
   exitOnStrayErrors,
@@ -76,6 +77,7 @@ async function run(settings: Settings): Promise<void> {
   const engines = await createEngines(settings, log);
   const twinsDir = settings.twinsDir ?? (await findTwins(log));
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
+  const metrics = await openMetrics(settings, parts);
   const service = createService({
     store: storage.store,
     twins,
@@ -84,6 +86,7 @@ async function run(settings: Settings): Promise<void> {
     verifyToken,
     sha256: (text) => hash("sha256", text),
     log,
+    observe: metrics?.observe,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
     heartbeatMs: settings.heartbeatMs,
@@ -111,6 +114,21 @@ function openLog({ logLevel }: Settings): Log {
   return log;
 }
 
+/** The metrics of this process, shown on a port of their own. Undefined if none is set. */
+async function openMetrics(
+  { host, metricsPort: port }: Settings,
+  parts: Parts,
+): Promise<Metrics | undefined> {
+  if (port === undefined) return undefined;
+  const { createMetrics, serveMetrics } = await import("./server/metrics.ts");
+  const metrics = createMetrics();
+  const serving = serveMetrics(metrics, host, port).catch((error: unknown) => {
+    throw cannotListen({ host, port, name: "metricsPort" }, error);
+  });
+  await parts.open("metrics", serving, ({ close }) => close());
+  return metrics;
+}
+
 /** Logs the settings in use, where a misspelt variable shows up with its default. */
 function logStart(settings: Settings, twinsDir: string, log: Log): void {
   const { database, redisUrl, modelBaseUrl } = settings;
@@ -129,7 +147,7 @@ function logStart(settings: Settings, twinsDir: string, log: Log): void {
 async function listen(service: Service, { host, port }: Settings): Promise<RunningServer> {
   const serve = await importServe();
   return serve(service, { host, port }).catch((error: unknown) => {
-    throw cannotListen(host, port, error);
+    throw cannotListen({ host, port, name: "port" }, error);
   });
 }
 
@@ -170,16 +188,23 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-function cannotListen(host: string, port: number, cause: unknown): Error {
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** The setting that the port comes from. */
+  readonly name: "port" | "metricsPort";
+}
+
+function cannotListen({ host, port, name }: Listening, cause: unknown): Error {
   // Deno distinguishes errors by name, the others by code.
   const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
-    const free = "choose another, or 0 for any free one";
-    return new ConfigError(`${nameOf("port")}: port ${port} on ${host} is in use; ${free}.`, { cause });
+    const free = name === "port" ? "choose another, or 0 for any free one" : "choose another";
+    return new ConfigError(`${nameOf(name)}: port ${port} on ${host} is in use; ${free}.`, { cause });
   }
-  const accepted = "HOST must be an address of this machine, and PORT one that this process may use";
+  const accepted = "HOST must be an address of this machine, and the port one that this process may use";
   const problem = `cannot listen on port ${port} on ${host} (${kind}); ${accepted}`;
-  return new ConfigError(`${nameOf("host")}, ${nameOf("port")}: ${problem}.`, { cause });
+  return new ConfigError(`${nameOf("host")}, ${nameOf(name)}: ${problem}.`, { cause });
 }
 
 function fail(error: unknown): never {

@@ -24,6 +24,17 @@ export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
 export type { RandomBytes, Sha256 } from "./base/crypto.ts";
 export type { Log, LogLevel } from "./base/log.ts";
+export type {
+  Observer,
+  RateLimited,
+  ReplyBegan,
+  ReplyEnded,
+  ReplyEvent,
+  ReplyFirstText,
+  RequestBegan,
+  RequestEnded,
+  StreamEvent,
+} from "./base/observe.ts";
 export type { PathParams } from "./http/route.ts";
 export {
   createFallbackLimiter,

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/crypto.ts";
 import { isJsonObject, isString } from "./base/json.ts";
 import { type Log, noLog } from "./base/log.ts";
+import { guardObserver, type Observer, observerRule } from "./base/observe.ts";
 import {
   clockRule,
   functionThat,
@@ -52,6 +53,8 @@ export interface ServiceOptions {
   readonly sha256?: Sha256 | undefined;
   /** Default: silence. */
   readonly log?: Log | undefined;
+  /** Callbacks that metrics and traces are made of. Default: none, which costs nothing. */
+  readonly observe?: Observer | undefined;
   /** The prefix of all paths, such as `/twins-api`: plain segments, no trailing slash. Default: none. */
   readonly basePath?: string | undefined;
   /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
@@ -129,6 +132,7 @@ const rules: RulesFor<ServiceOptions> = {
   random: optional(functionThat("fills bytes")),
   sha256: optional(sha256Rule),
   log: optional(logRule),
+  observe: optional(observerRule),
   basePath: optional(basePathRule),
   corsOrigins: optional(originsRule),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
@@ -153,10 +157,11 @@ export type CompleteOptions = {
 export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { store, twins, engines, limiter, verifyToken, waitUntil } = options;
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
+  const observe = guardObserver(options.observe ?? {}, log);
   const { basePath = "", corsOrigins = [], joinTokens = true, onDisconnect = "continue" } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
   const required = { store, twins, engines, limiter, verifyToken };
-  const runtime = { clock, random, sha256, log, waitUntil };
+  const runtime = { clock, random, sha256, log, observe, waitUntil };
   const times = { heartbeatMs, maxReplyMs, leaseMs };
   return { ...required, ...runtime, ...times, basePath, corsOrigins, joinTokens, onDisconnect };
 }

@@ -75,7 +75,7 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
   const parts = completeOptions(options);
-  const { store, verifyToken, basePath, corsOrigins, limiter, log } = parts;
+  const { store, verifyToken, basePath, corsOrigins, limiter, log, observe } = parts;
   const context = createContext(parts);
   const { keys, replies, ready } = context;
   const authenticate = createAuthentication({ keys, verifyToken });
@@ -87,6 +87,7 @@ export function createService(options: ServiceOptions): Service {
     limiter,
     context,
     log,
+    observe,
   });
   const stopListening = store.signals?.listen("revoked", (hash) => keys.forget(hash));
   const withSignal = parts.onDisconnect === "cancel";
@@ -105,7 +106,7 @@ export function createService(options: ServiceOptions): Service {
 
 /** What handlers work with, each part given what it needs. */
 function createContext(options: CompleteOptions): HandlerContext {
-  const { store, twins, clock, random, sha256, log, basePath, heartbeatMs, joinTokens } = options;
+  const { store, twins, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } = options;
   const newId = createIds(clock, random);
   const conversations = createConversationCache(store);
   const replies = new Replies({
@@ -121,6 +122,7 @@ function createContext(options: CompleteOptions): HandlerContext {
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
     clock,
+    observe,
     random,
     sha256,
     newId,

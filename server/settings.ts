@@ -152,6 +152,11 @@ export const settings = {
     parse: (text) => (text === "" ? [] : text.split(",").map((origin) => origin.trim())),
     accepts: originsRule.accepts,
   }),
+  metricsPort: setting({
+    variable: "METRICS_PORT",
+    about: "port of a second listener on the same host, with nothing but `GET /metrics` for Prometheus",
+    ...number([1, 65_535]),
+  }),
   heartbeatMs: setting({
     variable: "HEARTBEAT_MS",
     fallback: "5000",

@@ -151,7 +151,7 @@ function createAttempts(options: OpenAIOptions) {
   const { transport = fetchTransport, clock = systemClock } = options;
   const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
   const url = `${requireBaseUrl(options.baseUrl)}/chat/completions`;
-  const headers = { ...completionHeaders, ...authorization(options.apiKey) };
+  const common = { ...completionHeaders, ...authorization(options.apiKey) };
   const limits = { maxEventLength, maxReplyLength };
 
   return (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<AttemptResult> =>
@@ -160,6 +160,8 @@ function createAttempts(options: OpenAIOptions) {
       new Attempt(reader, deadlines, clock, resolve).start((listener) => {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));
+        const { traceparent } = asking.turn;
+        const headers = traceparent === undefined ? common : { ...common, traceparent };
         return transport(url, { method: "POST", headers, body }, listener);
       });
     });

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readTraceparent } from "../base/observe.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
@@ -156,7 +157,7 @@ async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<Sending> {
-  const { owner, reach, params, body, requestId } = call;
+  const { owner, reach, params, body, fields, requestId } = call;
   const { store, conversations, twins, replies, clock, sha256 } = context;
   const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
   const { id: conversationId, twinId, position } = conversation;
@@ -169,8 +170,16 @@ async function send(
       await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
       return twinNotFound();
     }
-    const { content } = body;
-    const sent = await replies.send({ ...reach, conversationId, position, twin, content, claim, requestId });
+    const sent = await replies.send({
+      ...reach,
+      conversationId,
+      position,
+      twin,
+      content: body.content,
+      claim,
+      requestId,
+      traceparent: readTraceparent(fields.traceparent),
+    });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
@@ -199,9 +208,9 @@ function follow(
   context: HandlerContext,
   headers: Readonly<Record<string, string>> = {},
 ): Result {
-  const { clock, heartbeatMs, joinTokens } = context;
+  const { clock, observe, heartbeatMs, joinTokens } = context;
   const { requestId } = call;
-  return { events: followReply(feed, { clock, from, heartbeatMs, joinTokens, requestId }), headers };
+  return { events: followReply(feed, { clock, observe, from, heartbeatMs, joinTokens, requestId }), headers };
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Log } from "../base/log.ts";
+import { type Observer, readTraceparent } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
@@ -27,6 +28,7 @@ export interface DispatcherOptions {
   readonly limiter: RateLimiter;
   readonly context: HandlerContext;
   readonly log: Log;
+  readonly observe: Observer;
 }
 
 /** What is known of a request so far: its answer needs it, whether the request succeeds or not. */
@@ -67,16 +69,17 @@ export class Dispatcher {
 
   /** Answers what is refused before it is a request. */
   refuse(error: ApiError): Answer {
-    const { context, log } = this.#options;
+    const { context, log, observe } = this.#options;
     const requestId = context.newId("req");
     const { status, headers, body } = this.#refusal(error, requestId);
     log("info", "request", { requestId, status });
+    observe.requestEnded?.({ requestId, method: "", route: undefined, status, durationMs: 0 });
     return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
   }
 
   /** The frame of every request: the one place that begins it, turns errors into answers, and ends it. */
   async #answer(request: IncomingRequest, find: Find): Promise<Answer> {
-    const { context } = this.#options;
+    const { context, observe } = this.#options;
     const requestId = context.newId("req");
     const progress: Progress = {
       request,
@@ -85,6 +88,9 @@ export class Dispatcher {
       startedAt: context.clock.now(),
       headers: commonHeaders(requestId),
     };
+    const { method } = request;
+    const { traceparent } = progress.fields;
+    observe.requestBegan?.({ requestId, method, traceparent: readTraceparent(traceparent) });
     try {
       return this.#finish(progress, await this.#serve(progress, find));
     } catch (error) {
@@ -127,20 +133,24 @@ export class Dispatcher {
     { request, fields, requestId, startedAt, headers, route, caller }: Progress,
     answer: Answer,
   ): Answer {
-    const { context, corsOrigins, log } = this.#options;
+    const { context, corsOrigins, log, observe } = this.#options;
     const { status, body } = answer;
+    const { method } = request;
+    const durationMs = context.clock.now() - startedAt;
     if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(fields, corsOrigins));
     Object.assign(headers, answer.headers);
     log("info", "request", {
       requestId,
-      method: request.method,
+      method,
       route: route?.path, // the pattern, because the path itself may contain what was put there by mistake
       status,
-      durationMs: context.clock.now() - startedAt,
+      durationMs,
       owner: caller?.owner || undefined,
       keyId: caller?.key?.id,
     });
-    if (request.method !== "HEAD" || typeof body !== "string") return { status, headers, body };
+    if (status === 429) observe.rateLimited?.({ scope: caller?.key?.scope });
+    observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
+    if (method !== "HEAD" || typeof body !== "string") return { status, headers, body };
     headers["Content-Length"] = String(utf8ToBytes(body).length);
     return { status, headers, body: null };
   }

@@ -9,6 +9,7 @@ import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
+import type { Observer } from "../base/observe.ts";
 import type { RateDecision, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
@@ -34,6 +35,7 @@ export interface HandlerContext {
   readonly replies: Replies;
   readonly keys: KeyLookup;
   readonly clock: Clock;
+  readonly observe: Observer;
   readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;

@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { InFlight } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
+import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
@@ -20,6 +21,7 @@ export interface ReplyContext {
   readonly conversations: ConversationCache;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observe: Observer;
   readonly newId: NewId;
   /** How long a producer keeps its reply without saving it, in milliseconds. */
   readonly leaseMs: number;
@@ -46,6 +48,8 @@ export interface Production {
   readonly lease: Lease;
   /** The request that began it, for the log. Undefined for a reply that was taken over. */
   readonly requestId: string | undefined;
+  /** The W3C trace context of that request. Undefined: it had none. */
+  readonly traceparent: string | undefined;
 }
 
 /** The lease of a new producer. */

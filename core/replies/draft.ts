@@ -18,13 +18,18 @@ export class Draft {
   /** The sections of the twin's knowledge that the engine has named. */
   sources: readonly Source[] | undefined;
   readonly #feed: ReplyFeed;
+  readonly #firstText: () => void;
+  #hasText: boolean;
   #decide: (outcome: Outcome) => void = () => {};
   /** Created when an engine reads its signal: many never do. */
   #abort: AbortController | undefined;
   #closed = false;
 
-  constructor(feed: ReplyFeed) {
+  /** `firstText` is called before the first text of the reply, whichever attempt writes it. */
+  constructor(feed: ReplyFeed, firstText: () => void) {
     this.#feed = feed;
+    this.#firstText = firstText;
+    this.#hasText = feed.text.length > 0;
     this.outcome = new Promise((resolve) => {
       this.#decide = resolve;
     });
@@ -61,6 +66,10 @@ export class Draft {
   #write(text: string): void {
     if (!isString(text)) throw new TypeError(`An engine's write() takes a string, not ${typeof text}.`);
     if (this.#closed || text === "") return;
+    if (!this.#hasText) {
+      this.#hasText = true;
+      this.#firstText();
+    }
     this.#feed.text.append(text);
     this.#feed.changed();
   }

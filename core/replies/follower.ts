@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { messageResource } from "../wire/resources.ts";
 import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
@@ -22,6 +23,7 @@ export interface FollowOptions {
   readonly joinTokens: boolean;
   /** For the error event of a reply that failed. */
   readonly requestId: string;
+  readonly observe: Observer;
 }
 
 /** The maximum length of a delta, in code units: what a stalled reader may cost. */
@@ -48,6 +50,7 @@ class ReplyFollower implements EventStream {
   #readAt: number;
   /** Since when there is something that the reader has not taken. */
   #offeredAt: number | undefined;
+  #isOpen = false;
   #ready: () => void = () => {};
   #cut: () => void = () => {};
   #stopTimer: () => void = () => {};
@@ -73,15 +76,26 @@ class ReplyFollower implements EventStream {
     this.#ready = ready;
     this.#cut = cut;
     this.#feed.subscribe(this.#offer);
+    this.#tellOpen(true);
     this.#tick();
   }
 
   detach(): void {
     this.#feed.unsubscribe(this.#offer);
+    this.#tellOpen(false);
     this.#stopTimer();
     this.#stopTimer = () => {};
     this.#ready = () => {};
     this.#cut = () => {};
+  }
+
+  #tellOpen(isOpen: boolean): void {
+    if (isOpen === this.#isOpen) return;
+    this.#isOpen = isOpen;
+    const { observe, requestId } = this.#options;
+    const event = { requestId, messageId: this.#feed.id };
+    if (isOpen) observe.streamOpened?.(event);
+    else observe.streamClosed?.(event);
   }
 
   read(): string {

@@ -27,13 +27,14 @@ export class Producer implements FeedSource {
   #asked = false;
   /** The last follower on this process has left. */
   #leftHere = false;
+  #startedAt = 0;
 
   /** `isReadHere`: whether followers on this process read the saved text. */
   constructor(context: ReplyContext, production: Production, isReadHere: () => boolean) {
     this.#context = context;
     this.production = production;
     this.feed = new ReplyFeed(production.reply);
-    this.draft = new Draft(this.feed);
+    this.draft = new Draft(this.feed, () => this.#tellFirstText());
     this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
     this.feed.feedFrom(this);
   }
@@ -65,12 +66,14 @@ export class Producer implements FeedSource {
   async run(position: number): Promise<MessageRecord | undefined> {
     const { clock, maxReplyMs, conversations } = this.#context;
     const { question } = this.production;
+    this.#tellBeginning();
     const cancelTimeout = clock.after(maxReplyMs, () => this.#timeOut());
     this.saver.start(() => this.#stopIfLeft());
     void this.#runEngine(position);
     const outcome = await this.draft.outcome;
     cancelTimeout();
     const { message, own } = await this.saver.end(outcome);
+    this.#tellEnd(own ? message : undefined);
     if (!own) {
       conversations.forget(question.conversationId);
       return message;
@@ -87,11 +90,17 @@ export class Producer implements FeedSource {
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
-      const turn = { twin, history, content: question.content };
+      const turn = { twin, history, content: question.content, traceparent: this.#traceparent() };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
     }
+  }
+
+  /** The trace context for the model's request: the observer's, else the one that came with the send. */
+  #traceparent(): string | undefined {
+    const { reply, traceparent } = this.production;
+    return this.#context.observe.traceparentOf?.(reply.id) ?? traceparent;
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
@@ -108,6 +117,40 @@ export class Producer implements FeedSource {
         await sleep(clock, retryMs);
       }
     }
+  }
+
+  #tellBeginning(): void {
+    const { observe, clock } = this.#context;
+    const { question, requestId, reply } = this.production;
+    const { conversationId } = question;
+    this.#startedAt = clock.now();
+    observe.replyBegan?.({ ...this.#names(), conversationId, requestId, attempt: reply.attempt });
+  }
+
+  #tellFirstText(): void {
+    this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
+  }
+
+  /** `message`: the reply as this producer ended it. Undefined: it was lost. */
+  #tellEnd(message: MessageRecord | undefined): void {
+    const { status = "in_progress" } = message ?? {};
+    this.#context.observe.replyEnded?.({
+      ...this.#names(),
+      status: status === "in_progress" ? "lost" : status,
+      finishReason: status === "completed" ? (message?.finishReason ?? null) : null,
+      errorCode: message?.error?.code ?? null,
+      usage: message?.usage ?? null,
+      durationMs: this.#elapsed(),
+    });
+  }
+
+  #names() {
+    const { reply, twin } = this.production;
+    return { messageId: reply.id, twinId: twin.id, engine: twin.engine };
+  }
+
+  #elapsed(): number {
+    return this.#context.clock.now() - this.#startedAt;
   }
 
   #timeOut(): void {

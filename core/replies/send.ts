@@ -38,6 +38,8 @@ export interface Send extends Reach {
   readonly claim: IdempotencyClaim | undefined;
   /** The request that sends it, for the log. */
   readonly requestId: string;
+  /** Its W3C trace context. Undefined: it has none. */
+  readonly traceparent: string | undefined;
 }
 
 /** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
@@ -51,13 +53,14 @@ export interface SendContext extends ReplyContext {
 
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: SendContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const { owner, endUser, conversationId, content, twin, claim, position, requestId } = send;
+  const { owner, endUser, conversationId, content, twin, claim, position, requestId, traceparent } = send;
   const { engines, sha256, newId, clock } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
   const { question, reply } = newMessages(fields, newId, clock.now());
   const lease = newLease(context);
   const engine = engines[twin.engine];
-  const producer = running.prepare({ owner, twin, engine, question, reply, lease, requestId });
+  const production = { owner, twin, engine, question, reply, lease, requestId, traceparent };
+  const producer = running.prepare(production);
   let begun: BeginOutcome | undefined;
   try {
     begun = await begin(context, {

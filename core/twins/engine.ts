@@ -24,6 +24,8 @@ export interface Turn {
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
   readonly content: string;
+  /** The W3C trace context (https://www.w3.org/TR/trace-context/) to pass on to the model. Undefined: there is none. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What an engine writes its reply to. */

@@ -23,6 +23,7 @@ export const headerNames = {
   contentLength: "Content-Length",
   idempotencyKey: "Idempotency-Key",
   lastEventId: "Last-Event-ID",
+  traceparent: "traceparent",
 } as const;
 
 /** The values of the header fields that the service reads. Null: the request does not have it. */
@@ -40,6 +41,7 @@ export function readHeaderFields(headers: RequestHeaders): HeaderFields {
     contentLength: headers.get(headerNames.contentLength),
     idempotencyKey: headers.get(headerNames.idempotencyKey),
     lastEventId: headers.get(headerNames.lastEventId),
+    traceparent: headers.get(headerNames.traceparent),
   };
 }
 

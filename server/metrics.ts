@@ -1,0 +1,171 @@
+/**
+ * Metrics for Prometheus, and the listener that shows them: `GET /metrics` on a port of its own, so that a proxy in front
+ * of the API cannot expose them by mistake.
+ *
+ * @module
+ */
+
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Observer } from "../core/base/observe.ts";
+
+/** Metrics that a service's callbacks feed. */
+export interface Metrics {
+  /** For `createService({ observe })`. */
+  readonly observe: Observer;
+  /** All metrics, in the format that {@link Metrics.contentType} names. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Upper bounds in seconds: requests take milliseconds, but a normal send waits for its whole reply. */
+const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** Upper bounds in seconds: models begin after a tenth of a second to a minute, and reply for up to five. */
+const replyBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300];
+
+/**
+ * Creates the metrics of one server. No label has an owner, a key or an end user: their number has no bound, and metrics
+ * are no place for what identifies people.
+ */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const instruments = createInstruments(registry);
+  return {
+    observe: { ...requestCallbacks(instruments), ...replyCallbacks(instruments) },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+type Instruments = ReturnType<typeof createInstruments>;
+
+// A table: one entry for each metric.
+function createInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    replies: new Counter({
+      name: "twin_replies_total",
+      help: "Replies that this process ended, by twin, engine and how they ended.",
+      labelNames: ["twin", "engine", "status"],
+      registers,
+    }),
+    running: new Gauge({
+      name: "twin_replies_running",
+      help: "Replies that this process produces.",
+      registers,
+    }),
+    streams: new Gauge({ name: "twin_streams_open", help: "Streams that clients follow.", registers }),
+    firstText: new Histogram({
+      name: "twin_reply_first_text_seconds",
+      help: "Time from the beginning of a reply to its first text.",
+      buckets: replyBuckets,
+      registers,
+    }),
+    replyDuration: new Histogram({
+      name: "twin_reply_duration_seconds",
+      help: "Time from the beginning of a reply to its end.",
+      buckets: replyBuckets,
+      registers,
+    }),
+    tokens: new Counter({
+      name: "twin_tokens_total",
+      help: "Tokens as the models counted them, by twin and type (input, output).",
+      labelNames: ["twin", "type"],
+      registers,
+    }),
+    limited: new Counter({
+      name: "twin_rate_limited_total",
+      help: "Requests refused with 429, by the scope of their key (none: creating keys).",
+      labelNames: ["scope"],
+      registers,
+    }),
+    takenOver: new Counter({
+      name: "twin_replies_taken_over_total",
+      help: "Replies that this process took over from one that stopped renewing its lease.",
+      registers,
+    }),
+    requests: new Histogram({
+      name: "http_server_request_duration_seconds",
+      help: "Time from a request to its answer: of a stream, to its head.",
+      labelNames: ["method", "route", "status"],
+      buckets: requestBuckets,
+      registers,
+    }),
+  };
+}
+
+const knownMethods = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"]);
+
+function requestCallbacks({ requests, limited, streams }: Instruments): Observer {
+  return {
+    requestEnded({ method, route = "none", status, durationMs }) {
+      // A client may send any method: it must not make as many time series.
+      const labels = { method: knownMethods.has(method) ? method : "other", route, status };
+      requests.observe(labels, durationMs / 1000);
+    },
+    rateLimited: ({ scope = "none" }) => limited.inc({ scope }),
+    streamOpened: () => streams.inc(),
+    streamClosed: () => streams.dec(),
+  };
+}
+
+function replyCallbacks({
+  replies,
+  running,
+  firstText,
+  replyDuration,
+  tokens,
+  takenOver,
+}: Instruments): Observer {
+  return {
+    replyBegan({ attempt }) {
+      running.inc();
+      if (attempt > 1) takenOver.inc();
+    },
+    replyFirstText: ({ durationMs }) => firstText.observe(durationMs / 1000),
+    replyEnded({ twinId: twin, engine, status, usage, durationMs }) {
+      running.dec();
+      replies.inc({ twin, engine, status });
+      replyDuration.observe(durationMs / 1000);
+      if (!usage) return;
+      tokens.inc({ twin, type: "input" }, usage.inputTokens);
+      tokens.inc({ twin, type: "output" }, usage.outputTokens);
+    },
+  };
+}
+
+/** A listener that shows metrics. */
+export interface MetricsServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves `GET /metrics` and nothing else. Rejects if it cannot listen. */
+export async function serveMetrics(metrics: Metrics, host: string, port: number): Promise<MetricsServer> {
+  const server = createServer(async (request, response) => {
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    if (request.url !== "/metrics") return void response.writeHead(404).end("Metrics are at /metrics.\n");
+    if (request.method !== "GET") return void response.writeHead(405, { Allow: "GET" }).end();
+    response.writeHead(200, { "Content-Type": metrics.contentType, "Cache-Control": "no-store" });
+    response.end(await metrics.text());
+  });
+  server.listen(port, host);
+  await once(server, "listening"); // rejects if the server emits an error first
+  return { url: urlOf(server), close: () => close(server) };
+}
+
+function urlOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/metrics`;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * What Prometheus reads, over HTTP, after a service has told what it did; and that the dashboard and the alerts use these
+ * names.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, describe, test } from "node:test";
+import { createMetrics, type Metrics, serveMetrics } from "../../server/metrics.ts";
+import { freePort } from "../support/ports.ts";
+import { runServer, startServer } from "./process.ts";
+
+const reply = { messageId: "msg_1", twinId: "ada", engine: "openai" };
+
+/** A listener with these metrics, closed at the end of the tests. */
+async function serve(metrics: Metrics) {
+  const server = await serveMetrics(metrics, "127.0.0.1", 0);
+  after(() => server.close());
+  return server.url;
+}
+
+/** The samples of one metric. */
+async function samplesOf(url: string, name: string): Promise<string[]> {
+  const text = await (await fetch(url)).text();
+  return text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+}
+
+describe("metrics", () => {
+  test("a reply is counted while it runs, and by how it ended", async () => {
+    const metrics = createMetrics();
+    const url = await serve(metrics);
+    metrics.observe.replyBegan?.({ ...reply, conversationId: "conv_1", requestId: "req_1", attempt: 1 });
+    assert.deepEqual(await samplesOf(url, "twin_replies_running"), ["twin_replies_running 1"]);
+    metrics.observe.replyFirstText?.({ ...reply, durationMs: 200 });
+    metrics.observe.replyEnded?.({
+      ...reply,
+      status: "completed",
+      finishReason: "stop",
+      errorCode: null,
+      usage: { inputTokens: 30, outputTokens: 12 },
+      durationMs: 1500,
+    });
+    assert.deepEqual(await samplesOf(url, "twin_replies_running"), ["twin_replies_running 0"]);
+    assert.deepEqual(await samplesOf(url, "twin_replies_total"), [
+      'twin_replies_total{twin="ada",engine="openai",status="completed"} 1',
+    ]);
+    assert.deepEqual(await samplesOf(url, "twin_reply_first_text_seconds_sum"), [
+      "twin_reply_first_text_seconds_sum 0.2",
+    ]);
+    assert.deepEqual(await samplesOf(url, "twin_reply_duration_seconds_sum"), [
+      "twin_reply_duration_seconds_sum 1.5",
+    ]);
+    assert.deepEqual(await samplesOf(url, "twin_tokens_total"), [
+      'twin_tokens_total{twin="ada",type="input"} 30',
+      'twin_tokens_total{twin="ada",type="output"} 12',
+    ]);
+    assert.deepEqual(await samplesOf(url, "twin_replies_taken_over_total"), [
+      "twin_replies_taken_over_total 0",
+    ]);
+  });
+
+  test("a second attempt counts as taken over", async () => {
+    const metrics = createMetrics();
+    metrics.observe.replyBegan?.({ ...reply, conversationId: "conv_1", requestId: "req_1", attempt: 2 });
+    assert.deepEqual(await samplesOf(await serve(metrics), "twin_replies_taken_over_total"), [
+      "twin_replies_taken_over_total 1",
+    ]);
+  });
+
+  test("requests are counted by method, route and status, and unknown ones under one name", async () => {
+    const metrics = createMetrics();
+    const request = { requestId: "req_1", durationMs: 4 };
+    metrics.observe.requestEnded?.({ ...request, method: "GET", route: "/api/v1/twins/{id}", status: 200 });
+    metrics.observe.requestEnded?.({ ...request, method: "BREW", route: undefined, status: 404 });
+    assert.deepEqual(await samplesOf(await serve(metrics), "http_server_request_duration_seconds_count"), [
+      'http_server_request_duration_seconds_count{method="GET",route="/api/v1/twins/{id}",status="200"} 1',
+      'http_server_request_duration_seconds_count{method="other",route="none",status="404"} 1',
+    ]);
+  });
+
+  test("streams and refusals by the limit are counted", async () => {
+    const metrics = createMetrics();
+    const stream = { requestId: "req_1", messageId: "msg_1" };
+    metrics.observe.streamOpened?.(stream);
+    metrics.observe.streamOpened?.(stream);
+    metrics.observe.streamClosed?.(stream);
+    metrics.observe.rateLimited?.({ scope: "read_only" });
+    const url = await serve(metrics);
+    assert.deepEqual(await samplesOf(url, "twin_streams_open"), ["twin_streams_open 1"]);
+    assert.deepEqual(await samplesOf(url, "twin_rate_limited_total"), [
+      'twin_rate_limited_total{scope="read_only"} 1',
+    ]);
+  });
+
+  test("nothing but GET /metrics is served", async () => {
+    const url = await serve(createMetrics());
+    assert.equal((await fetch(url, { method: "POST" })).status, 405);
+    assert.equal((await fetch(new URL("/", url))).status, 404);
+    assert.equal((await fetch(new URL("/api/v1/twins", url))).status, 404);
+  });
+
+  for (const file of ["grafana-dashboard.json", "alerts.yaml"]) {
+    test(`deploy/${file} uses only metrics that exist`, async () => {
+      const text = await readFile(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
+      const shown = await (await fetch(await serve(createMetrics()))).text();
+      const names = [...shown.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = "", kind]) =>
+        kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      );
+      const used = text.match(/\b(?:twin|http_server|process|nodejs)_\w+\b/g) ?? [];
+      assert.ok(used.length > 5);
+      assert.deepEqual(
+        used.filter((name) => !names.includes(name)),
+        [],
+      );
+    });
+  }
+});
+
+describe("a server with METRICS_PORT", () => {
+  test("shows what it served on that port, and nothing of it on the API's", async () => {
+    const port = String(await freePort());
+    const server = await startServer(["--database", "memory:"], { METRICS_PORT: port });
+    assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+    assert.equal((await fetch(`${server.url}/metrics`)).status, 404);
+    const url = `http://127.0.0.1:${port}/metrics`;
+    const counted = await samplesOf(url, "http_server_request_duration_seconds_count");
+    assert.ok(
+      counted.includes(
+        'http_server_request_duration_seconds_count{method="GET",route="/healthz",status="200"} 1',
+      ),
+    );
+    assert.equal((await server.stop()).code, 0);
+  });
+
+  test("does not start if the port is in use", async () => {
+    const server = await startServer(["--database", "memory:"]);
+    const { port } = new URL(server.url);
+    const { code, stderr } = await runServer(["--port", "0", "--database", "memory:"], {
+      METRICS_PORT: port,
+    });
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      `twin-service: METRICS_PORT (--metrics-port): port ${port} on 127.0.0.1 is in use; choose another.\n`,
+    );
+    await server.stop();
+  });
+});
