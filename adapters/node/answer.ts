@@ -34,12 +34,9 @@ function writeAnswer(answer: Answer, request: NodeRequest): void {
   const { response } = request;
   const { body, headers } = answer;
   if (response.headersSent) return;
-  if (body !== null && typeof body !== "string") {
-    void writeEvents(answer, body, request);
-    return;
-  }
   if (request.leavesBodyUnread && closesLate(response)) headers.Connection = "close";
-  writeText(answer, body, response);
+  if (body === null || typeof body === "string") writeText(answer, body, response);
+  else void writeEvents(answer, body, request);
 }
 
 /**
@@ -52,8 +49,8 @@ export function closesLate(response: ServerResponse): boolean {
   if (!(response instanceof ServerResponse && socket instanceof Socket)) return false;
   // Node calls this as soon as the response is written.
   socket.destroySoon = () => {
-    socket.pause();
     socket.end();
+    setImmediate(() => socket.pause()); // not before Node has begun to skip the rest of the body
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
   return true;

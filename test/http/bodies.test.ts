@@ -3,6 +3,8 @@
  */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { createMemoryLimiter, type Log } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
@@ -138,6 +140,33 @@ describe("refused bodies", () => {
   test("a long body without credentials gets its 401 while the client is still sending", async () => {
     const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
     assertRefused(await exchange(fixture.url, request, megabytes), 401, "missing_credentials");
+  });
+
+  test("the rest of a refused body is not read", async () => {
+    const socket = connect({
+      port: Number(new URL(fixture.url).port),
+      host: "127.0.0.1",
+      allowHalfOpen: true,
+    });
+    socket.on("error", () => {}).resume();
+    socket.write(head(create, jsonType, `Content-Length: ${Number.MAX_SAFE_INTEGER}`));
+    let taken = 0;
+    const send = () => {
+      socket.write(megabytes, (error) => {
+        if (error) return;
+        taken += megabytes.length;
+        send();
+      });
+    };
+    send();
+    await once(socket, "end");
+    const atEnd = taken;
+    for (let before = -1; before < taken; ) {
+      before = taken;
+      for (let turn = 0; turn < 20; turn++) await settle();
+    }
+    socket.destroy();
+    assert.ok(taken - atEnd < 4 * megabytes.length, `${taken - atEnd} bytes more were taken`);
   });
 
   test("a connection stays open after a small body is refused unread", async () => {
