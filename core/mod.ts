@@ -93,7 +93,14 @@ export {
   type Turn,
   type TwinEngine,
 } from "./twins/engine.ts";
-export { createTwinList, type Twin, type TwinInit, type TwinSource } from "./twins/twins.ts";
+export {
+  createTwinList,
+  type KnowledgeMode,
+  type Twin,
+  type TwinDocument,
+  type TwinInit,
+  type TwinSource,
+} from "./twins/twins.ts";
 export {
   ApiError,
   type ApiErrorOptions,

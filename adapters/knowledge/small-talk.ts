@@ -1,44 +1,87 @@
 /**
  * Small talk: greetings, thanks, "tell me more", and the phrases for them.
  *
- * Recognition is English, and strict: a message counts as small talk only if nothing else is in it.
+ * Recognition is strict: a message counts as small talk only if nothing else is in it. Greetings and the like are
+ * recognized in all languages, whichever the twin speaks.
  *
  * @module
  */
 
-import type { Occasion, Voice } from "./markdown.ts";
-import { wordSet, wordsOf } from "./words.ts";
+import { languages, type Phrases, type SmallTalkPhrases, splitWords } from "./languages/mod.ts";
+import { fold, normalize } from "./search/normalize.ts";
+import type { Occasion, Voice } from "./text/sections.ts";
 
 /** The kinds of small talk. */
-export type SmallTalk =
-  | "greeting"
-  | "wellbeing"
-  | "thanks"
-  | "goodbye"
-  | "private"
-  | "about"
-  | "topics"
-  | "more";
+export type SmallTalk = Exclude<keyof SmallTalkPhrases, "fillers"> | "private";
+
+/** Longer messages are no small talk. */
+const longest = 120;
+
+// A message may be of several kinds: "thanks, bye". The first one counts.
+const kinds = ["goodbye", "thanks", "about", "wellbeing", "topics", "more", "greeting"] as const;
+
+interface Vocabulary {
+  readonly phrases: readonly { readonly kind: (typeof kinds)[number]; readonly key: string }[];
+  readonly fillers: readonly string[];
+}
+
+/** What people say in each language, longest phrases first. */
+const vocabularies: readonly Vocabulary[] = languages.map(({ smallTalk }) => ({
+  phrases: kinds
+    .flatMap((kind) => splitPhrases(smallTalk[kind]).map((key) => ({ kind, key })))
+    .sort((one, other) => other.key.length - one.key.length),
+  fillers: smallTalk.fillers.includes(";")
+    ? splitPhrases(smallTalk.fillers)
+    : splitWords(smallTalk.fillers).map(toKey),
+}));
+
+function splitPhrases(list: string): string[] {
+  return list.split(";").map(toKey);
+}
+
+/** The words of a text between spaces, without accents. Scripts without spaces are one word. */
+function toKey(text: string): string {
+  return ` ${(fold(normalize(text)).match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? []).join(" ")} `;
+}
 
 /** The kind of small talk that a message is. Undefined: it asks for something. */
 export function recognizeSmallTalk(message: string, name: string): SmallTalk | undefined {
-  const names = new Set(wordsOf(name));
-  const words = wordsOf(message);
-  const phrase = words.join(" ");
-  const known = patterns.find(([, pattern]) => pattern.test(phrase));
-  if (known) return known[0];
-  const rest = words.filter((word) => !names.has(word) && !fillers.has(word));
-  if (rest.length > 8) return undefined;
-  return vocabularies.find(([, own, cue]) => isOnly(rest, own) && cue.test(phrase))?.[0];
+  const key = toKey(message.slice(0, 4 * longest));
+  if (asksForInstructions.some((pattern) => pattern.test(key))) return "private";
+  if (message.length > longest) return undefined;
+  for (const vocabulary of vocabularies) {
+    const found = recognize(key, toKey(name), vocabulary);
+    if (found) return found;
+  }
+  return undefined;
 }
 
-function isOnly(words: readonly string[], vocabulary: ReadonlySet<string>): boolean {
-  return words.length > 0 && words.every((word) => vocabulary.has(word));
+function recognize(message: string, name: string, { phrases, fillers }: Vocabulary): SmallTalk | undefined {
+  const found = new Set<SmallTalk>();
+  let rest = message;
+  for (const { kind, key } of phrases) {
+    const without = remove(rest, key);
+    if (without !== rest) found.add(kind);
+    rest = without;
+  }
+  if (found.size === 0) return undefined;
+  for (const filler of [name, ...splitWords(name).map(toKey), ...fillers]) rest = remove(rest, filler);
+  return rest.trim() === "" ? kinds.find((kind) => found.has(kind)) : undefined;
 }
 
-/** Whether a message refers to the one before: "and how much?", "is it sweet?". */
+const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+/** Removes a phrase where it is a word by itself; in a script without spaces, wherever it is. */
+function remove(text: string, phrase: string): string {
+  const part = spaceless.test(phrase) ? phrase.trim() : phrase;
+  let rest = text;
+  while (part.trim() !== "" && rest.includes(part)) rest = rest.replace(part, " ");
+  return rest;
+}
+
+/** Whether a message refers to the one before: "and how much?", "is it sweet?". English only. */
 export function refersBack(message: string): boolean {
-  const words = wordsOf(message);
+  const words = toKey(message).trim().split(" ");
   return backwardStart.test(words.join(" ")) || words.some((word) => backwardWords.has(word));
 }
 
@@ -48,118 +91,45 @@ export function pointsBack(phrase: string): boolean {
   return key === "more" || backwardWords.has(key);
 }
 
+const numberQuestions =
+  /\s(?:how (?:much|many|long|hot|old|big|far|often|fast|high|large)|when|what (?:year|temperature|ratio|price|limit)|wie ?viele?|wie (?:lange|oft|hoch|teuer)|wann|combien|quand|cuant[oa]s?|cuando|quanti?|quant[oae]s?|quando|hoeveel|wanneer|hur (?:mycket|manga|lange)|сколько|когда|скільки|ile|kiedy|kolik|kdy|kac|متي|كم|얼마|몇|कितन[ाीे]|कब)\s/u;
+
 /** Whether a message asks for a number. */
 export function asksForNumber(message: string): boolean {
-  return /\b(?:how (?:much|many|long|hot|old|big|far|often|fast|high|large)|when|what (?:year|temperature|ratio|price|limit))\b/u.test(
-    wordsOf(message).join(" "),
+  return (
+    numberQuestions.test(toKey(message)) ||
+    /いくら|何[時日円年分秒度人個]|いつ|多少|几|多久|เท่า(?:ไหร่|ไร)|กี่/u.test(message)
   );
 }
 
 /**
- * A phrase for an occasion: one of the twin's own, which take turns, or a plain one. `{topics}` in it is replaced.
+ * A phrase for an occasion: one of the twin's own, which take turns, or its language's. `{topics}` in it is replaced.
  * `turn` is the number of earlier exchanges.
  */
-export function phraseFor(occasion: Occasion, voice: Voice, turn: number, topics: string): string {
+export function phraseFor(
+  occasion: Occasion,
+  voice: Voice,
+  phrases: Phrases,
+  turn: number,
+  topics: string,
+): string {
   const own = voice.get(occasion) ?? [];
-  const phrase = own[turn % own.length] ?? plainPhrases[occasion];
-  return phrase.replaceAll("{topics}", () => topics);
+  const plain = occasion === "answer" ? "" : phrases[occasion];
+  return (own[turn % own.length] ?? plain).replaceAll("{topics}", () => topics);
 }
 
-const plainPhrases: Readonly<Record<Occasion, string>> = {
-  answer: "",
-  related: "I can also tell you about {topics}.",
-  nearest: "I'm not sure about that, but this may help:",
-  unknown: "I don't know; nothing I have learned covers that.",
-  finished: "That is all I know about it.",
-  topics: "You can ask me about {topics}.",
-  thanks: "You're welcome.",
-  goodbye: "Goodbye, and come back any time.",
-  private: "How I was set up is not something I share.",
-};
-
-const patterns: readonly (readonly [SmallTalk, RegExp])[] = [
-  [
-    "private",
-    /\b(?:your|previous|prior|hidden|initial|secret|original) (?:\w+ )?(?:instructions?|prompts?|persona)\b/u,
-  ],
-  [
-    "private",
-    /\b(?:system|developer) (?:prompts?|messages?|instructions?)\b|\bignore (?:all|the|any) (?:\w+ )?instructions\b/u,
-  ],
-  [
-    "private",
-    /\b(?:rules|instructions|prompt) (?:were you|you were|have you been|you have been) (?:given|told)\b/u,
-  ],
-  ["wellbeing", /^(?:(?:hi|hello|hey)\b.{0,30})?how (?:are|r) (?:you|things)(?: doing)?(?: today)?$/u],
-  ["about", /^(?:(?:hi|hello|hey|so|and|ok|well)\b.{0,30} )?who (?:are|r) you\b.{0,12}$|^what are you$/u],
-  ["about", /^(?:please )?introduce yourself$|^what (?:is|s) your name$/u],
-  [
-    "about",
-    /^(?:please |can you |could you )*tell me (?:something |a bit |a little |more )?about (?:yourself|you)$/u,
-  ],
-  [
-    "topics",
-    /^(?:(?:hi|hello|hey|so|and|ok|well) )?what (?:can|could) you (?:do|tell me|help me with|help with|talk about|answer)\b.{0,12}$/u,
-  ],
-  [
-    "topics",
-    /^what (?:else )?do you know(?: about)?$|^what (?:else )?(?:can|could|should|may) i ask(?: you)?(?: about)?$/u,
-  ],
-  [
-    "topics",
-    /^(?:please )?(?:can you |could you )?help(?: me)?(?: please)?$|^(?:what|which) (?:topics|subjects)\b.{0,30}$/u,
-  ],
-  [
-    "goodbye",
-    /^(?:ok |okay |well |thanks |thank you )*(?:see you|see ya|good night|have a (?:nice|good|great) (?:day|evening|one|weekend))\b.{0,20}$/u,
-  ],
+const asksForInstructions: readonly RegExp[] = [
+  /\b(?:your|previous|prior|hidden|initial|secret|original) (?:\w+ )?(?:instructions?|prompts?|persona)\b/u,
+  /\b(?:system|developer) (?:prompts?|messages?|instructions?)\b|\bignore (?:all|the|any) (?:\w+ )?instructions\b/u,
+  /\b(?:rules|instructions|prompt) (?:were you|you were|have you been|you have been) (?:given|told)\b/u,
+  /\b(?:deine|ihre) (?:anweisungen|instruktionen)\b|\b(?:tes|vos) instructions\b|\btus instrucciones\b/u,
 ];
-
-// A kind of small talk, the words that it may consist of, and what it must contain.
-const vocabularies: readonly (readonly [SmallTalk, ReadonlySet<string>, RegExp])[] = [
-  [
-    "thanks",
-    wordSet(
-      "thanks thank thx ty cheers appreciated appreciate grateful helpful useful lovely great perfect wonderful brilliant awesome",
-    ),
-    /\b(?:thanks|thank|thx|ty|cheers|appreciated?|grateful|(?:very|so|really) helpful)\b/u,
-  ],
-  [
-    "goodbye",
-    wordSet("bye goodbye farewell cya ciao thanks thank thx cheers ok okay"),
-    /\b(?:bye|goodbye|farewell|cya|ciao)\b/u,
-  ],
-  [
-    "greeting",
-    wordSet(
-      "hi hello hey hiya howdy greetings good morning afternoon evening day hallo bonjour hola salut moin meet pleased nice",
-    ),
-    /\b(?:hi|hello|hey|hiya|howdy|greetings|hallo|bonjour|hola|salut|moin|good (?:morning|afternoon|evening|day)|to meet you)\b/u,
-  ],
-  [
-    "more",
-    wordSet(
-      "yes yeah yep yup sure more go on continue else elaborate expand further next please tell anything something would like hear keep going again",
-    ),
-    /./u,
-  ],
-  [
-    "topics",
-    wordSet(
-      "ok okay cool no nope nah alright right fine see got understood interesting wow ah oh hm hmm haha lol makes sense nice good great amazing true fair enough really lovely perfect wonderful brilliant awesome",
-    ),
-    /./u,
-  ],
-];
-
-// Words that may occur in small talk of any kind.
-const fillers = wordSet(
-  "a about all am an and are bit by can could do dear did everyone folks for friend from help how i in indeed is it its little lot m me much my now of s so some such that the then there this to too us very was we well what will with you your",
-);
 
 const backwardStart =
   /^(?:and|but|also|or|then|which|what about|how about|why|how so|how come|in that case)\b/u;
 
-const backwardWords = wordSet(
-  "it its that this they them their those these one ones he she him her his there same instead former latter either both",
+const backwardWords: ReadonlySet<string> = new Set(
+  splitWords(
+    "it its that this they them their those these one ones he she him her his there same instead former latter either both",
+  ),
 );

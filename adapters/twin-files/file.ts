@@ -7,10 +7,32 @@
 import { parseDocument } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
-import { type Twin, temperatureRule } from "../../core/twins/twins.ts";
+import {
+  type KnowledgeMode,
+  knowledgeRule,
+  languageRule,
+  type Twin,
+  temperatureRule,
+} from "../../core/twins/twins.ts";
 
-/** A twin as its file defines it. The times come from the file system. */
-export type TwinFile = Omit<Twin, "createdAt" | "updatedAt">;
+/** A question that a twin must answer in a certain way. */
+export interface GoldenQuestion {
+  readonly ask: string;
+  /** The heading of the section that the answer must come from. Null: the twin must say that it doesn't know. */
+  readonly source?: string | null;
+  /** What the answer must contain, ignoring case. */
+  readonly says?: readonly string[];
+  /** What the answer must not contain, ignoring case. */
+  readonly never?: readonly string[];
+}
+
+/** A twin as its file defines it. The times come from the file system, further documents from its folder. */
+export interface TwinFile {
+  readonly twin: Omit<Twin, "createdAt" | "updatedAt" | "documents">;
+  readonly tests: readonly GoldenQuestion[];
+  /** The line of the file that the instructions begin on, from 1. */
+  readonly instructionsLine: number;
+}
 
 /** Options of {@link parseTwinFile}. */
 export interface TwinFileOptions {
@@ -42,9 +64,9 @@ export const tooLarge = "is larger than 1 MiB.";
  */
 export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFileOptions): TwinFile {
   if (bytes.length > largestTwinFile) throw new TwinFileError(file, tooLarge);
-  const { frontMatter, body } = splitFile(file, decode(file, bytes));
+  const { frontMatter, body, line } = splitFile(file, decode(file, bytes));
   const values = readFrontMatter(file, frontMatter, options.engines);
-  return {
+  const twin = {
     id: values.id ?? idFromName(file),
     name: values.name ?? missing(file, "name"),
     description: values.description ?? null,
@@ -56,10 +78,28 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
     temperature: values.temperature ?? null,
     access: values.access ?? null,
     instructions: body,
+    language: values.language ?? null,
+    knowledge: values.knowledge ?? null,
+  };
+  return { twin, tests: (values.tests ?? []).map(toGoldenQuestion), instructionsLine: line };
+}
+
+/** A text may be given alone, or in a list of texts. */
+function toGoldenQuestion({ ask, source, says, never }: WrittenTest): GoldenQuestion {
+  return {
+    ask,
+    ...(source !== undefined && { source }),
+    says: [says ?? []].flat(),
+    never: [never ?? []].flat(),
   };
 }
 
-function decode(file: string, bytes: Uint8Array): string {
+/**
+ * Decodes the bytes of a file.
+ *
+ * @throws {TwinFileError} if they are not UTF-8.
+ */
+export function decode(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes); // also removes a byte order mark
   } catch (cause) {
@@ -68,19 +108,19 @@ function decode(file: string, bytes: Uint8Array): string {
 }
 
 /** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
-function splitFile(file: string, text: string): { frontMatter: string; body: string } {
+function splitFile(file: string, text: string): { frontMatter: string; body: string; line: number } {
   const lines = text.split(/\r\n?|\n/u).map((line) => (/^---[ \t]*$/u.test(line) ? "---" : line));
   if (lines[0] !== "---") {
     throw new TwinFileError(file, 'must begin with YAML front matter between two lines "---".');
   }
   const end = lines.indexOf("---", 1);
   if (end === -1) throw new TwinFileError(file, 'the front matter has no closing line "---".');
+  const begin = lines.findIndex((line, at) => at > end && line.trim() !== "");
+  const body = begin === -1 ? [] : lines.slice(begin);
   return {
     frontMatter: lines.slice(1, end).join("\n"),
-    body: lines
-      .slice(end + 1)
-      .join("\n")
-      .trim(),
+    body: body.join("\n").trim(),
+    line: Math.max(begin, end) + 1,
   };
 }
 
@@ -96,6 +136,16 @@ interface FrontMatter {
   readonly model?: string;
   readonly temperature?: number;
   readonly access?: readonly string[];
+  readonly language?: string;
+  readonly knowledge?: KnowledgeMode;
+  readonly tests?: readonly WrittenTest[];
+}
+
+interface WrittenTest {
+  readonly ask: string;
+  readonly source?: string | null;
+  readonly says?: string | readonly string[];
+  readonly never?: string | readonly string[];
 }
 
 function readFrontMatter(file: string, yaml: string, engines: readonly string[]): FrontMatter {
@@ -166,7 +216,24 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     model: lineUpTo(200),
     temperature: temperatureRule,
     access: listOf("owners", ", such as [alice, bob]; [] means nobody"),
+    language: languageRule,
+    knowledge: knowledgeRule,
+    tests: testsRule,
   };
+}
+
+const testsRule: Rule = {
+  expected: "a list of questions, each with ask, and source (a heading, or null), says or never (texts)",
+  accepts: (value) => Array.isArray(value) && value.every(isTest),
+};
+
+function isTest(value: unknown): boolean {
+  if (!isJsonObject(value) || !isText(value.ask)) return false;
+  const isTexts = (texts: unknown) => [texts].flat().every(isText);
+  return Object.entries(value).every(([key, part]) => {
+    if (key === "source") return part === null || isText(part);
+    return key === "ask" || ((key === "says" || key === "never") && isTexts(part));
+  });
 }
 
 function lineUpTo(longest: number): Rule {
@@ -196,7 +263,7 @@ function missing(file: string, key: string): never {
 }
 
 function idFromName(file: string): string {
-  const id = file.replace(/\.md$/u, "");
+  const id = file.replace(/(?:\/twin)?\.md$/u, "");
   if (idPattern.test(id)) return id;
   throw new TwinFileError(
     file,

@@ -5,14 +5,15 @@
  */
 
 import type { Stats } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Twin } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
+import { type FoundFile, listDocuments, listTwinFiles, look, readDocuments } from "./documents.ts";
 import {
+  type GoldenQuestion,
   largestTwinFile,
   parseTwinFile,
-  type TwinFile,
   TwinFileError,
   type TwinFileOptions,
   tooLarge,
@@ -26,6 +27,10 @@ export interface FileState {
   readonly fresh: boolean;
   /** The last version of the twin that could be used. */
   readonly twin: Twin | undefined;
+  /** That version's golden questions. */
+  readonly tests: readonly GoldenQuestion[];
+  /** The line of the file that its instructions begin on, from 1. */
+  readonly instructionsLine: number;
   /** Why the present content cannot be used. */
   readonly problem: TwinFileError | undefined;
 }
@@ -33,7 +38,7 @@ export interface FileState {
 /** How coarse the times of files may be, in milliseconds by the system's clock. On FAT, they are even seconds. */
 const coarsestMs = 2000;
 
-/** The files of a folder, by name. */
+/** The twin files of a folder, by name: `ada.md`, or `ada/twin.md`. */
 export type Folder = ReadonlyMap<string, FileState>;
 
 /**
@@ -42,7 +47,7 @@ export type Folder = ReadonlyMap<string, FileState>;
  */
 export async function readFolder(folder: string, before: Folder, options: TwinFileOptions): Promise<Folder> {
   const found = new Map<string, FileState>();
-  for (const file of await listFiles(folder)) {
+  for (const file of await listTwinFiles(folder)) {
     const state = await readState(folder, file, before.get(file), options);
     if (state) found.set(file, state);
   }
@@ -54,19 +59,14 @@ export async function hasChanged(folder: string, known: Folder): Promise<boolean
   if ([...known.values()].some(({ fresh }) => fresh)) return true;
   try {
     const found: string[] = [];
-    for (const file of await listFiles(folder)) {
+    for (const file of await listTwinFiles(folder)) {
       const info = await look(join(folder, file));
-      if (info) found.push(`${file} ${signatureOf(info)}`);
+      if (info) found.push(`${file} ${signatureOf(info, await listDocuments(folder, file))}`);
     }
     return found.join("\n") !== [...known].map(([file, state]) => `${file} ${state.signature}`).join("\n");
   } catch {
     return true; // the folder or a file cannot be read: reloading finds out which, and logs it
   }
-}
-
-async function listFiles(folder: string): Promise<string[]> {
-  const names = await readdir(folder);
-  return names.filter((name) => name.endsWith(".md") && !name.startsWith(".")).sort();
 }
 
 /** Reads a file. Undefined: it is not a file, or no longer exists. */
@@ -79,29 +79,54 @@ async function readState(
   let signature = "";
   let fresh = false;
   try {
-    // Before it is read, so that a change in the meantime gives it another signature.
+    // Before they are read, so that a change in the meantime gives them another signature.
     const info = await look(join(folder, file));
     if (!info) return undefined;
-    signature = signatureOf(info);
-    fresh = Math.abs(Date.now() - info.ctimeMs) < coarsestMs;
+    const found = await listDocuments(folder, file);
+    signature = signatureOf(info, found);
+    fresh = [info, ...found.map((document) => document.info)].some(isFresh);
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
     const parsed = parseTwinFile(file, await readFile(join(folder, file)), options);
-    return { signature, fresh, twin: withTimes(parsed, info, before?.twin), problem: undefined };
+    const documents = await readDocuments(folder, file, found);
+    const twin = withTimes(
+      { ...parsed.twin, documents },
+      latest([info, ...found.map((one) => one.info)]),
+      before?.twin,
+    );
+    return { ...parsed, signature, fresh, twin, problem: undefined };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined; // deleted before it could be read
-    return { signature, fresh, twin: before?.twin, problem: toProblem(file, error) };
+    const { twin, tests = [], instructionsLine = 1 } = before ?? {};
+    return { signature, fresh, twin, tests, instructionsLine, problem: toProblem(file, error) };
   }
 }
 
-function signatureOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [ino, size, mtimeMs, ctimeMs].join(" ");
+function isFresh({ ctimeMs }: Stats): boolean {
+  return Math.abs(Date.now() - ctimeMs) < coarsestMs;
+}
+
+function signatureOf(info: Stats, documents: readonly FoundFile[]): string {
+  const own = [info.ino, info.size, info.mtimeMs, info.ctimeMs].join(" ");
+  return [own, ...documents.map((document) => `${document.path} ${signatureOf(document.info, [])}`)].join(
+    " ",
+  );
+}
+
+/** A twin was made when its file was, and changed when the last of its files was. */
+function latest(infos: readonly [Stats, ...Stats[]]): Pick<Stats, "mtimeMs" | "birthtimeMs"> {
+  const [{ birthtimeMs }] = infos;
+  return { birthtimeMs, mtimeMs: infos.reduce((last, { mtimeMs }) => Math.max(last, mtimeMs), 0) };
 }
 
 /**
  * A twin is as old as its file. Some editors replace the file with a new one: while the process runs, the twin keeps
  * its age, and is the same object as before if nothing changed.
  */
-function withTimes(parsed: TwinFile, info: Stats, before: Twin | undefined): Twin {
+function withTimes(
+  parsed: Omit<Twin, "createdAt" | "updatedAt">,
+  info: Pick<Stats, "mtimeMs" | "birthtimeMs">,
+  before: Twin | undefined,
+): Twin {
   const updatedAt = Math.floor(info.mtimeMs);
   // Some file systems have no creation time, or a wrong one.
   const born = info.birthtimeMs > 0 ? Math.min(Math.floor(info.birthtimeMs), updatedAt) : updatedAt;
@@ -113,17 +138,6 @@ function withTimes(parsed: TwinFile, info: Stats, before: Twin | undefined): Twi
 function toProblem(file: string, error: unknown): TwinFileError {
   if (error instanceof TwinFileError) return error;
   return new TwinFileError(file, `cannot be read (${codeOf(error) ?? "unknown reason"}).`, { cause: error });
-}
-
-/** The status of a regular file. Undefined: it is not a regular file, does not exist, or is a broken link. */
-async function look(path: string): Promise<Stats | undefined> {
-  try {
-    const info = await stat(path);
-    return info.isFile() ? info : undefined;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 /** An id belongs to the file that had it before, or else to the first one. Other files with it cannot be used. */

@@ -11,8 +11,8 @@ import { type Log, noLog } from "../../core/base/log.ts";
 import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/rules.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
-import { occasions, readKnowledge } from "../knowledge/markdown.ts";
-import { type Folder, hasChanged, readFolder } from "./folder.ts";
+import { occasions, readInstructions } from "../knowledge/mod.ts";
+import { type FileState, type Folder, hasChanged, readFolder } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
 export { TwinFileError } from "./file.ts";
@@ -67,8 +67,9 @@ const backgroundClock: Clock = {
 };
 
 /**
- * Opens a folder of twin files. Every regular file whose name ends in `.md` is a twin, including links to such files;
- * names that begin with a dot and subfolders are ignored.
+ * Opens a folder of twin files. Every regular file whose name ends in `.md` is a twin, including links to such files. So
+ * is every subfolder with a `twin.md`: all other `.md` and `.txt` files in it are further knowledge, up to 2,000 of up to
+ * 20 MiB together. Names that begin with a dot are ignored.
  *
  * Later changes take effect immediately and all together: a new file adds a twin, a deleted one removes it. For a file
  * that can no longer be used, the last good version stays, with a warning in the log.
@@ -97,8 +98,8 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   let folderProblem: string | undefined;
   let reading = Promise.resolve();
 
-  function warnOf(file: string, twin: Twin | undefined): void {
-    if (twin?.engine === "knowledge") warnOfText(file, twin, log);
+  function warnOf(file: string, { twin, instructionsLine }: FileState): void {
+    if (twin?.engine === "knowledge") warnOfText(file, twin, instructionsLine, log);
     if (!twin || !engines || Object.hasOwn(engines, twin.engine)) return;
     log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
@@ -142,7 +143,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   const found = await read();
   for (const { problem } of found.values()) if (problem) throw problem;
   if (found.size === 0) log("warn", "the folder has no twin files", { folder });
-  for (const [file, { twin }] of found) warnOf(file, twin);
+  for (const [file, state] of found) warnOf(file, state);
   take(found);
 
   const stop = followFolder(folder, {
@@ -167,15 +168,16 @@ function logChanges(
   before: Folder,
   found: Folder,
   log: Log,
-  warnOf: (file: string, twin: Twin | undefined) => void,
+  warnOf: (file: string, state: FileState) => void,
 ): void {
-  for (const [file, { signature, twin, problem }] of found) {
+  for (const [file, state] of found) {
+    const { signature, twin, problem } = state;
     const last = before.get(file);
     if (problem && (signature !== last?.signature || problem.message !== last.problem?.message)) {
       logProblem(file, problem.message, twin, log);
     } else if (!problem && twin !== last?.twin) {
       log("info", "a twin file was read", { file, twin: twin?.id });
-      warnOf(file, twin);
+      warnOf(file, state);
     }
   }
   for (const [file, { twin }] of before) {
@@ -189,11 +191,12 @@ function logProblem(file: string, problem: string, kept: Twin | undefined, log: 
   else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
 }
 
-/** Warns of a twin that has nothing to quote, or a phrase that it will never say. */
-function warnOfText(file: string, { id, name, instructions }: Twin, log: Log): void {
-  const { passages, voice } = readKnowledge(name, instructions);
+/** Warns of a twin that has nothing to quote, a phrase that it will never say, or text that is not read as it looks. */
+function warnOfText(file: string, twin: Twin, instructionsLine: number, log: Log): void {
+  const { id, name, instructions, documents } = twin;
+  const { sections, voice, warnings } = readInstructions(name, instructions);
   const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));
-  if (passages.length === 0) {
+  if (sections.length === 0 && documents.length === 0) {
     log("warn", "a twin has no sections under headings, so the knowledge engine has no answers", {
       file,
       twin: id,
@@ -205,6 +208,14 @@ function warnOfText(file: string, { id, name, instructions }: Twin, log: Log): v
       twin: id,
       unknown,
       known: occasions,
+    });
+  }
+  for (const { line, message } of warnings) {
+    log("warn", "a twin's text has a fault", {
+      file,
+      twin: id,
+      line: instructionsLine + line - 1,
+      fault: message,
     });
   }
 }

@@ -6,9 +6,19 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Sha256 } from "../base/crypto.ts";
-import { isString } from "../base/json.ts";
-import { orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
+import { isJsonObject, isString } from "../base/json.ts";
+import { oneOf, orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
 import type { Listing, Slice } from "../store/store.ts";
+
+/** A further text that a twin knows. */
+export interface TwinDocument {
+  /** What it is called, with an ending that says what it is: `.txt` is plain text, all others are Markdown. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** How much of its knowledge a twin's model is told: all of it, or the sections that fit the question. */
+export type KnowledgeMode = "whole" | "search";
 
 /** An AI twin: a persona with knowledge, and the engine that speaks for it. */
 export interface Twin {
@@ -37,6 +47,12 @@ export interface Twin {
   readonly access: readonly string[] | null;
   /** Persona and knowledge, in Markdown. */
   readonly instructions: string;
+  /** Further knowledge. */
+  readonly documents: readonly TwinDocument[];
+  /** The language that the twin speaks, as a BCP 47 tag. Null: guessed from its text. */
+  readonly language: string | null;
+  /** Null: all of it while it is short, else what fits the question. */
+  readonly knowledge: KnowledgeMode | null;
 }
 
 /**
@@ -66,6 +82,9 @@ const blank = {
   temperature: null,
   access: null,
   instructions: "",
+  documents: [],
+  language: null,
+  knowledge: null,
 };
 
 const name: Rule = {
@@ -78,6 +97,15 @@ export const temperatureRule: Rule = {
   expected: "a number from 0 to 2",
   accepts: (value) => typeof value === "number" && value >= 0 && value <= 2,
 };
+
+/** The language of a twin. */
+export const languageRule: Rule = {
+  expected: "a BCP 47 language tag, such as de or pt-BR",
+  accepts: (value) => isString(value) && /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*$/u.test(value),
+};
+
+/** A {@link KnowledgeMode}. */
+export const knowledgeRule: Rule = oneOf(["whole", "search"]);
 
 const rules: RulesFor<Twin> = {
   id: name,
@@ -93,6 +121,9 @@ const rules: RulesFor<Twin> = {
   temperature: orNull(temperatureRule),
   access: orNull({ expected: "a list of owners", accepts: areStrings }),
   instructions: textRule,
+  documents: { expected: "a list of documents, each with a path and a text", accepts: areDocuments },
+  language: orNull(languageRule),
+  knowledge: orNull(knowledgeRule),
 };
 
 /**
@@ -166,6 +197,11 @@ export function listTwins(twins: readonly Twin[]): TwinSource {
       return twin && mayUse(owner, twin) ? twin : undefined;
     },
   };
+}
+
+function areDocuments(value: unknown): boolean {
+  const isDocument = (item: unknown) => isJsonObject(item) && isString(item.path) && isString(item.text);
+  return Array.isArray(value) && value.every(isDocument);
 }
 
 function areStrings(value: unknown): boolean {

@@ -175,6 +175,7 @@ describe("a list of twins", () => {
       ...{ description: null, avatarUrl: null, greeting: null, tags: [] },
       ...{ createdAt: 7, updatedAt: 7 },
       ...{ model: null, temperature: null, access: null, instructions: "" },
+      ...{ documents: [], language: null, knowledge: null },
     });
   });
 

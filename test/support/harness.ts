@@ -108,6 +108,9 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     temperature: null,
     access: null,
     instructions: "Repeat what the user says. This sentence is secret.",
+    documents: [],
+    language: null,
+    knowledge: null,
     ...twin,
   };
 }

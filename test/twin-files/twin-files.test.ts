@@ -16,7 +16,7 @@ import { runtime } from "../support/runtime.ts";
 const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
 
 function parse(text: string, file = "ada.md") {
-  return parseTwinFile(file, new TextEncoder().encode(text), parsing);
+  return parseTwinFile(file, new TextEncoder().encode(text), parsing).twin;
 }
 
 function problemOf(text: string, file = "ada.md"): string {
@@ -144,6 +144,10 @@ engine: openai
 model: gpt-small
 temperature: 0.7
 access: [alice, "42"]
+language: en-GB
+knowledge: search
+tests:
+  - ask: Who are you?
 ---
 
 You are Ada.
@@ -163,6 +167,8 @@ They weave algebra.
     temperature: 0.7,
     access: ["alice", "42"],
     instructions: "You are Ada.\n\n# Engines\nThey weave algebra.",
+    language: "en-GB",
+    knowledge: "search",
   });
 });
 
@@ -180,6 +186,8 @@ test("a file with only a name gets the file's name as id and the default engine,
     temperature: null,
     access: null,
     instructions: "",
+    language: null,
+    knowledge: null,
   });
 });
 
@@ -208,7 +216,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
@@ -222,6 +230,18 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ["an id that begins with a dot", "name: Ada\nid: ..", /id must be/u],
   ["an id that is a number", "name: Ada\nid: 7", /id must be/u],
   ["an id of more than 64 characters", `name: Ada\nid: ${"a".repeat(65)}`, /id must be/u],
+  [
+    "a language that is no tag",
+    "name: Ada\nlanguage: English please",
+    /language must be a BCP 47 language tag/u,
+  ],
+  ["another way to know", "name: Ada\nknowledge: all", /knowledge must be one of whole, search/u],
+  ["a test that asks nothing", "name: Ada\ntests: [{source: Lamp}]", /tests must be a list of questions/u],
+  [
+    "a test with an unknown member",
+    "name: Ada\ntests: [{ask: a, say: b}]",
+    /tests must be a list of questions/u,
+  ],
   ["access without a value", "name: Ada\naccess:", /access must be a list of owners/u],
   ["access that is not a list", "name: Ada\naccess: alice", /access must be a list of owners/u],
   ["an owner that is a number", "name: Ada\naccess: [42]", /access must be a list of owners/u],
@@ -314,6 +334,60 @@ test("twins are listed by name, only to owners who may use them", async (t) => {
   assert.equal((await files.get("alice", "2"))?.name, "Ada");
   assert.equal(await files.get("mallory", "2"), undefined);
   assert.equal(await files.get("alice", "3"), undefined);
+});
+
+test("a folder with a twin.md is a twin, which knows all other texts in it", async (t) => {
+  const folder = await createFolder(t, {});
+  await mkdir(join(folder, "odd", "notes", ".hidden"), { recursive: true });
+  await mkdir(join(folder, "no-twin"));
+  const files = {
+    "odd/twin.md": "---\nname: Odd\n---\nYou are Odd.",
+    "odd/hours.txt": "Open in May.",
+    "odd/notes/lamp.md": "# Lamp\n\nIt turns.",
+    "odd/notes/.hidden/secret.md": "no",
+    "odd/picture.png": "no",
+    "no-twin/notes.md": "no",
+  };
+  for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
+  const twins = await open(t, folder);
+  assert.deepEqual(await idsFor(twins, "alice"), ["odd"]);
+  const twin = await twins.get("alice", "odd");
+  assert.deepEqual(twin?.documents, [
+    { path: "hours.txt", text: "Open in May." },
+    { path: "notes/lamp.md", text: "# Lamp\n\nIt turns." },
+  ]);
+  await writeFile(join(folder, "odd/hours.txt"), "Open in June.");
+  await twins.reload();
+  assert.equal((await twins.get("alice", "odd"))?.documents[0]?.text, "Open in June.");
+});
+
+test("a document that is not UTF-8, and too many of them, are refused", async (t) => {
+  const folder = await createFolder(t, {});
+  await mkdir(join(folder, "odd"));
+  await writeFile(join(folder, "odd/twin.md"), "---\nname: Odd\n---\n");
+  await writeFile(join(folder, "odd/notes.txt"), Uint8Array.of(0xff));
+  await assert.rejects(open(t, folder), /Twin file "odd\/notes\.txt": is not valid UTF-8\./u);
+  await writeFile(join(folder, "odd/notes.txt"), new Uint8Array(21 * 1024 * 1024));
+  await assert.rejects(
+    open(t, folder),
+    /"odd\/twin\.md": the documents in its folder are larger than 20 MiB together/u,
+  );
+  await writeFile(join(folder, "odd/notes.txt"), "");
+  for (let number = 0; number < 2_000; number++) await writeFile(join(folder, `odd/${number}.md`), "");
+  await assert.rejects(open(t, folder), /"odd\/twin\.md": its folder has more than 2000 documents/u);
+});
+
+test("a code block or comment that is not closed causes a warning with its line", async (t) => {
+  const text = "---\nname: Odd\n---\n\n# Lamp\n\nIt turns.\n\n```sh\nnpm start\n\n# Hours\n\nMay. <!-- begin";
+  const recorder = createRecorder();
+  await open(t, await createFolder(t, { "odd.md": text }), { log: recorder.log });
+  assert.deepEqual(
+    recorder.entries.map(({ fields }) => [fields.file, fields.line, fields.fault]),
+    [
+      ["odd.md", 9, "The code block that begins with ``` is not closed."],
+      ["odd.md", 14, "The comment that begins with <!-- is not closed."],
+    ],
+  );
 });
 
 test("links to files are twins; folders, hidden files and other kinds are not", {

@@ -1,0 +1,90 @@
+/**
+ * Spellings of the same word in one form.
+ *
+ * What is the same differs from script to script: an accent on a Latin letter is often left out, but a mark on a Kana,
+ * a vowel sign in Devanagari or a tone in Thai makes another letter. So there are two forms. The *normal* one differs
+ * only in what no reader would call another word; it is what words are compared by. The *folded* one leaves out accents;
+ * it is used only where nothing has the normal form.
+ *
+ * @module
+ */
+
+// More marks on a letter than any script uses. Normalizing sorts them, in quadratic time. It also turns two letters
+// into marks: the halfwidth signs of voiced sounds.
+const heapedMarks = /([\p{M}\uff9e\uff9f]{8})[\p{M}\uff9e\uff9f]+/gu;
+
+// Hyphens and joiners that are not seen: soft hyphen, word joiner, zero-width (non-)joiner, byte order mark.
+const invisible = /[\u00ad\u200b-\u200f\u2060\ufeff]/gu;
+
+// Vowel signs, which Arabic and Hebrew usually leave out, and the stroke that stretches an Arabic word.
+const pointing = /[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/gu;
+
+// Letters for which writers of one script use several characters.
+const oneLetter: Readonly<Record<string, string>> = {
+  أ: "ا",
+  إ: "ا",
+  آ: "ا",
+  ٱ: "ا",
+  ى: "ي",
+  ی: "ي",
+  ک: "ك",
+  ة: "ه",
+  ؤ: "و",
+  ئ: "ي",
+  ё: "е",
+  "\u0901": "\u0902", // Devanagari: chandrabindu and anusvara
+  "\u093c": "", // Devanagari: nukta
+};
+const manyWritten = new RegExp(`[${Object.keys(oneLetter).join("")}]`, "gu");
+
+/** A text in lower case, in which each word has only one spelling that could be typed for it. */
+export function normalize(text: string): string {
+  const lower = text.replace(heapedMarks, "$1").normalize("NFKC").toLowerCase();
+  if (/^[\u0020-\u007f]*$/u.test(lower)) return lower;
+  return lower
+    .replace(invisible, "")
+    .replace(pointing, "")
+    .replace(/[\u0915-\u0939]\u093c|[\u0958-\u095f]/gu, (letter) => letter.normalize("NFD"))
+    .replace(manyWritten, (letter, at: number, whole: string) =>
+      // At the beginning, a bare alif and lam would be the article.
+      letter === "إ" && whole[at + 1] === "ل" && !/\p{L}/u.test(whole[at - 1] ?? " ")
+        ? letter
+        : (oneLetter[letter] ?? letter),
+    )
+    .replace(/\p{Nd}/gu, toAsciiDigit)
+    .replace(/(?<=[\p{Script=Katakana}]{2})ー(?![\p{Script=Katakana}ー])/gu, "");
+}
+
+/** Digits of all scripts are in blocks of ten, which begin at a multiple of sixteen, or six after one. */
+function toAsciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  if (code < 0x80) return digit;
+  const offset = code % 16;
+  return String(offset >= 6 ? offset - 6 : offset);
+}
+
+const latinOrGreek = /[\p{Script=Latin}\p{Script=Greek}]/u;
+
+const withoutAccent: Readonly<Record<string, string>> = {
+  ß: "ss",
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  ł: "l",
+  đ: "d",
+  ð: "d",
+  þ: "th",
+  ı: "i",
+  ς: "σ",
+};
+
+/** A normal form without accents on Latin and Greek letters. Umlauts may be written as two letters: "ue". */
+export function fold(normal: string): string {
+  if (!latinOrGreek.test(normal)) return normal;
+  return normal
+    .normalize("NFD")
+    .replace(/([\p{Script=Latin}\p{Script=Greek}])\p{M}+/gu, "$1")
+    .replace(/[ßæœøłđðþıς]/gu, (letter) => withoutAccent[letter] ?? letter)
+    .replace(/([aou])e/gu, "$1")
+    .normalize("NFC");
+}

@@ -1,0 +1,96 @@
+/**
+ * The files of a folder of twins: a twin is a file, `ada.md`, or a folder, `ada/`, with `twin.md` and further documents.
+ *
+ * @module
+ */
+
+import type { Stats } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { TwinDocument } from "../../core/twins/twins.ts";
+import { codeOf } from "../system.ts";
+import { decode, TwinFileError } from "./file.ts";
+
+/** A file and its status. */
+export interface FoundFile {
+  /** Its path in the twin's folder, with slashes. */
+  readonly path: string;
+  readonly info: Stats;
+}
+
+/** The file that makes a folder a twin. */
+const folderFile = "twin.md";
+const mostDocuments = 2_000;
+const mostBytes = 20 * 1024 * 1024;
+
+/** The names of the files that are twins, or should be, in order: `ada.md`, `ada/twin.md`. */
+export async function listTwinFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names: string[] = [];
+  for (const { name } of entries.filter((entry) => !entry.name.startsWith("."))) {
+    const inFolder = `${name}/${folderFile}`;
+    if (name.endsWith(".md")) names.push(name);
+    else if (await look(join(folder, inFolder))) names.push(inFolder);
+  }
+  return names.sort();
+}
+
+/** The further documents of a twin that is a folder, at any depth, in order. */
+export async function listDocuments(folder: string, file: string): Promise<FoundFile[]> {
+  if (!file.endsWith(`/${folderFile}`)) return [];
+  const twinFolder = join(folder, file.slice(0, -folderFile.length));
+  const found: FoundFile[] = [];
+  for (const path of await listPaths(twinFolder, "")) {
+    const info = await look(join(twinFolder, path));
+    if (info) found.push({ path, info });
+  }
+  return found;
+}
+
+/**
+ * Reads a twin's documents.
+ *
+ * @throws {TwinFileError} if there are too many, they are too large, or one is not UTF-8.
+ */
+export async function readDocuments(
+  folder: string,
+  file: string,
+  found: readonly FoundFile[],
+): Promise<TwinDocument[]> {
+  if (found.length > mostDocuments)
+    throw new TwinFileError(file, `its folder has more than ${mostDocuments} documents.`);
+  const bytes = found.reduce((sum, { info }) => sum + info.size, 0);
+  if (bytes > mostBytes)
+    throw new TwinFileError(file, "the documents in its folder are larger than 20 MiB together.");
+  const documents: TwinDocument[] = [];
+  const twinFolder = file.slice(0, -folderFile.length);
+  for (const { path } of found) {
+    documents.push({
+      path,
+      text: decode(`${twinFolder}${path}`, await readFile(join(folder, twinFolder, path))),
+    });
+  }
+  return documents;
+}
+
+async function listPaths(twinFolder: string, inside: string): Promise<string[]> {
+  const entries = await readdir(join(twinFolder, inside), { withFileTypes: true });
+  const paths: string[] = [];
+  for (const entry of entries.filter(({ name }) => !name.startsWith("."))) {
+    const path = `${inside}${entry.name}`;
+    if (entry.isDirectory()) paths.push(...(await listPaths(twinFolder, `${path}/`)));
+    else if (/\.(?:md|txt)$/iu.test(path) && path !== folderFile) paths.push(path);
+  }
+  return paths.sort();
+}
+
+/** The status of a regular file. Undefined: it is not a regular file, does not exist, or is a broken link. */
+export async function look(path: string): Promise<Stats | undefined> {
+  try {
+    const info = await stat(path);
+    return info.isFile() ? info : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * How the text of a twin is read and quoted: each test is a kind of text that people write.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { newTwin } from "../support/harness.ts";
+
+async function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
+  let text = "";
+  let sources: readonly string[] = [];
+  const twin = newTwin({ id: "odd", name: "Odd", engine: "knowledge", instructions, ...fields });
+  await createKnowledgeEngine().reply(
+    { twin, history: [], content },
+    {
+      write: (part) => {
+        text += part;
+      },
+      progress: (event) => {
+        sources = (event.sources as { heading: string }[]).map(({ heading }) => heading);
+      },
+      signal: new AbortController().signal,
+    },
+  );
+  return { text, sources };
+}
+
+const pairs: readonly (readonly [script: string, one: string, other: string])[] = [
+  ["Katakana", "パリ", "バリ"],
+  ["Devanagari", "फूल", "फल"],
+  ["Thai", "ข่าว", "ข้าว"],
+  ["Vietnamese", "Bàn", "Bạn"],
+  ["Cyrillic", "Мой", "Мои"],
+  ["Latin", "Resume", "Résumé"],
+];
+
+for (const [script, one, other] of pairs) {
+  test(`words that differ in a mark are two words in ${script}`, async () => {
+    const text = `## ${one}\n\nFirst.\n\n## ${other}\n\nSecond.`;
+    assert.deepEqual((await ask(text, one)).sources, [one]);
+    assert.deepEqual((await ask(text, other)).sources, [other]);
+    assert.match((await ask(text, other)).text, /^Second\./u);
+  });
+}
+
+test("a word with another mark is not taken for it, but one without accents is", async () => {
+  assert.deepEqual((await ask("## パリ\n\n塔があります。", "バリ")).sources, []);
+  assert.deepEqual((await ask("## फूल\n\nलाल है।", "फल")).sources, []);
+  assert.deepEqual((await ask("## Öffnungszeiten\n\nAb neun.", "offnungszeiten")).sources, [
+    "Öffnungszeiten",
+  ]);
+  assert.deepEqual((await ask("## Öffnungszeiten\n\nAb neun.", "Oeffnungszeiten")).sources, [
+    "Öffnungszeiten",
+  ]);
+});
+
+const installation = `## Installation
+
+In one of these folders:
+
+### Folder of the user
+
+\`~/.config/odd\`
+
+### Folder of the system
+
+\`/etc/odd\`
+`;
+
+test("a section that introduces its parts answers with them", async () => {
+  const { text, sources } = await ask(installation, "where is the installation?");
+  assert.deepEqual(sources, ["Installation"]);
+  assert.match(text, /In one of these folders:[\s\S]*~\/\.config\/odd[\s\S]*\/etc\/odd/u);
+});
+
+test("a section whose parts are too long names them all", async () => {
+  const parts = ["North", "South", "West"].map(
+    (name) => `### ${name}\n\n${`The ${name} wing is old. `.repeat(40)}`,
+  );
+  const { text } = await ask(`## The wings\n\nThere are three.\n\n${parts.join("\n\n")}`, "the wings");
+  assert.equal(text, "There are three.\n\n- **North**\n- **South**\n- **West**");
+});
+
+const answers: readonly (readonly [form: string, faq: string])[] = [
+  ["bold lines", "**Can I pay later?**\n\nWithin a month.\n\n**Do you ship abroad?**\n\nOnly to Norway."],
+  ["bold first lines", "**Can I pay later?**\nWithin a month.\n\n**Do you ship abroad?**\nOnly to Norway."],
+  ["labels", "Q: Can I pay later?\nA: Within a month.\n\nQ: Do you ship abroad?\nA: Only to Norway."],
+  [
+    "labels in paragraphs",
+    "Q: Can I pay later?\n\nA: Within a month.\n\nQ: Do you ship abroad?\n\nA: Only to Norway.",
+  ],
+  ["question marks", "Can I pay later?\n\nWithin a month.\n\nDo you ship abroad?\n\nOnly to Norway."],
+  [
+    "details",
+    "<details>\n<summary>Can I pay later?</summary>\n\nWithin a month.\n\n</details>\n<details><summary>Do you ship abroad?</summary>\nOnly to Norway.</details>",
+  ],
+  [
+    "a description list",
+    "<dl><dt>Can I pay later?</dt><dd>Within a month.</dd><dt>Do you ship abroad?</dt><dd>Only to Norway.</dd></dl>",
+  ],
+];
+
+for (const [form, faq] of answers) {
+  test(`a question stays with its answer, and apart from others: ${form}`, async () => {
+    const pay = await ask(`## FAQ\n\n${faq}`, "Can I pay later?");
+    assert.deepEqual(pay.sources, ["FAQ"]);
+    assert.match(pay.text, /Within a month/u);
+    assert.doesNotMatch(pay.text, /Norway/u);
+    const ship = await ask(`## FAQ\n\n${faq}`, "shipping abroad");
+    assert.match(ship.text, /Only to Norway/u);
+    assert.doesNotMatch(ship.text, /month/u);
+  });
+}
+
+const terms = Array.from({ length: 45 }, (_, at) => `Word${at}`);
+
+test("one item of a long list is the answer, not the list", async () => {
+  const list = terms
+    .map((term, at) => `- **${term}**: meaning number ${at} of a word that sailors use.`)
+    .join("\n");
+  const { text, sources } = await ask(`## Glossary\n\n${list}`, "What does word17 mean?");
+  assert.deepEqual(sources, ["Glossary"]);
+  assert.equal(text, "- **Word17**: meaning number 17 of a word that sailors use.");
+});
+
+test("one row of a table is the answer, with the table's head", async () => {
+  const rows = terms.map((term, at) => `| ${term} | ${at} euros |`).join("\n");
+  const { text } = await ask(`## Prices\n\n| Item | Price |\n|---|---|\n${rows}`, "How much is word17?");
+  assert.match(text, /^\| Item \| Price \|\n\|---\|---\|\n\| Word17 \| 17 euros \|$/mu);
+  assert.doesNotMatch(text, /Word18/u);
+});
+
+test("the steps of a numbered list stay together", async () => {
+  const steps = "1. Unplug the kettle.\n2. Press the blue button.\n3. Wait a minute.";
+  assert.equal((await ask(`## Reset\n\n${steps}`, "which blue button?")).text, steps);
+});
+
+test("headings, lists and tables in HTML count like those in Markdown", async () => {
+  const html = `<h2 id="x">The <em>lamp</em></h2>
+<p>It turns &amp; burns <b>oil</b>.</p>
+
+<h2>Prices</h2>
+<table>
+<tr><th>Ticket</th><th>Price</th></tr>
+
+<tr><td>Child</td><td>3 euros</td></tr>
+<tr><td>Adult</td><td>7 euros</td></tr>
+</table>
+
+<h2>Persona</h2>
+<p>The password is SESAME.</p>`;
+  assert.equal((await ask(html, "the lamp")).text, "It turns & burns **oil**.");
+  assert.match((await ask(html, "price of a child ticket")).text, /\| Child \| 3 euros \|/u);
+  assert.doesNotMatch((await ask(html, "What is the password?")).text, /SESAME/u);
+});
+
+test("topics are plain text, without anchors, links and markup", async () => {
+  const text =
+    "## The **lamp** {#lamp}\n\nIt turns.\n\n## [Hours](https://odd.example/h_(x)) `daily`\n\nMay.";
+  const { topics } = await createKnowledgeIndex({ name: "Odd", instructions: text });
+  assert.deepEqual(topics, ["The lamp", "Hours daily"]);
+});
+
+test("a table of contents is no topic", async () => {
+  const text =
+    "## Contents\n\n- [Lamp](#lamp)\n  - [Oil](#oil)\n- [Hours](#hours)\n\n## Lamp\n\nIt turns.\n\n[TOC]\n\n## Hours\n\nMay.";
+  const { topics } = await createKnowledgeIndex({ name: "Odd", instructions: text });
+  assert.deepEqual(topics, ["Lamp", "Hours"]);
+});
+
+test("comments of notes are not quoted, percent signs are", async () => {
+  const text =
+    "## Lamp\n\nIt turns %%ask Rina%% slowly.\n\n%%\nsecret\n\nlines\n%%\n\nAt 100%% of its power.";
+  assert.equal((await ask(text, "lamp")).text, "It turns slowly.\n\nAt 100%% of its power.");
+});
+
+test("a code block that is not closed hides neither private sections nor topics", async () => {
+  const text = "## Lamp\n\n```sh\nturn\n\n## Hours\n\nMay.\n\n## Persona\n\nThe password is SESAME.";
+  assert.equal((await ask(text, "hours")).text, "May.");
+  assert.doesNotMatch((await ask(text, "lamp")).text, /SESAME/u);
+});
+
+test("footnotes and reference links are quoted with what they refer to", async () => {
+  const text =
+    "## Lamp\n\nIt turns[^1], see [the log][log].\n\n## Hours\n\nMay.\n\n[^1]: Since 1921.\n\n[log]: https://odd.example/log";
+  assert.equal(
+    (await ask(text, "lamp")).text,
+    "It turns[^1], see [the log](https://odd.example/log).\n\n[^1]: Since 1921.",
+  );
+  assert.equal((await ask(text, "hours")).text, "May.");
+});
+
+test("images are found by their alternative text, not by their address", async () => {
+  const text = "## Pictures\n\n![the old fog horn](https://odd.example/boat.png)\n\n## Lamp\n\nIt turns.";
+  assert.deepEqual((await ask(text, "fog horn")).sources, ["Pictures"]);
+  assert.deepEqual((await ask(text, "boat")).sources, []);
+});
+
+const desk = `## Warranty
+
+Two years from the day you buy it.
+
+## Error codes
+
+The display tells what is wrong.
+
+- E03: The door is open.
+- E21: The pump is blocked.
+- E-40: Too hot.
+
+## Delivery
+
+Within three days.
+`;
+
+test("a code is found in a sentence, and however it is written", async () => {
+  for (const [question, code] of [
+    ["my display shows E21", "E21"],
+    ["what's e 21?", "E21"],
+    ["Error E40", "E-40"],
+  ] as const) {
+    const { text, sources } = await ask(desk, question);
+    assert.deepEqual(sources, ["Error codes"], question);
+    assert.match(text, new RegExp(`- ${code}:`, "u"), question);
+    assert.doesNotMatch(text, /E03/u, question);
+  }
+});
+
+test("another code is not taken for it", async () => {
+  assert.doesNotMatch((await ask(desk, "E22")).text, /E21/u);
+});
+
+test("a question in people's own words is answered from the section that it names", async () => {
+  assert.deepEqual(
+    (await ask(desk, "My battery is dead, is it covered by warranty after 18 months?")).sources,
+    ["Warranty"],
+  );
+});
+
+test("what a twin does not know offers what fits best first", async () => {
+  const { text, sources } = await ask(
+    desk,
+    "can a courier from another firm bring it to my delivery robot in space?",
+  );
+  if (sources.length === 0) assert.match(text, /\*\*Delivery\*\*/u);
+  else assert.deepEqual(sources, ["Delivery"]);
+});
+
+test("compounds are found by their parts", async () => {
+  const text = "## Akkulaufzeit\n\nZehn Stunden.\n\n## Gewicht\n\nZwei Kilo.";
+  assert.deepEqual((await ask(text, "Wie lange hält der Akku?")).sources, ["Akkulaufzeit"]);
+});
+
+const inOwnLanguage: readonly (readonly [
+  language: string,
+  text: string,
+  hello: string,
+  thanks: string,
+  phrase: RegExp,
+])[] = [
+  [
+    "de",
+    "## Öffnungszeiten\n\nWir haben von Mai bis September geöffnet und freuen uns auf Sie.",
+    "Guten Tag!",
+    "Vielen Dank",
+    /^Hallo, ich bin Odd\. Meine Themen: \*\*Öffnungszeiten\*\*\.$/u,
+  ],
+  [
+    "fr",
+    "## Horaires\n\nLe phare est ouvert de mai à septembre pour les visiteurs.",
+    "Bonjour",
+    "merci beaucoup",
+    /^Bonjour, je suis Odd\./u,
+  ],
+  [
+    "es",
+    "## Horario\n\nEl faro está abierto de mayo a septiembre para los visitantes.",
+    "¡Hola, buenos días!",
+    "muchas gracias",
+    /^Hola, soy Odd\./u,
+  ],
+  [
+    "ru",
+    "## Часы работы\n\nМаяк открыт с мая по сентябрь.",
+    "Добрый день",
+    "Спасибо большое!",
+    /^Здравствуйте, я Odd\./u,
+  ],
+  [
+    "ja",
+    "## 営業時間\n\n灯台は五月から九月まで開いています。",
+    "こんにちは！",
+    "ありがとうございます",
+    /^こんにちは、Oddです。/u,
+  ],
+  ["zh", "## 营业时间\n\n灯塔从五月到九月开放。", "你好", "谢谢你", /^你好，我是Odd。/u],
+  [
+    "ar",
+    "## أوقات العمل\n\nالمنارة مفتوحة من مايو إلى سبتمبر.",
+    "السلام عليكم",
+    "شكرا جزيلا",
+    /^مرحبًا، أنا Odd\./u,
+  ],
+  ["hi", "## समय\n\nप्रकाशस्तंभ मई से सितंबर तक खुला रहता है।", "नमस्ते", "बहुत धन्यवाद", /^नमस्ते, मैं Odd हूँ।/u],
+  ["th", "## เวลาเปิด\n\nประภาคารเปิดตั้งแต่เดือนพฤษภาคมถึงกันยายน", "สวัสดีครับ", "ขอบคุณมากครับ", /^สวัสดี นี่คือ Odd/u],
+  [
+    "ko",
+    "## 운영 시간\n\n등대는 오월부터 구월까지 열려 있습니다.",
+    "안녕하세요",
+    "감사합니다",
+    /^안녕하세요, Odd입니다\./u,
+  ],
+  [
+    "tr",
+    "## Açılış saatleri\n\nFener mayıs ile eylül arasında her gün açık ve ziyaretçiler için ücretsiz.",
+    "Merhaba",
+    "teşekkür ederim",
+    /^Merhaba, ben Odd\./u,
+  ],
+];
+
+for (const [language, text, hello, thanks, phrase] of inOwnLanguage) {
+  test(`a twin greets, thanks and refuses in its own language, guessed from its text: ${language}`, async () => {
+    assert.match((await ask(text, hello)).text, phrase);
+    const [english, own] = await Promise.all([ask("## Lamp\n\nIt turns.", "thanks"), ask(text, thanks)]);
+    assert.notEqual(own.text, english.text);
+    assert.deepEqual(own.sources, []);
+    assert.doesNotMatch((await ask(text, "xyzzy qwertz")).text, /I don't know/u);
+  });
+}
+
+test("the language that a twin names wins over the guess", async () => {
+  const { text } = await ask("## Lamp\n\nIt turns, and it is the light of the town.", "Hello", {
+    language: "de-AT",
+  });
+  assert.match(text, /^Hallo, ich bin Odd/u);
+});
+
+test("further documents are knowledge, with their title or file's name as a heading", async () => {
+  const documents = [
+    {
+      path: "notes/fog-horn.md",
+      text: "\ufeff---\r\ntags: [x]\r\n---\r\n\r\nIt sounds every minute.\r\n\r\n## Repairs\r\n\r\nBy Rina.",
+    },
+    { path: "prices.txt", text: "A ticket costs 7 euros.\n\nChildren pay nothing." },
+    { path: "boats.md", text: "# The boats\n\nThree of them.\n\n## Red one\n\nIt leaks." },
+  ];
+  const ask2 = (question: string) => ask("You are Odd. SECRET.", question, { documents });
+  assert.deepEqual((await ask2("how often does the fog horn sound?")).sources, ["fog horn"]);
+  assert.deepEqual((await ask2("what does a ticket cost")).sources, ["prices"]);
+  assert.match((await ask2("the boats")).text, /^Three of them\./u);
+  assert.deepEqual((await ask2("tags")).sources, []);
+  assert.doesNotMatch((await ask2("SECRET")).text, /SECRET/u);
+});
