@@ -1,0 +1,51 @@
+/**
+ * Prints how well the knowledge engine finds what it is asked for: `npm run knowledge`. With `-- --show` it lists the
+ * questions of the tuning half that went wrong.
+ */
+
+import { halves, type Measured, measureKnowledge, type Verdict } from "./measured-set.ts";
+
+const measured = await measureKnowledge();
+for (const half of halves) {
+  const ofHalf = measured.filter((one) => one.half === half);
+  const languages = [...new Set(ofHalf.map(({ language }) => language))];
+  console.log(`\n${half === "held" ? "Held out" : "Used for tuning"}: ${ofHalf.length} questions`);
+  console.log("      right  wrong  not found | unanswerable: refused  answered");
+  for (const language of languages)
+    console.log(
+      row(
+        language,
+        ofHalf.filter((one) => one.language === language),
+      ),
+    );
+  console.log(row("all", ofHalf));
+}
+
+if (process.argv.includes("--show")) {
+  for (const { half, language, question, verdict, note } of measured) {
+    if (half === "tuning" && (verdict === "wrong" || verdict === "refused wrongly"))
+      console.log(`\n${language} ${verdict}: ${question}\n  ${note.replaceAll("\n", "\n  ")}`);
+  }
+}
+
+/** Shares of the answerable questions, and of those without an answer in the text. */
+function row(name: string, of: readonly Measured[]): string {
+  const unanswerable = of.filter(({ note }) => note.startsWith("nothing,"));
+  const answerable = of.filter((one) => !unanswerable.includes(one));
+  const shares = [
+    share(answerable, "right"),
+    share(answerable, "wrong"),
+    share(answerable, "refused wrongly"),
+    share(unanswerable, "refused"),
+    share(unanswerable, "wrong"),
+  ];
+  const [right = "", wrong = "", lost = "", refused = "", answered = ""] = shares.map((text) =>
+    text.padStart(5),
+  );
+  return `${name.padEnd(5)} ${right}  ${wrong}  ${lost}     |               ${refused}    ${answered}`;
+}
+
+function share(of: readonly Measured[], wanted: Verdict): string {
+  const count = of.filter(({ verdict }) => verdict === wanted).length;
+  return `${Math.round((100 * count) / of.length)} %`;
+}

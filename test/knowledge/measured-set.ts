@@ -1,0 +1,83 @@
+/**
+ * The measured set: 300 questions to 30 twins in ten languages, in `set/`. Half of them were used to tune the engine, the
+ * other half are held out: written before, and not looked at while tuning.
+ */
+
+import { readdir, readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
+import { newTwin } from "../support/harness.ts";
+
+export const halves = ["tuning", "held"] as const;
+
+export type Half = (typeof halves)[number];
+
+/** What became of a question. Those without an answer in the text should be refused, the others answered. */
+export type Verdict = "right" | "wrong" | "refused" | "refused wrongly";
+
+export interface Measured {
+  readonly language: string;
+  readonly half: Half;
+  readonly question: string;
+  readonly verdict: Verdict;
+  /** What was expected, and what came, for people. */
+  readonly note: string;
+}
+
+type Question = readonly [ask: string, source: string | null, says?: string];
+
+const folder = new URL("./set/", import.meta.url);
+
+/** Asks all questions of the set. */
+export async function measureKnowledge(): Promise<Measured[]> {
+  const measured: Measured[] = [];
+  for (const language of (await readdir(folder)).sort()) {
+    const questions: Record<string, Record<Half, Question[]>> = parse(
+      await readFile(new URL(`${language}/questions.yaml`, folder), "utf8"),
+    );
+    for (const [id, byHalf] of Object.entries(questions)) {
+      const instructions = await readFile(new URL(`${language}/${id}.md`, folder), "utf8");
+      const [, name = id] = /^# (.*)$/mu.exec(instructions) ?? [];
+      const twin = newTwin({ id, name, engine: "knowledge", instructions });
+      const engine = createKnowledgeEngine();
+      for (const half of halves) {
+        for (const question of byHalf[half]) {
+          const { text, sources } = await ask(engine, twin, question[0]);
+          measured.push({ language, half, question: question[0], ...judge(question, text, sources) });
+        }
+      }
+    }
+  }
+  return measured;
+}
+
+async function ask(
+  engine: ReturnType<typeof createKnowledgeEngine>,
+  twin: ReturnType<typeof newTwin>,
+  content: string,
+): Promise<{ text: string; sources: readonly string[] }> {
+  let text = "";
+  let sources: readonly string[] = [];
+  await engine.reply(
+    { twin, history: [], content },
+    {
+      write: (part) => {
+        text += part;
+      },
+      progress: (event) => {
+        sources = (event.sources as { heading: string }[]).map(({ heading }) => heading);
+      },
+      signal: new AbortController().signal,
+    },
+  );
+  return { text, sources };
+}
+
+/** An answer is right if it comes first of all from the right section, and contains what it must. */
+function judge([, source, says = ""]: Question, text: string, sources: readonly string[]) {
+  const note = `${source ?? "nothing"}${says && ` (${says})`}, got ${sources.join(", ") || "nothing"}: ${text}`;
+  if (sources.length === 0)
+    return { note, verdict: source === null ? "refused" : "refused wrongly" } as const;
+  const right = sources[0] === source && text.toLowerCase().includes(says.toLowerCase());
+  return { note, verdict: right ? "right" : "wrong" } as const;
+}
