@@ -4,12 +4,11 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { signToken } from "../../core/auth/jwt.ts";
-import { begin, delta, endMarker, finish, questionIn } from "../openai/model-server.ts";
+import { begin, createModelServer, delta, endMarker, finish } from "../openai/model-server.ts";
 import { serverCommand } from "../server/program.ts";
 import { surroundings } from "../support/child-process.ts";
 import { listen } from "../support/ports.ts";
@@ -108,8 +107,8 @@ const wordMs = 50;
 
 export async function createSlowModel(): Promise<SlowModel> {
   let streaming = 0;
-  const server = createServer(async (request, response) => {
-    const words = Number(await questionIn(request));
+  const server = createModelServer("slow", (question, response) => {
+    const words = Number(question);
     begin(response);
     let sent = 0;
     streaming++;

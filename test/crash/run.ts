@@ -7,12 +7,12 @@
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
-import { begin, delta, endMarker, finish, questionIn } from "../openai/model-server.ts";
+import { begin, createModelServer, delta, endMarker, finish } from "../openai/model-server.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
 import { listen } from "../support/ports.ts";
 import { answerTo, createJournal, type Journal } from "./journal.ts";
@@ -23,9 +23,9 @@ const clients = 4;
 
 /** A model that streams its answers slowly enough to be caught in the middle. */
 async function startModel() {
-  const server = createServer(async (request, response) => {
-    await streamAnswer(answerTo(await questionIn(request)), response);
-  });
+  const server = createModelServer("slow", (question, response) =>
+    streamAnswer(answerTo(question), response),
+  );
   return { port: await listen(server), server };
 }
 

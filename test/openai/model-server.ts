@@ -130,8 +130,21 @@ export async function refusingBaseUrl(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
+/** A model with this name that is asked by servers of their own. It lists itself, and answers each question. */
+export function createModelServer(
+  model: string,
+  answer: (question: string, response: ServerResponse) => void | Promise<void>,
+): Server {
+  return createServer(async (request, response) => {
+    if (request.method === "GET") {
+      response.setHeader("Content-Type", "application/json");
+      response.end(JSON.stringify({ object: "list", data: [{ id: model, object: "model" }] }));
+    } else await answer(await questionIn(request), response);
+  });
+}
+
 /** The user's message in a request to a model. */
-export async function questionIn(request: IncomingMessage): Promise<string> {
+async function questionIn(request: IncomingMessage): Promise<string> {
   let body = "";
   for await (const piece of request.setEncoding("utf8")) body += piece;
   const { messages } = JSON.parse(body) as { messages: { content: string }[] };
