@@ -21,6 +21,8 @@ import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import type { Metrics } from "./server/metrics.ts";
+import { pacedEngines, withPacedTwins } from "./server/playground/pacing.ts";
+import { pagesOf } from "./server/playground/pages.ts";
 import {
   createLineWriter,
   exitOnStrayErrors,
@@ -80,8 +82,9 @@ async function run(settings: Settings): Promise<void> {
   const metrics = await openMetrics(settings, parts);
   const service = createService({
     store: storage.store,
-    twins,
-    engines,
+    twins: withPacedTwins(twins),
+    engines: { ...engines, ...pacedEngines() },
+    pages: pagesOf(settings),
     limiter: storage.limiter,
     verifyToken,
     sha256: (text) => hash("sha256", text),

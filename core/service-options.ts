@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Page } from "./api/pages.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/crypto.ts";
 import { isJsonObject, isString } from "./base/json.ts";
@@ -59,6 +60,8 @@ export interface ServiceOptions {
   readonly basePath?: string | undefined;
   /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
+  readonly pages?: Readonly<Record<string, Page>> | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
   /**
@@ -135,6 +138,7 @@ const rules: RulesFor<ServiceOptions> = {
   observe: optional(observerRule),
   basePath: optional(basePathRule),
   corsOrigins: optional(originsRule),
+  pages: optional({ expected: "an object of pages, each with html and policy, by paths", accepts: arePages }),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
   joinTokens: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
@@ -158,12 +162,13 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { store, twins, engines, limiter, verifyToken, waitUntil } = options;
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
   const observe = guardObserver(options.observe ?? {}, log);
-  const { basePath = "", corsOrigins = [], joinTokens = true, onDisconnect = "continue" } = options;
+  const { basePath = "", corsOrigins = [], pages = {} } = options;
+  const { joinTokens = true, onDisconnect = "continue" } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
   const required = { store, twins, engines, limiter, verifyToken };
   const runtime = { clock, random, sha256, log, observe, waitUntil };
   const times = { heartbeatMs, maxReplyMs, leaseMs };
-  return { ...required, ...runtime, ...times, basePath, corsOrigins, joinTokens, onDisconnect };
+  return { ...required, ...runtime, ...times, basePath, corsOrigins, pages, joinTokens, onDisconnect };
 }
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
@@ -176,6 +181,14 @@ export function requireServiceOptions(options: ServiceOptions): void {
 
 /** What a SHA-256 function is tested with. Not ASCII, because it must digest UTF-8. */
 const sample = "\u00e9\u4e16";
+
+function arePages(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).every(
+    ([path, page]) =>
+      path.startsWith("/") && isJsonObject(page) && isString(page.html) && isString(page.policy),
+  );
+}
 
 function areEngines(value: unknown): boolean {
   return isJsonObject(value) && Object.values(value).every(isEngine);

@@ -5,6 +5,7 @@
  */
 
 import { createOpenApi } from "./api/openapi.ts";
+import { pageRoutes } from "./api/pages.ts";
 import { type OperationId, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";
@@ -80,7 +81,7 @@ export function createService(options: ServiceOptions): Service {
   const { keys, replies, ready } = context;
   const authenticate = createAuthentication({ keys, verifyToken });
   const dispatcher = new Dispatcher({
-    routes,
+    routes: [...routes, ...pageRoutes(parts.pages)],
     basePath,
     corsOrigins,
     authenticate,

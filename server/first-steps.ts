@@ -5,6 +5,7 @@
  */
 
 import type { TwinSource } from "../core/twins/twins.ts";
+import { playgroundLink } from "./playground/pages.ts";
 import { posixShell, programWords, quoteForShell } from "./process.ts";
 import type { Settings } from "./settings.ts";
 import { makeToken } from "./tokens.ts";
@@ -24,8 +25,16 @@ export interface FirstStepsOptions {
   readonly url: string;
 }
 
-/** Three lines for a POSIX shell: get a token, create a key, send a message. Empty if there is no twin to talk to. */
-export async function firstSteps({ settings, secret, twins, url }: FirstStepsOptions): Promise<string> {
+/** A link to the playground, or three lines for a POSIX shell. */
+export async function firstSteps(options: FirstStepsOptions): Promise<string> {
+  const link = await playgroundLink(options.settings, options);
+  return link === undefined
+    ? stepsInShell(options)
+    : `\nOpen this in a browser within ten minutes to talk to a twin:\n\n${link}\n\n`;
+}
+
+/** Get a token, create a key, send a message. Empty if there is no twin to talk to. */
+async function stepsInShell({ settings, secret, twins, url }: FirstStepsOptions): Promise<string> {
   const [twin] = (await twins.list(firstOwner, { offset: 0, limit: 1 })).items;
   if (!twin) return "";
   const api = `${url}${settings.basePath}/api/v1`;

@@ -196,6 +196,12 @@ export const settings = {
     parse: withLeadingSlash,
     accepts: basePathRule.accepts,
   }),
+  playground: setting({
+    variable: "PLAYGROUND",
+    otherwise: "on for a HOST of this machine alone, else off",
+    about: "whether the playground is served at `/`, and the reference of the API at `/docs`",
+    ...choice(["on", "off"]),
+  }),
   logLevel: setting({
     variable: "LOG_LEVEL",
     fallback: "info",

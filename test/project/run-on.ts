@@ -20,6 +20,7 @@ interface Runtime {
 const ownFraming =
   "checks byte for byte what adapters/node/mod.ts answers; docs/runtimes.md says what differs";
 const onlyNode = "tests only adapters/node/mod.ts";
+const ownNode = "tells nothing about the runtime that the run on Node does not";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
 const runtimes: Readonly<Record<string, Runtime>> = {
@@ -29,6 +30,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "bench/bench.test.ts": otherNode,
       "bench/cluster.test.ts": otherNode,
+      "browser/playground.test.ts": otherNode,
+      "client/size.test.ts": otherNode,
+      "project/pages.test.ts": otherNode,
       "web/browsers.test.ts": otherNode,
       "sql/copy.test.ts": otherNode,
       "server/demo.test.ts": otherNode,
@@ -45,6 +49,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     command: ["deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
+      "browser/playground.test.ts": ownNode,
+      "client/size.test.ts": ownNode,
+      "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,
       "http/fuzz.test.ts": ownFraming,
       "node/handler.test.ts": onlyNode,
@@ -68,6 +75,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     command: ["bun", "test", "--timeout", "60000"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
+      "browser/playground.test.ts": ownNode,
+      "client/size.test.ts": ownNode,
+      "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,
       "http/fuzz.test.ts": ownFraming,
       "http/http.test.ts": "Bun's fetch sends unknown methods as GET, and // in a path as /",

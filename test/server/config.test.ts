@@ -48,6 +48,7 @@ describe("settings", () => {
       shutdownGraceMs: 25_000,
       onDisconnect: "continue",
       basePath: "",
+      playground: undefined,
       logLevel: "info",
     });
   });
@@ -88,6 +89,7 @@ describe("settings", () => {
       SHUTDOWN_GRACE_MS: "100",
       ON_DISCONNECT: "cancel",
       BASE_PATH: "/x",
+      PLAYGROUND: "off",
       LOG_LEVEL: "debug",
     };
     for (const [name, { variable, flag, fallback }] of Object.entries(settings)) {

@@ -308,19 +308,51 @@ describe("the server", () => {
     ["in a file", (folder: string) => `sqlite:${join(folder, "my data", "twins.db")}`],
     ["in memory", () => "memory:"],
   ] as const) {
-    test(`in a terminal, with its records ${where}, it shows shell commands that talk to a twin`, {
+    test(`in a terminal, without a playground, with its records ${where}, it shows shell commands that talk to a twin`, {
       skip:
         spawnSync("sh", ["-c", "script --version && curl --version"]).status !== 0 && "needs script and curl",
       timeout: 60_000,
     }, async () => {
       const { folder } = await scratch();
-      const args = ["--twins", join(folder, "twins"), "--database", database(folder), "--base-path", "/chat"];
+      const flags = ["--database", database(folder), "--base-path", "/chat", "--playground", "off"];
+      const args = ["--twins", join(folder, "twins"), ...flags];
       const server = await startServerInTerminal(args, /^curl -sN .*\n/m);
       const [lines = ""] = /^TOKEN=.*\nKEY=.*\ncurl .*$/m.exec(server.shown) ?? [];
       const shell = spawn("sh", ["-c", lines], { env: surroundings, stdio: ["ignore", "pipe", "inherit"] });
       const answer = await text(shell.stdout);
       assert.equal(await server.stop(), 0);
       assert.match(answer, /"type":"complete".*"content":"Hello!"/, lines);
+    });
+  }
+
+  test("in a terminal, it shows a link that opens the playground, signed in", {
+    skip: spawnSync("script", ["--version"]).status !== 0 && "needs script",
+  }, async () => {
+    const { folder } = await scratch();
+    const args = ["--twins", join(folder, "twins"), "--database", "memory:", "--base-path", "/chat"];
+    const server = await startServerInTerminal(args, /^http\S+#token=\S+\n/m);
+    const [, page = "", token = ""] = /^(http\S+)#token=(\S+)$/m.exec(server.shown) ?? [];
+    assert.match(page, /\/chat\/$/);
+    assert.match(await (await fetch(page)).text(), /^<!doctype html>/);
+    const created = await call(`${page}api/v1/auth/api-keys`, "POST", token, { name: "mine" });
+    assert.equal(await server.stop(), 0);
+    assert.equal(created.status, 201);
+  });
+
+  for (const [why, args, status] of [
+    ["on this machine alone", [], 200],
+    ["if they are switched off", ["--playground", "off"], 404],
+    ["on all addresses", ["--host", "0.0.0.0"], 404],
+    ["on all addresses, if they are switched on", ["--host", "0.0.0.0", "--playground", "on"], 200],
+  ] as const) {
+    test(`its pages ${status === 200 ? "are" : "are not"} there ${why}`, async () => {
+      const server = await startServer(["--database", "memory:", ...args]);
+      const { port } = new URL(server.url);
+      const statuses = await Promise.all(
+        ["/", "/docs"].map(async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).status),
+      );
+      await server.stop();
+      assert.deepEqual(statuses, [status, status]);
     });
   }
 

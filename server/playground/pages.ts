@@ -1,0 +1,42 @@
+/**
+ * The pages that the server shows: the playground, and the reference of its API.
+ *
+ * @module
+ */
+
+import type { Page } from "../../core/api/pages.ts";
+import { playground } from "../../web/built/playground.ts";
+import { reference } from "../../web/built/reference.ts";
+import type { Settings } from "../settings.ts";
+import { makeToken } from "../tokens.ts";
+import { playgroundOwner } from "./pacing.ts";
+
+/** The pages of a server, by their paths. */
+export function pagesOf(settings: Settings): Readonly<Record<string, Page>> {
+  return showsPages(settings) ? { "/": playground, "/docs": reference } : {};
+}
+
+/** Without a word about it, pages are only for the machine that the server runs on. */
+function showsPages({ playground, host }: Settings): boolean {
+  return playground === undefined ? isLoopback(host) : playground === "on";
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|::1|127(\.\d{1,3}){3})$/i.test(host);
+}
+
+/** How long the link can be used, in seconds. */
+const linkSeconds = 600;
+
+/**
+ * The address of the playground, signed in. Undefined if there is none, if others could reach it, or if this process has
+ * no secret of its own to sign with.
+ */
+export async function playgroundLink(
+  settings: Settings,
+  { secret, url }: { readonly secret: string | undefined; readonly url: string },
+): Promise<string | undefined> {
+  if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
+  const token = await makeToken(settings, { secret, sub: playgroundOwner, expiresInSeconds: linkSeconds });
+  return `${url}${settings.basePath}/#token=${token}`;
+}

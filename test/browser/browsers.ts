@@ -1,0 +1,81 @@
+/**
+ * The machine's browsers, driven by Playwright, on pages that must not complain.
+ */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import axe from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from "playwright-core";
+import { browsers as installed, skipWithout } from "../web/browser.ts";
+
+/** A browser that can be started here, or the reason why it cannot. */
+export interface TestBrowser {
+  readonly name: string;
+  readonly skip: string | false;
+  start(): Promise<Browser>;
+}
+
+const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : []; // it needs another user than root
+
+export const browsers: readonly TestBrowser[] = installed.map((browser) => ({
+  name: browser.name,
+  skip: skipWithout(browser),
+  start: () => start(browser.name, pathOf(browser.program ?? "")),
+}));
+
+/** The file of a program, for which Playwright does not look itself. */
+function pathOf(program: string): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path)) ?? program;
+}
+
+function start(name: string, executablePath: string): Promise<Browser> {
+  if (name === "Chromium") return chromium.launch({ executablePath, args: sandbox });
+  return firefox.launch({ executablePath, channel: "moz-firefox" }); // the machine's own, over WebDriver BiDi
+}
+
+/** A page that remembers its complaints. */
+export interface WatchedPage extends AsyncDisposable {
+  readonly page: Page;
+}
+
+/** Opens a page. When it is disposed of, it must not have written an error, or broken its own policy. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const unset = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
+  const context = await browser.newContext({ ...unset, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.setDefaultTimeout(15_000);
+  return {
+    page,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      assert.deepEqual(complaints, []);
+    },
+  };
+}
+
+/** Fails if a page has an obstacle for people who cannot see it or use a mouse. `except`: a part that is left out. */
+export async function assertAccessible(page: Page, except?: string): Promise<void> {
+  await page.evaluate(axe.source);
+  const context = { include: ["html"], ...(except !== undefined && { exclude: [except] }) };
+  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(context)})`);
+  const found = violations.map(
+    ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`,
+  );
+  assert.deepEqual(found, []);
+}
+
+/** Fails if a page is wider than a window of a phone, a tablet or a desk. */
+export async function assertFitsScreens(page: Page): Promise<void> {
+  for (const width of [360, 768, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const content = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(content <= width, `${content} pixels of content in ${width}`);
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The playground and the reference, in real browsers, with the server as its users start it.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { assertAccessible, assertFitsScreens, browsers, openPage, type WatchedPage } from "./browsers.ts";
+import { longText, openPlayground, type Playground, replyOn, say } from "./playground.ts";
+
+for (const { name, skip, start } of browsers) {
+  describe(`the playground in ${name}`, { skip }, () => {
+    let browser: Browser;
+    let server: Playground;
+    before(async () => {
+      server = await openPlayground();
+      browser = await start();
+    });
+    after(async () => {
+      await browser?.close();
+      await server[Symbol.asyncDispose]();
+    });
+
+    /** A page with the playground, signed in. */
+    async function open(): Promise<WatchedPage> {
+      const opened = await openPage(browser);
+      await opened.page.goto(await server.link());
+      await opened.page.locator("#twins button").waitFor();
+      return opened;
+    }
+
+    test("signs in by the link, whose token leaves the address", async () => {
+      await using opened = await open();
+      assert.doesNotMatch(opened.page.url(), /token/);
+      assert.match(await opened.page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
+    });
+
+    test("holds a conversation, and shows each event with its offset", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText);
+      assert.equal(await replyOn(page), longText);
+      const stored = await server.stored(page);
+      assert.deepEqual(
+        stored.map(({ content }) => content),
+        [longText, longText],
+      );
+      assert.equal(
+        await page.inputValue("#offset").catch(() => page.innerText("#offset")),
+        String(longText.length),
+      );
+      const lines = await page.locator("#wire .event").allInnerTexts();
+      assert.match(lines[0] ?? "", /^0\s*progress/);
+      assert.match(lines.at(-1) ?? "", new RegExp(`^${longText.length}\\s*complete`));
+    });
+
+    test("goes on where the connection was cut", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText);
+      await page.click("#cut");
+      const offset = /offset (\d+)/.exec(await page.innerText("#state"))?.[1];
+      await page.click("#resume");
+      assert.equal(await replyOn(page), longText);
+      assert.equal((await server.stored(page)).length, 2);
+      assert.ok(
+        (await page.locator("#wire .request").allInnerTexts()).some((line) =>
+          line.includes(`?after=${offset}`),
+        ),
+      );
+    });
+
+    test("goes on after a reload in the middle of a reply", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText);
+      await page.reload();
+      await page.locator(".message.user").waitFor();
+      assert.equal(await replyOn(page), longText);
+      assert.equal((await server.stored(page)).length, 2);
+    });
+
+    test("sends a message twice, and gets one reply", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText, "#twice");
+      await page.locator(".notes", { hasText: "stored once" }).waitFor();
+      assert.equal((await server.stored(page)).length, 2);
+    });
+
+    test("cancels a reply, which keeps its text so far", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText);
+      await page.click("#cancel");
+      await page.locator(".notes", { hasText: "Cancelled" }).waitFor();
+      const [, reply] = await server.stored(page);
+      assert.equal(reply?.status, "cancelled");
+      assert.ok(reply.content.length > 0 && longText.startsWith(reply.content));
+    });
+
+    test("renders Markdown, and nothing that could run", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(
+        page,
+        "**bold** <img src=x onerror=alert(1)> <b onclick=alert(2)>b</b> [link](javascript:alert(3)) <style>*{}</style>",
+      );
+      await replyOn(page);
+      const reply = page.locator(".message.twin .text").last();
+      assert.equal(await reply.locator("strong").innerText(), "bold");
+      assert.equal(await reply.locator("img, style, script, [onclick], [href^=javascript]").count(), 0);
+    });
+
+    test("is used with the keyboard alone", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await page.focus("#content");
+      await page.keyboard.type("first line");
+      await page.keyboard.press("Shift+Enter");
+      await page.keyboard.type("second");
+      await page.keyboard.press("Enter");
+      assert.equal(await replyOn(page), "first line\nsecond");
+    });
+
+    test("asks for a credential if its link has expired", async () => {
+      await using opened = await openPage(browser);
+      const { page } = opened;
+      await page.goto(`${server.url}/`);
+      await page.locator("#signin-form").waitFor();
+      await assertAccessible(page);
+      await page.fill("#credential", (await server.link()).split("=")[1] ?? "");
+      await page.click("#signin-form button");
+      await page.locator("#twins button").waitFor();
+    });
+
+    test("has no obstacle for screen readers and keyboards, in the middle of a conversation", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, longText);
+      await replyOn(page);
+      await assertAccessible(page);
+    });
+  });
+}
+
+const [chromium] = browsers;
+
+describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
+  let browser: Browser;
+  let server: Playground;
+  before(async () => {
+    server = await openPlayground();
+    browser = (await chromium?.start()) as Browser;
+  });
+  after(async () => {
+    await browser?.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`have no obstacles in ${colorScheme} colors, and fit screens from 360 pixels on`, async () => {
+      await using opened = await openPage(browser, { colorScheme });
+      const { page } = opened;
+      await page.goto(await server.link());
+      await page.locator("#twins button").waitFor();
+      await say(page, `${longText} ${"x".repeat(300)}`);
+      await replyOn(page);
+      await assertFitsScreens(page);
+      await assertAccessible(page);
+      await page.goto(`${server.url}/docs`);
+      await page.locator("article").first().waitFor();
+      await assertFitsScreens(page);
+      await assertAccessible(page, "main > section:nth-of-type(n + 2)"); // the same again, for half a minute
+    });
+  }
+
+  test("of the reference has each operation of the document", async () => {
+    await using opened = await openPage(browser);
+    const { page } = opened;
+    await page.goto(`${server.url}/docs`);
+    await page.locator("article").first().waitFor();
+    const shown = await page.locator("article").evaluateAll((articles) => articles.map(({ id }) => id));
+    const document = await (await fetch(`${server.url}/api/v1/openapi.json`)).json();
+    const ids = Object.values<Record<string, { operationId: string }>>(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    assert.ok(ids.length > 10);
+    assert.deepEqual(
+      ids.filter((id) => !shown.includes(id)),
+      [],
+    );
+  });
+});

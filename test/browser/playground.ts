@@ -1,0 +1,68 @@
+/**
+ * A server whose playground tests open.
+ */
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { type Message, TwinClient } from "../../client/mod.ts";
+import { signToken } from "../../core/auth/jwt.ts";
+import { startServer } from "../server/process.ts";
+
+const secret = "a secret for tests, 32 bytes long or more";
+
+const echo = `---
+name: Echo
+description: Says what you say.
+greeting: Say something.
+engine: echo
+---
+`;
+
+/** What is said to the twin that repeats it: two seconds long at the playground's pace. */
+export const longText = Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ");
+
+/** A server with a twin that repeats what it is told. */
+export interface Playground extends AsyncDisposable {
+  readonly url: string;
+  /** The link that opens the playground, signed in. */
+  link(): Promise<string>;
+  /** All messages of the conversation that a page shows. */
+  stored(page: Page): Promise<Message[]>;
+}
+
+export async function openPlayground(): Promise<Playground> {
+  const twins = await mkdtemp(join(tmpdir(), "twins-playground-"));
+  await writeFile(join(twins, "echo.md"), echo);
+  const server = await startServer(["--database", "memory:", "--twins", twins], { JWT_SECRET: secret });
+  const token = () => signToken({ secret, sub: "playground", expiresInSeconds: 600 });
+  return {
+    url: server.url,
+    link: async () => `${server.url}/#token=${await token()}`,
+    async stored(page) {
+      const owner = new TwinClient({ baseUrl: server.url, apiKey: await token() });
+      const { key } = await owner.keys.create({ name: "reader" });
+      const client = new TwinClient({ baseUrl: server.url, apiKey: key });
+      const [, id = ""] = /#conversation=(\w+)/.exec(page.url()) ?? [];
+      return (await client.messages.list(id)).data;
+    },
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await rm(twins, { recursive: true });
+    },
+  };
+}
+
+/** Sends a message, and resolves once the reply has begun to arrive. */
+export async function say(page: Page, content: string, button = "#send"): Promise<void> {
+  await page.fill("#content", content);
+  await page.click(button);
+  await page.locator(".message.twin[aria-busy=true] .text p").waitFor();
+}
+
+/** The text of the newest reply, once it has ended. */
+export async function replyOn(page: Page): Promise<string> {
+  await page.locator(".message.twin[aria-busy=false]").waitFor();
+  return page.locator(".message.twin .text").last().innerText();
+}

@@ -1,0 +1,259 @@
+/**
+ * The playground: twins, conversations with them, and what passes over the wire meanwhile.
+ *
+ * @module
+ */
+
+import { type Conversation, RateLimitError, type Twin, TwinServiceError } from "../../client/mod.ts";
+import { byId } from "../shared/dom.ts";
+import { ConversationView, choice, titleOf } from "./conversation.ts";
+import { conversationOfPage, nameConversation, type Session, signIn, tokenOfPage } from "./session.ts";
+import { Wire } from "./wire.ts";
+
+const page = {
+  signIn: byId("signin", HTMLElement),
+  signInForm: byId("signin-form", HTMLFormElement),
+  signInReason: byId("signin-reason", HTMLElement),
+  credential: byId("credential", HTMLInputElement),
+  account: byId("account", HTMLElement),
+  workbench: byId("workbench", HTMLElement),
+  twins: byId("twins", HTMLElement),
+  conversations: byId("conversations", HTMLElement),
+  title: byId("chat-title", HTMLElement),
+  about: byId("chat-about", HTMLElement),
+  messages: byId("messages", HTMLElement),
+  composer: byId("composer", HTMLFormElement),
+  content: byId("content", HTMLTextAreaElement),
+  state: byId("state", HTMLElement),
+  problem: byId("problem", HTMLElement),
+};
+const buttons = {
+  send: byId("send", HTMLButtonElement),
+  twice: byId("twice", HTMLButtonElement),
+  cut: byId("cut", HTMLButtonElement),
+  resume: byId("resume", HTMLButtonElement),
+  cancel: byId("cancel", HTMLButtonElement),
+};
+const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLOutputElement));
+
+let session: Session | undefined;
+let twins: readonly Twin[] = [];
+let twin: Twin | undefined;
+let conversations: readonly Conversation[] = [];
+let view: ConversationView | undefined;
+
+/** Runs what a person asked for, and shows why it failed if it does. */
+async function attempt(work: () => Promise<void>): Promise<void> {
+  page.problem.textContent = "";
+  try {
+    await work();
+  } catch (error) {
+    page.problem.textContent = reasonOf(error);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof RateLimitError) return `${error.message} Try again in ${error.retryAfterSeconds} s.`;
+  if (error instanceof TwinServiceError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function enter(credential: string): Promise<void> {
+  try {
+    session = await signIn(credential, wire.fetch);
+  } catch (error) {
+    askToSignIn(reasonOf(error));
+    return;
+  }
+  page.signIn.hidden = true;
+  page.workbench.hidden = false;
+  await attempt(begin);
+}
+
+function askToSignIn(reason: string): void {
+  page.signInReason.textContent = reason;
+  page.signIn.hidden = false;
+  page.credential.focus();
+}
+
+/** Shows the twins, and the conversation that the address names. */
+async function begin(): Promise<void> {
+  const { client } = required(session);
+  void showUsage();
+  twins = (await client.twins.list({ limit: 100 })).data;
+  const id = conversationOfPage();
+  const named = id === undefined ? undefined : await client.conversations.get(id).catch(() => undefined);
+  const first = twins.find(({ id }) => id === named?.twinId) ?? twins[0];
+  if (!first) page.title.textContent = "There is no twin to talk to.";
+  else await chooseTwin(first, named);
+}
+
+async function chooseTwin(chosen: Twin, named?: Conversation): Promise<void> {
+  twin = chosen;
+  conversations = (await required(session).client.conversations.list({ twinId: chosen.id, limit: 30 })).data;
+  if (named) await openConversation(named);
+  else showNewConversation();
+}
+
+/** A conversation begins with its first message, so that nothing is stored before. */
+function showNewConversation(): void {
+  leaveConversation();
+  nameConversation(undefined);
+  const { greeting } = required(twin);
+  page.messages.replaceChildren(...(greeting === null ? [] : [greetingOf(greeting)]));
+  show();
+  if (matchMedia("(hover: hover)").matches) page.content.focus();
+}
+
+function greetingOf(text: string): HTMLElement {
+  const element = document.createElement("article");
+  element.className = "message twin";
+  element.textContent = text;
+  return element;
+}
+
+async function openConversation(conversation: Conversation): Promise<void> {
+  leaveConversation();
+  nameConversation(conversation.id);
+  view = viewOf(conversation);
+  show();
+  await view.open();
+}
+
+function leaveConversation(): void {
+  view?.close();
+  view = undefined;
+}
+
+function viewOf(conversation: Conversation): ConversationView {
+  const { client } = required(session);
+  const listener = {
+    changed: show,
+    ended() {
+      show();
+      void showUsage();
+    },
+    failed(error: unknown) {
+      page.problem.textContent = reasonOf(error);
+      show();
+    },
+  };
+  return new ConversationView(conversation, { client, twin: required(twin), list: page.messages, listener });
+}
+
+async function send(twice: boolean): Promise<void> {
+  const content = page.content.value;
+  if (content.trim() === "" || (view && view.state !== "idle")) return;
+  const current = view ?? (await beginConversation(content));
+  page.content.value = "";
+  grow();
+  current.send(content, { twice });
+  show();
+}
+
+async function beginConversation(content: string): Promise<ConversationView> {
+  const title = content.trim().slice(0, 60);
+  const created = await required(session).client.conversations.create({ twinId: required(twin).id, title });
+  conversations = [created, ...conversations];
+  nameConversation(created.id);
+  view = viewOf(created);
+  return view;
+}
+
+/** Shows what is chosen, and which buttons do something. */
+function show(): void {
+  const chosen = required(twin);
+  page.title.textContent = chosen.name;
+  page.about.textContent = chosen.description;
+  page.twins.replaceChildren(
+    ...twins.map((each) =>
+      choice(each.name, each.description ?? "", each === twin, () => void attempt(() => chooseTwin(each))),
+    ),
+  );
+  page.conversations.replaceChildren(
+    choice("New conversation", "", view === undefined, showNewConversation),
+    ...conversations.map((each) => {
+      const isOpen = each.id === view?.conversation.id;
+      return choice(titleOf(each), "", isOpen, () => void attempt(() => openConversation(each)));
+    }),
+  );
+  showState();
+}
+
+function showState(): void {
+  const state = view?.state ?? "idle";
+  buttons.send.disabled = state !== "idle";
+  buttons.twice.disabled = state !== "idle";
+  buttons.cut.disabled = state !== "following";
+  buttons.resume.disabled = state !== "cut";
+  buttons.cancel.disabled = state !== "following" && state !== "cut";
+  page.state.textContent = describe(state, view?.offset ?? 0);
+}
+
+function describe(state: ConversationView["state"], offset: number): string {
+  switch (state) {
+    case "idle":
+      return "";
+    case "sending":
+      return "Sending …";
+    case "following":
+      return "Replying …";
+    case "cut":
+      return `Cut at offset ${offset}; the reply goes on.`;
+  }
+}
+
+async function showUsage(): Promise<void> {
+  const { client, name } = required(session);
+  const { remaining, limit } = await client.usage.get();
+  page.account.textContent = `${name} · ${remaining} of ${limit} requests left`;
+}
+
+function required<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error("This happens only once somebody is signed in.");
+  return value;
+}
+
+/** Has the text field grow with its text. */
+function grow(): void {
+  page.content.style.height = "auto";
+  page.content.style.height = `${page.content.scrollHeight}px`;
+}
+
+/** On narrow screens, one part is shown at a time. */
+function showPart(part: string): void {
+  page.workbench.dataset.part = part;
+  for (const each of ["people", "chat", "wire"]) {
+    byId(`show-${each}`, HTMLButtonElement).setAttribute("aria-pressed", String(each === part));
+  }
+}
+
+for (const part of ["people", "chat", "wire"]) {
+  byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
+}
+byId("people", HTMLElement).addEventListener("click", () => showPart("chat"));
+showPart("chat");
+
+page.signInForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void enter(page.credential.value.trim());
+});
+page.composer.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void attempt(() => send(false));
+});
+page.content.addEventListener("input", grow);
+page.content.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  page.composer.requestSubmit();
+});
+buttons.twice.addEventListener("click", () => void attempt(() => send(true)));
+buttons.cut.addEventListener("click", () => view?.cut());
+buttons.resume.addEventListener("click", () => view?.resume());
+buttons.cancel.addEventListener("click", () => void attempt(async () => view?.cancel()));
+byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
+
+const token = tokenOfPage();
+if (token === undefined) askToSignIn("");
+else void enter(token);

@@ -1,0 +1,67 @@
+/**
+ * Messages as elements.
+ *
+ * @module
+ */
+
+import type { Message } from "../../client/mod.ts";
+import { h } from "../shared/dom.ts";
+import { renderMarkdown } from "../shared/markdown.ts";
+
+/** A message of the user, as it was written. */
+export function userMessage(content: string): HTMLElement {
+  return h("article", { class: "message user", "aria-label": "You" }, content);
+}
+
+/** A reply, whose text may grow. */
+export class ReplyElement {
+  readonly element: HTMLElement;
+  readonly #text = h("div", { class: "text" });
+  readonly #notes = h("footer", { class: "notes" });
+  #content = "";
+  #isRendered = true;
+
+  constructor(author: string) {
+    this.element = h("article", { class: "message twin", "aria-label": author }, this.#text, this.#notes);
+  }
+
+  get content(): string {
+    return this.#content;
+  }
+
+  /** Rendered once a frame, however many words that has. */
+  set content(content: string) {
+    this.#content = content;
+    if (!this.#isRendered) return;
+    this.#isRendered = false;
+    requestAnimationFrame(() => {
+      this.#isRendered = true;
+      this.#text.replaceChildren(renderMarkdown(this.#content));
+    });
+  }
+
+  /** Whether it is being written. Screen readers wait for its end, in place of reading word for word. */
+  set isRunning(running: boolean) {
+    this.element.setAttribute("aria-busy", String(running));
+  }
+
+  /** Shows how it ended, and what it was made of. */
+  end({ content, status, error, sources }: Message): void {
+    this.content = content;
+    this.isRunning = false;
+    const notes = sources?.map(({ heading }) => h("span", { class: "source" }, heading)) ?? [];
+    if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
+    if (error) notes.unshift(h("span", { class: "warn" }, `${error.code}: ${error.message}`));
+    this.#notes.replaceChildren(...notes);
+  }
+
+  note(text: string): void {
+    this.#notes.append(h("span", { class: "source" }, text));
+  }
+
+  /** Shows that it failed. */
+  fail(reason: string): void {
+    this.isRunning = false;
+    this.#notes.append(h("span", { class: "warn" }, reason));
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Who uses the page: the credential that it was opened with, and the API key that it made of it.
+ *
+ * @module
+ */
+
+import { TwinClient } from "../../client/mod.ts";
+
+/** Where the service is: the page is at its root. */
+export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "");
+
+/** A key in use. */
+export interface Session {
+  readonly client: TwinClient;
+  /** What to call it. */
+  readonly name: string;
+}
+
+/**
+ * The token in the link that opened the page. It moves from the address to the history entry, where a reload finds it and
+ * nobody sees it.
+ */
+export function tokenOfPage(): string | undefined {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const token = fragment.get("token");
+  if (token !== null) {
+    fragment.delete("token");
+    history.replaceState({ token }, "", fragment.size > 0 ? `#${fragment}` : location.pathname);
+  }
+  return history.state?.token;
+}
+
+/** The conversation that the address names. */
+export function conversationOfPage(): string | undefined {
+  return new URLSearchParams(location.hash.slice(1)).get("conversation") ?? undefined;
+}
+
+/** Has the address name a conversation, so that a reload shows it again. */
+export function nameConversation(id: string | undefined): void {
+  history.replaceState(history.state, "", id === undefined ? location.pathname : `#conversation=${id}`);
+}
+
+/** Signs in with an API key, or with a JWT, of which it makes a key. That ends with the page. */
+export async function signIn(credential: string, fetch: typeof globalThis.fetch): Promise<Session> {
+  if (credential.startsWith("twin")) {
+    const client = new TwinClient({ baseUrl, apiKey: credential, fetch, onBusy: "follow" });
+    await client.usage.get();
+    return { client, name: `${credential.slice(0, 12)}…` };
+  }
+  const owner = new TwinClient({ baseUrl, apiKey: credential, fetch });
+  const { key, id, prefix } = await owner.keys.create({
+    name: "playground",
+    scope: "full_access",
+    expiresInDays: 1,
+  });
+  revokeWithPage(id, credential);
+  return { client: new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "follow" }), name: `${prefix}…` };
+}
+
+/** A page that is left for good has no further use for its key. */
+function revokeWithPage(id: string, token: string): void {
+  addEventListener("pagehide", ({ persisted }) => {
+    if (persisted) return;
+    const headers = { Authorization: `Bearer ${token}` };
+    void fetch(`${baseUrl}/api/v1/auth/api-keys/${id}`, { method: "DELETE", headers, keepalive: true });
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * The wire: every request, every answer and every event, as they pass.
+ *
+ * @module
+ */
+
+import { h } from "../shared/dom.ts";
+import { baseUrl } from "./session.ts";
+
+/** How many lines are kept. */
+const mostLines = 2_000;
+
+/** Shows what passes over the wire in a list, and provides the `fetch` whose traffic it is. */
+export class Wire {
+  readonly #list: HTMLElement;
+  readonly #offset: HTMLOutputElement;
+  #requests = 0;
+
+  constructor(list: HTMLElement, offset: HTMLOutputElement) {
+    this.#list = list;
+    this.#offset = offset;
+  }
+
+  clear(): void {
+    this.#list.replaceChildren();
+  }
+
+  /** A `fetch` that shows what it sends and gets. */
+  readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    const number = ++this.#requests;
+    const request = new Request(input, init);
+    const path = request.url.slice(baseUrl.length);
+    const key = request.headers.get("idempotency-key");
+    this.#add(
+      "request",
+      `${number} →`,
+      `${request.method} ${shorten(path)}`,
+      key ? `Idempotency-Key: ${key}` : undefined,
+    );
+    try {
+      const response = await fetch(input, init);
+      const type = response.headers.get("content-type")?.split(";")[0] ?? "";
+      this.#add(response.ok ? "answer" : "refusal", `${number} ←`, `${response.status} ${type}`);
+      return response.body && type === "text/event-stream" ? this.#watched(number, response) : response;
+    } catch (error) {
+      this.#add("refusal", `${number} ×`, request.signal.aborted ? "left" : String(error));
+      throw error;
+    }
+  };
+
+  /** The same answer, whose events are shown as they arrive. */
+  #watched(number: number, response: Response): Response {
+    const pieces = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const encoder = new TextEncoder();
+    let rest = "";
+    let hasEnded = false;
+    let isOpen = true;
+    const end = (kind: string, what: string) => {
+      if (isOpen) this.#add(kind, `${number} ×`, what);
+      isOpen = false;
+    };
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value = "" } = (await pieces?.read()) ?? { done: true };
+        const blocks = (rest + value).split("\n\n");
+        rest = blocks.pop() ?? "";
+        for (const block of blocks) hasEnded = this.#event(block) || hasEnded;
+        controller.enqueue(encoder.encode(value));
+        if (!done) return;
+        end(hasEnded ? "answer" : "cut", hasEnded ? "the end" : "the connection broke here");
+        controller.close();
+      },
+      cancel: (reason) => {
+        end(hasEnded ? "answer" : "cut", hasEnded ? "the end" : "the connection was cut here");
+        return pieces?.cancel(reason);
+      },
+    });
+    return new Response(body, { status: response.status, headers: response.headers });
+  }
+
+  /** Shows an event or a comment. Returns whether it is the last one of its stream. */
+  #event(block: string): boolean {
+    const [, id = "", data] = /^id: (\d+)\ndata: (.*)$/s.exec(block) ?? [];
+    if (data === undefined) {
+      this.#add("comment", "", block);
+      return false;
+    }
+    const { type, ...rest } = JSON.parse(data);
+    this.#offset.value = id;
+    this.#add(
+      `event ${type}`,
+      id,
+      type,
+      JSON.stringify(rest.content ?? rest.progress ?? rest.message ?? rest.error),
+    );
+    return type === "complete" || type === "error";
+  }
+
+  #add(kind: string, mark: string, what: string, more?: string): void {
+    const atEnd = this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 40;
+    const line = h(
+      "li",
+      { class: kind },
+      h("span", { class: "mark" }, mark),
+      h("span", { class: "what" }, what),
+    );
+    if (more !== undefined) line.append(h("span", { class: "more", title: more }, more));
+    this.#list.append(line);
+    if (this.#list.childElementCount > mostLines) this.#list.firstElementChild?.remove();
+    if (atEnd) this.#list.scrollTop = this.#list.scrollHeight;
+  }
+}
+
+/** A path whose ids have lost their middle. */
+function shorten(path: string): string {
+  return path.replace("/api/v1", "").replaceAll(/\b([a-z]+_)[0-9a-z]{16,}([0-9a-z]{5})/g, "$1…$2");
+}

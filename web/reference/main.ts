@@ -1,0 +1,194 @@
+/**
+ * The reference: the service's own OpenAPI document, for people.
+ *
+ * @module
+ */
+
+import { byId, h } from "../shared/dom.ts";
+import {
+  type ApiDocument,
+  type Endpoint,
+  endpointsByTag,
+  limitsOf,
+  type SchemaNode,
+  typeOf,
+} from "./document.ts";
+
+const content = byId("content", HTMLElement);
+const contents = byId("contents", HTMLElement);
+
+async function main(): Promise<void> {
+  const response = await fetch("api/v1/openapi.json");
+  if (!response.ok) throw new Error(`The document cannot be read (${response.status}).`);
+  const document: ApiDocument = await response.json();
+  const groups = endpointsByTag(document);
+  content.replaceChildren(introduction(document), ...[...groups].map(section), schemas(document));
+  contents.replaceChildren(...[...groups].map(group), schemaLinks(document));
+  if (location.hash !== "") globalThis.document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+function introduction({ info, servers = [] }: ApiDocument): HTMLElement {
+  const base = new URL(servers[0]?.url ?? ".", location.href).href.replace(/\/$/, "");
+  return h(
+    "header",
+    { class: "introduction" },
+    h("h1", {}, info.title, " ", h("small", {}, info.version)),
+    info.description !== undefined && h("p", {}, info.description),
+    h("p", {}, "Base address: ", h("code", {}, base)),
+  );
+}
+
+function group([tag, endpoints]: [string, readonly Endpoint[]]): HTMLElement {
+  const links = endpoints.map(({ method, operation }) =>
+    h("li", {}, h("a", { href: `#${operation.operationId}` }, methodMark(method), operation.summary ?? "")),
+  );
+  return h("section", {}, h("h2", {}, tag), h("ul", {}, ...links));
+}
+
+function methodMark(method: string): HTMLElement {
+  return h("span", { class: `method ${method.toLowerCase()}` }, method);
+}
+
+function section([tag, endpoints]: [string, readonly Endpoint[]]): HTMLElement {
+  return h("section", {}, h("h2", { class: "tag" }, tag), ...endpoints.map(article));
+}
+
+function article({ method, path, operation }: Endpoint): HTMLElement {
+  const { operationId, summary = "", description, parameters = [], requestBody, responses } = operation;
+  const body = requestBody?.content["application/json"]?.schema;
+  const rows = parameters.map(({ name, in: where, required = false, description, schema }) =>
+    row({ name, where, required, description, schema }),
+  );
+  return h(
+    "article",
+    { id: operationId },
+    h("h3", {}, summary),
+    h("p", { class: "path" }, methodMark(method), h("code", {}, path)),
+    h("p", { class: "needs" }, description ?? credentialOf(operation)),
+    rows.length > 0 && table("Parameters", rows),
+    body && h("p", {}, "Body: ", typeLink(body)),
+    table("Answers", Object.entries(responses).map(answerRow)),
+    h(
+      "details",
+      {},
+      h("summary", {}, "curl"),
+      h("pre", { tabindex: "0" }, h("code", {}, curl(method, path, operation))),
+    ),
+  );
+}
+
+function credentialOf({ security = [] }: Endpoint["operation"]): string {
+  const schemes = security.flatMap((alternative) => Object.keys(alternative));
+  if (schemes.length === 0) return "Needs no credential.";
+  return schemes.some((scheme) => /jwt|token/i.test(scheme)) ? "Needs a JWT." : "Needs an API key.";
+}
+
+interface Row {
+  readonly name: string;
+  readonly where?: string;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  readonly schema: SchemaNode | undefined;
+}
+
+function row({ name, where, required, description = "", schema = {} }: Row): HTMLElement {
+  const about = [where, required ? "required" : undefined, limitsOf(schema)].filter(Boolean).join(", ");
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("code", {}, name)),
+    h("td", {}, typeLink(schema), about !== "" && h("small", {}, about)),
+    h("td", {}, description || (schema.description ?? "")),
+  );
+}
+
+function answerRow([status, { description = "", content = {} }]: [
+  string,
+  Endpoint["operation"]["responses"][string],
+]): HTMLElement {
+  const [type, media] = Object.entries(content)[0] ?? [];
+  const schema = media?.schema?.properties?.data ?? media?.schema;
+  return h(
+    "tr",
+    { class: status.startsWith("2") ? "success" : "refusal" },
+    h("th", { scope: "row" }, status),
+    h("td", {}, schema && typeLink(schema), type === "text/event-stream" && h("small", {}, type)),
+    h("td", {}, description),
+  );
+}
+
+function table(caption: string, rows: readonly HTMLElement[]): HTMLElement {
+  return h(
+    "div",
+    { class: "frame", tabindex: "0" },
+    h("table", {}, h("caption", {}, caption), h("tbody", {}, ...rows)),
+  );
+}
+
+function typeLink(schema: SchemaNode): HTMLElement {
+  const { text, name } = typeOf(schema);
+  return name === undefined ? h("code", {}, text) : h("a", { href: `#schema-${name}` }, h("code", {}, text));
+}
+
+function curl(
+  method: string,
+  path: string,
+  { parameters = [], requestBody, security = [] }: Endpoint["operation"],
+): string {
+  const base = location.href.replace(/\/docs.*$/, "");
+  const lines = [`curl -N ${method === "GET" ? "" : `-X ${method} `}'${base}${path}'`];
+  if (security.length > 0) lines.push(`-H "Authorization: Bearer $KEY"`);
+  if (parameters.some(({ name }) => name === "Idempotency-Key"))
+    lines.push(`-H "Idempotency-Key: $(uuidgen)"`);
+  const schema = requestBody?.content["application/json"]?.schema;
+  if (schema) lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(schema))}'`);
+  return lines.join(" \\\n  ");
+}
+
+let components: Readonly<Record<string, SchemaNode>> = {};
+
+/** The required members of a body, with values that show what they are. */
+function exampleOf(schema: SchemaNode): unknown {
+  const { properties = {}, required = [] } = resolve(schema);
+  return Object.fromEntries(required.map((name) => [name, properties[name]?.enum?.[0] ?? "…"]));
+}
+
+function resolve(schema: SchemaNode): SchemaNode {
+  return schema.$ref === undefined ? schema : (components[schema.$ref.split("/").at(-1) ?? ""] ?? {});
+}
+
+function schemas({ components: all }: ApiDocument): HTMLElement {
+  components = all?.schemas ?? {};
+  const articles = Object.entries(components).map(([name, schema]) => {
+    const alternatives = schema.anyOf ?? schema.oneOf;
+    const rows = Object.entries(schema.properties ?? {}).map(([member, value]) =>
+      row({
+        name: member,
+        required: schema.required?.includes(member) ?? false,
+        description: undefined,
+        schema: value,
+      }),
+    );
+    return h(
+      "article",
+      { id: `schema-${name}` },
+      h("h3", {}, name),
+      schema.description !== undefined && h("p", {}, schema.description),
+      alternatives &&
+        h("p", {}, ...alternatives.flatMap((each, index) => [index > 0 ? " or " : "", typeLink(each)])),
+      rows.length > 0 && table("Members", rows),
+    );
+  });
+  return h("section", {}, h("h2", { class: "tag" }, "schemas"), ...articles);
+}
+
+function schemaLinks({ components: all }: ApiDocument): HTMLElement {
+  const links = Object.keys(all?.schemas ?? {}).map((name) =>
+    h("li", {}, h("a", { href: `#schema-${name}` }, h("code", {}, name))),
+  );
+  return h("section", {}, h("h2", {}, "schemas"), h("ul", {}, ...links));
+}
+
+main().catch((error: unknown) => {
+  content.replaceChildren(h("p", { role: "alert" }, error instanceof Error ? error.message : String(error)));
+});
