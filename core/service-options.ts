@@ -126,7 +126,8 @@ const rules: RulesFor<ServiceOptions> = {
   store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
   twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
   engines: {
-    expected: "an object of engines by name, each with a function reply",
+    expected:
+      "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
     accepts: areEngines,
   },
   limiter: limiterRule,
@@ -195,5 +196,7 @@ function areEngines(value: unknown): boolean {
 }
 
 function isEngine(value: unknown): value is TwinEngine {
-  return hasMethods(value, ["reply"]);
+  if (!hasMethods(value, ["reply"])) return false;
+  const { continues } = value as Partial<TwinEngine>;
+  return continues === undefined || continues === "exact" || continues === "partial";
 }

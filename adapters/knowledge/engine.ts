@@ -75,6 +75,7 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   const { clock = systemClock } = options;
   const indexOf = cacheIndexes({ clock });
   return {
+    continues: "exact",
     async reply({ twin, history, content }, output) {
       const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
       const { text, sources } = answer(turn, await indexOf(twin));

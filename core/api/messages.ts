@@ -8,7 +8,7 @@ import { readTraceparent } from "../base/observe.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
-import { followReply } from "../replies/follower.ts";
+import { followReply, isCutBack } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 import {
@@ -214,8 +214,8 @@ function follow(
 }
 
 /**
- * Refuses an offset that the reply does not have. If only saved text can be seen, more may still arrive; and an
- * interrupted reply, which may have lost its last second, sends its error event.
+ * Refuses an offset that the reply does not have. If only saved text can be seen, more may still arrive; an interrupted
+ * reply, which may have lost its last second, sends its error event; and one that was taken over says from where.
  */
 function requireReachable(
   feed: ReplyFeed,
@@ -223,6 +223,7 @@ function requireReachable(
   reply: MessageRecord,
 ): void {
   const { after: from = 0 } = query;
+  if (isCutBack(feed, from)) return;
   const mayBeThere = feed.delayed || reply.error?.code === "interrupted";
   if (from > feed.length && mayBeThere) return;
   if (from <= feed.length && !splitsSurrogatePair(feed.text, from)) return;

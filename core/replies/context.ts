@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
 import type { InFlight } from "../base/in-flight.ts";
 import type { Log } from "../base/log.ts";
@@ -12,7 +13,7 @@ import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
-import type { Twin } from "../twins/twins.ts";
+import type { Twin, TwinSource } from "../twins/twins.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
 
 /** What replies need. */
@@ -23,6 +24,9 @@ export interface ReplyContext {
   readonly log: Log;
   readonly observe: Observer;
   readonly newId: NewId;
+  readonly sha256: Sha256;
+  readonly twins: TwinSource;
+  readonly engines: Readonly<Record<string, TwinEngine>>;
   /** How long a producer keeps its reply without saving it, in milliseconds. */
   readonly leaseMs: number;
   /** The longest time that one attempt at a reply may take, in milliseconds. */

@@ -9,7 +9,8 @@ import type { Source } from "../store/records.ts";
 import type { EngineProgress, ReplyOutput } from "../twins/engine.ts";
 import { encodeJson } from "../wire/sse.ts";
 import type { ReplyFeed } from "./feed.ts";
-import type { Outcome } from "./outcome.ts";
+import { failed, type Outcome } from "./outcome.ts";
+import { ReplyText } from "./text.ts";
 
 /** What an engine has written so far, the output for it to write to, and how the reply ends. */
 export class Draft {
@@ -17,19 +18,27 @@ export class Draft {
   readonly outcome: Promise<Outcome>;
   /** The sections of the twin's knowledge that the engine has named. */
   sources: readonly Source[] | undefined;
+  /** Whether the engine, asked again, wrote another text than the first time. */
+  differs = false;
   readonly #feed: ReplyFeed;
   readonly #firstText: () => void;
   #hasText: boolean;
+  /** What the engine writes: the feed's text or, until it has repeated what is there, a text of its own. */
+  readonly #text: ReplyText;
   #decide: (outcome: Outcome) => void = () => {};
   /** Created when an engine reads its signal: many never do. */
   #abort: AbortController | undefined;
   #closed = false;
 
-  /** `firstText` is called before the first text of the reply, whichever attempt writes it. */
-  constructor(feed: ReplyFeed, firstText: () => void) {
+  /**
+   * `firstText` is called before the first text of the reply, whichever attempt writes it. `repeats`: the engine writes the
+   * text that is there again before it goes on.
+   */
+  constructor(feed: ReplyFeed, firstText: () => void, repeats: boolean) {
     this.#feed = feed;
     this.#firstText = firstText;
     this.#hasText = feed.text.length > 0;
+    this.#text = repeats ? new ReplyText() : feed.text;
     this.outcome = new Promise((resolve) => {
       this.#decide = resolve;
     });
@@ -44,9 +53,12 @@ export class Draft {
   end(outcome: Outcome): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#feed.text.end();
+    this.#text.end();
+    this.#catchUp();
     this.#feed.whole = true;
-    this.#decide(outcome);
+    const isComplete = outcome !== "lost" && outcome.status === "completed";
+    if (isComplete && this.#isRepeating) this.differs = true;
+    this.#decide(this.differs && isComplete ? failed("interrupted") : outcome);
   }
 
   /** The same, and the engine is to stop: its signal aborts immediately. */
@@ -70,8 +82,26 @@ export class Draft {
       this.#hasText = true;
       this.#firstText();
     }
-    this.#feed.text.append(text);
-    this.#feed.changed();
+    this.#text.append(text);
+    if (this.#isRepeating) this.#catchUp();
+    else this.#feed.changed();
+  }
+
+  get #isRepeating(): boolean {
+    return this.#text !== this.#feed.text;
+  }
+
+  /** Shows what the engine writes, once it has repeated all that is there. */
+  #catchUp(): void {
+    const { text } = this.#feed;
+    if (!this.#isRepeating || this.#text.length < text.length) return;
+    if (this.#text.slice(0, text.length) === text.toString()) {
+      this.#feed.text = this.#text;
+      this.#feed.changed();
+    } else {
+      this.differs = true;
+      this.stop(failed("interrupted"));
+    }
   }
 
   #addProgress(progress: EngineProgress): void {

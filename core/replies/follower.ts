@@ -32,7 +32,13 @@ const deltaLength = 16_384;
 /** Follows a reply as an event stream. If it has ended, and the rest is one delta at most: all of its events as text. */
 export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream | string {
   const follower = new ReplyFollower(feed, options);
-  return feed.ended && feed.length - options.from <= deltaLength ? follower.read() : follower;
+  const from = isCutBack(feed, options.from) ? (feed.continuedFrom ?? 0) : options.from;
+  return feed.ended && feed.length - from <= deltaLength ? follower.read() : follower;
+}
+
+/** Whether a reader may have text that was sent, but is not part of the reply: a later attempt went on before it. */
+export function isCutBack({ continuedFrom }: ReplyFeed, offset: number): boolean {
+  return continuedFrom !== null && offset > continuedFrom;
 }
 
 /** Remembers only an offset and a count of what was sent, and the text of a reply that is about to end. */
@@ -40,10 +46,12 @@ class ReplyFollower implements EventStream {
   readonly #feed: ReplyFeed;
   readonly #options: FollowOptions;
   #offset: number;
+  /** The attempt whose text the reader has. */
+  #attempt: number;
   #progressSent = 0;
   /** The reply's text, if one delta contained all of it and the last event is about to follow. */
   #wholeText: WrittenText | undefined;
-  #accepted = false;
+  #accepted: boolean;
   #ended = false;
   /** There was silence for long enough, and the keep-alive comment has not been read yet. */
   #keepAliveDue = false;
@@ -59,6 +67,8 @@ class ReplyFollower implements EventStream {
     this.#feed = feed;
     this.#options = options;
     this.#offset = options.from;
+    this.#accepted = isCutBack(feed, options.from); // such a stream begins with what its reader has too much
+    this.#attempt = this.#accepted ? feed.attempt - 1 : feed.attempt;
     this.#readAt = options.clock.now();
   }
 
@@ -109,24 +119,28 @@ class ReplyFollower implements EventStream {
   }
 
   #nextEvents(): string {
-    let text = "";
-    const unreachable = this.#endsBeforeOffset();
-    if (!this.#accepted) {
-      this.#accepted = true;
-      if (!unreachable) text += this.#progressEvent(this.#acceptance());
+    let text = this.#firstEvent();
+    const { attempt, continuedFrom } = this.#feed;
+    if (this.#attempt < attempt) {
+      const from = continuedFrom ?? 0;
+      if (this.#offset < from) return text + this.#delta(from);
+      text += this.#continuation(from, attempt);
     }
     for (; this.#progressSent < this.#feed.progress.length; this.#progressSent++) {
       text += this.#progressEvent(this.#feed.progress[this.#progressSent] ?? "");
     }
-    if (this.#offset < this.#feed.length) text += this.#delta();
-    if (this.#feed.ended && (unreachable || this.#offset >= this.#feed.length))
-      text += this.#lastEvent(this.#feed.ended);
+    const { ended, length } = this.#feed;
+    if (this.#offset < length) text += this.#delta(length);
+    if (ended && this.#offset >= length) text += this.#lastEvent(ended);
     return text;
   }
 
-  /** An interrupted reply may have lost text that this reader has: then only its error is left to send. */
-  #endsBeforeOffset(): boolean {
-    return this.#feed.ended !== undefined && this.#offset > this.#feed.length;
+  /** Nothing for a reader that has more than an interrupted reply, which may have lost text: only its error is left. */
+  #firstEvent(): string {
+    if (this.#accepted) return "";
+    this.#accepted = true;
+    const { ended, length } = this.#feed;
+    return ended && this.#offset > length ? "" : this.#progressEvent(this.#acceptance());
   }
 
   /** As JSON: ids need no escaping. */
@@ -138,8 +152,16 @@ class ReplyFollower implements EventStream {
     return encodeEvent(this.#offset, `{"type":"progress","progress":${progress}}`);
   }
 
-  #delta(): string {
-    const { length } = this.#feed;
+  /** Tells the reader to cut its text back to where another attempt goes on. */
+  #continuation(from: number, attempt: number): string {
+    this.#attempt = attempt;
+    this.#offset = from;
+    this.#wholeText = undefined;
+    return this.#progressEvent(encodeJson({ stage: "continued", from, attempt }));
+  }
+
+  /** The next text, up to a length of the reply. */
+  #delta(length: number): string {
     let end = Math.min(length, this.#offset + deltaLength);
     if (end < length && splitsSurrogatePair(this.#feed.text, end)) end--; // `length` never does
     // A reader that chose its offset before the text was there may have chosen one inside a surrogate pair.

@@ -34,7 +34,8 @@ export class Producer implements FeedSource {
     this.#context = context;
     this.production = production;
     this.feed = new ReplyFeed(production.reply);
-    this.draft = new Draft(this.feed, () => this.#tellFirstText());
+    const repeats = continuation(production) === "exact";
+    this.draft = new Draft(this.feed, () => this.#tellFirstText(), repeats);
     this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
     this.feed.feedFrom(this);
   }
@@ -72,6 +73,8 @@ export class Producer implements FeedSource {
     void this.#runEngine(position);
     const outcome = await this.draft.outcome;
     cancelTimeout();
+    if (this.draft.differs)
+      this.#log("warn", "a reply was interrupted: asked again, its engine wrote another text");
     const { message, own } = await this.saver.end(outcome);
     this.#tellEnd(own ? message : undefined);
     if (!own) {
@@ -84,13 +87,15 @@ export class Producer implements FeedSource {
   }
 
   async #runEngine(position: number): Promise<void> {
-    const { twin, question } = this.production;
+    const { twin, question, reply } = this.production;
     try {
       const history = await this.#readHistory(position);
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
-      const turn = { twin, history, content: question.content, traceparent: this.#traceparent() };
+      const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
+      const traceparent = this.#traceparent();
+      const turn = { twin, history, content: question.content, traceparent, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
@@ -183,4 +188,9 @@ export class Producer implements FeedSource {
 function requireEngine({ twin, engine }: Production): TwinEngine {
   if (engine) return engine;
   throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
+}
+
+/** How the engine goes on with the text that is there. Undefined: there is none, and the reply begins. */
+function continuation({ engine, reply }: Production): TwinEngine["continues"] {
+  return reply.content === "" ? undefined : engine?.continues;
 }

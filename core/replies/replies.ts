@@ -9,22 +9,23 @@ import { within } from "../base/clock.ts";
 import { InFlight } from "../base/in-flight.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { shuttingDown } from "../wire/errors.ts";
+import type { ReplyContext } from "./context.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { cancelled } from "./outcome.ts";
 import { RunningReplies } from "./running.ts";
-import { type Send, type SendContext, type Sent, sendMessage } from "./send.ts";
+import { type Send, type Sent, sendMessage } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** What replies need. */
-export type RepliesOptions = Omit<SendContext, "inFlight">;
+export type RepliesOptions = Omit<ReplyContext, "inFlight">;
 
 /** How long a shutdown waits for the store to take the last ends, in milliseconds. */
 const lastStoreMs = 5000;
 
 /** Begins, follows and ends replies. */
 export class Replies {
-  readonly #context: SendContext;
+  readonly #context: ReplyContext;
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
   readonly #sweeper: Sweeper;
@@ -43,7 +44,7 @@ export class Replies {
   }
 
   /**
-   * Ends orphans of an earlier process, then looks for abandoned replies every two seconds. If it rejects, call it
+   * Settles what an earlier process has left, then looks for abandoned replies every two seconds. If it rejects, call it
    * again.
    */
   start(): Promise<void> {
@@ -68,7 +69,8 @@ export class Replies {
   async cancel(owner: string, reply: MessageRecord): Promise<MessageRecord> {
     const { store } = this.#context;
     const feed = this.follow(owner, reply);
-    if (!this.#running.stop(reply.id, cancelled) && reply.status === "in_progress") {
+    await this.#running.stop(reply.id, cancelled);
+    if (!feed.ended) {
       await store.requestCancel({ owner }, reply.id);
       store.signals?.notify("stop", reply.id);
     }

@@ -15,6 +15,9 @@ import type { StoredReplies } from "./stored-reply.ts";
  */
 interface Running {
   producer: Producer | undefined;
+  /** Resolves once this process does not produce the reply any more. */
+  readonly finished: Promise<void>;
+  finish(): void;
 }
 
 /** The replies that this process produces, or is about to. */
@@ -46,7 +49,11 @@ export class RunningReplies {
   prepare(production: Production): Producer {
     const { id } = production.reply;
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
-    this.#running.set(id, { producer });
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    this.#running.set(id, { producer, finished, finish });
     return producer;
   }
 
@@ -59,15 +66,18 @@ export class RunningReplies {
 
   /** The reply was not stored, as far as this process knows. */
   discard({ feed, production }: Producer): void {
-    this.#remove(feed.id);
     if (feed.isFollowed) this.#stored.follow(feed, production.owner, production.reply);
+    this.#remove(feed.id);
   }
 
-  /** Ends a reply of this process. False: there is none. */
-  stop(replyId: string, outcome: Outcome): boolean {
-    const producer = this.find(replyId);
-    producer?.draft.stop(outcome);
-    return producer !== undefined;
+  /**
+   * Ends a reply of this process. Resolves once that is stored, or another process turns out to have the reply.
+   * Undefined: there is none.
+   */
+  stop(replyId: string, outcome: Outcome): Promise<void> | undefined {
+    const entry = this.#running.get(replyId);
+    entry?.producer?.draft.stop(outcome);
+    return entry?.finished;
   }
 
   /** Ends all replies because this process stops. */
@@ -88,14 +98,16 @@ export class RunningReplies {
   async #produce(producer: Producer, position: number): Promise<void> {
     const { feed, production } = producer;
     const lost = await producer.run(position);
-    this.#remove(feed.id);
     if (lost) this.#stored.follow(feed, production.owner, lost);
+    this.#remove(feed.id);
   }
 
   #remove(replyId: string): void {
     const entry = this.#running.get(replyId);
-    if (entry) entry.producer = undefined;
+    if (!entry) return;
+    entry.producer = undefined;
     this.#running.delete(replyId);
+    entry.finish();
   }
 
   #tellHost(messageId: string, work: Promise<void>): void {

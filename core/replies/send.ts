@@ -5,7 +5,6 @@
  */
 
 import { within } from "../base/clock.ts";
-import type { Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
 import type { MessageRecord } from "../store/records.ts";
 import {
@@ -17,7 +16,6 @@ import {
   type Store,
   StoreUnavailable,
 } from "../store/store.ts";
-import type { TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound } from "../wire/errors.ts";
 import { newLease, type ReplyContext } from "./context.ts";
@@ -45,14 +43,8 @@ export interface Send extends Reach {
 /** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
 export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
-/** What a send needs. */
-export interface SendContext extends ReplyContext {
-  readonly engines: Readonly<Record<string, TwinEngine>>;
-  readonly sha256: Sha256;
-}
-
 /** Stores a question and its reply, and has the reply produced. */
-export async function sendMessage(context: SendContext, running: RunningReplies, send: Send): Promise<Sent> {
+export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
   const { owner, endUser, conversationId, content, twin, claim, position, requestId, traceparent } = send;
   const { engines, sha256, newId, clock } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };

@@ -1,12 +1,14 @@
 /**
- * Cleans up: ends replies in progress that dead processes have left, and deletes expired claims.
+ * Cleans up: takes over replies in progress that dead processes have left, or ends them, and deletes expired claims.
  *
  * @module
  */
 
 import { type Repetition, repeat } from "../base/repeat.ts";
-import type { ReplyContext } from "./context.ts";
-import { failed } from "./outcome.ts";
+import type { AbandonedReply } from "../store/store.ts";
+import type { Twin } from "../twins/twins.ts";
+import { newLease, type Production, type ReplyContext } from "./context.ts";
+import { cancelled, failed } from "./outcome.ts";
 import type { RunningReplies } from "./running.ts";
 
 /** Pause between two looks, in milliseconds. */
@@ -31,7 +33,10 @@ const looksAtStart = 1;
  */
 const sleptMs = 10_000;
 
-/** Ends what was abandoned. */
+/** How many abandoned replies are settled at once. */
+const settledAtOnce = 20;
+
+/** Takes over or ends what was abandoned. */
 export class Sweeper {
   readonly #context: ReplyContext;
   readonly #running: RunningReplies;
@@ -47,7 +52,7 @@ export class Sweeper {
     this.#looksToWait = context.store.exclusive ? 0 : looksAtStart;
   }
 
-  /** Ends orphans of an earlier process, then looks for abandoned replies every two seconds. Call it until it resolves. */
+  /** Settles what an earlier process has left, then looks for abandoned replies every two seconds. Call it until it resolves. */
   async start(): Promise<void> {
     const { store, clock } = this.#context;
     // On a store that only this process uses, another process's lease is that of an earlier run.
@@ -94,25 +99,101 @@ export class Sweeper {
     this.#lookedAt = now;
   }
 
-  /** Looks whether the store is in order, and ends what is abandoned if it may. */
-  async #look(mayEnd: boolean, expiredBefore: number): Promise<void> {
+  /** Looks whether the store is in order, and settles what is abandoned if it may. */
+  async #look(maySettle: boolean, expiredBefore: number): Promise<void> {
     const wait = this.#looksToWait;
     this.#looksToWait = looksAfterOutage; // unless this look succeeds
-    await (mayEnd ? this.#endAbandoned(expiredBefore) : this.#context.store.ping());
+    await (maySettle ? this.#settleAbandoned(expiredBefore) : this.#context.store.ping());
     this.#looksToWait = wait;
   }
 
   /**
-   * Ends the replies whose producers have died. Another process may do the same without harm. A lease of this process
-   * does not mean that it runs the reply: the reply may have been stored, and the store's answer lost.
+   * Takes over or ends the replies whose producers have died. Another process may do the same without harm. A lease of
+   * this process does not mean that it runs the reply: the reply may have been stored, and the store's answer lost.
    */
-  async #endAbandoned(expiredBefore: number): Promise<void> {
-    const { store, clock, log } = this.#context;
-    for (const { owner, conversationId, id } of await store.findAbandonedReplies(expiredBefore)) {
-      if (this.#running.find(id)) continue;
-      const end = { owner, conversationId, id, ...failed("interrupted"), completedAt: clock.now() };
-      if (await store.endReply({ ...end, leaseExpiredBefore: expiredBefore }))
-        log("warn", "an abandoned reply was ended", { messageId: id });
+  async #settleAbandoned(expiredBefore: number): Promise<void> {
+    const abandoned = await this.#context.store.findAbandonedReplies(expiredBefore);
+    for (let from = 0; from < abandoned.length; from += settledAtOnce) {
+      const some = abandoned.slice(from, from + settledAtOnce);
+      await Promise.all(some.map((found) => this.#settle(found, expiredBefore)));
     }
+  }
+
+  async #settle(found: AbandonedReply, expiredBefore: number): Promise<void> {
+    if (this.#stopped || this.#running.find(found.id)) return;
+    const attempt = await nextAttempt(this.#context, found);
+    if (!attempt) return this.#end(found, expiredBefore);
+    const taking = this.#takeOver(found, attempt);
+    this.#context.inFlight.track(taking); // a shutdown waits until the reply is produced here
+    await taking;
+  }
+
+  async #takeOver(found: AbandonedReply, { production, position }: NextAttempt): Promise<void> {
+    const { store, log } = this.#context;
+    const { reply, lease } = production;
+    if (!(await store.takeOverReply(found, lease, reply.content.length))) return;
+    log("warn", "an abandoned reply was taken over", { messageId: reply.id, attempt: reply.attempt });
+    this.#running.start(this.#running.prepare(production), position);
+  }
+
+  async #end(found: AbandonedReply, leaseExpiredBefore: number): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const { owner, conversationId, id, cancelRequested } = found;
+    const outcome = cancelRequested ? cancelled : failed("interrupted");
+    const end = { owner, conversationId, id, ...outcome, completedAt: clock.now(), leaseExpiredBefore };
+    if (await store.endReply(end)) log("warn", "an abandoned reply was ended", { messageId: id });
+  }
+}
+
+/** How often a reply is tried in all: one that makes its process crash must not do so to one process after another. */
+const mostAttempts = 2;
+
+/** What is produced of an abandoned reply. */
+interface NextAttempt {
+  readonly production: Production;
+  /** How many messages the conversation had before the question. */
+  readonly position: number;
+}
+
+/** How to go on with an abandoned reply. Undefined: that is not possible, or not wanted any more. */
+async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<NextAttempt | undefined> {
+  if (found.cancelRequested || found.attempt >= mostAttempts) return undefined;
+  const { store, engines } = context;
+  const { owner, conversationId, id } = found;
+  const [conversation, reply] = await Promise.all([
+    store.getConversation({ owner }, conversationId),
+    store.getMessage({ owner }, conversationId, id),
+  ]);
+  if (!conversation || !reply) return undefined;
+  const twin = await twinOf(context, owner, conversation.twinId);
+  const engine = twin && engines[twin.engine];
+  if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
+  const question = await store.getMessage({ owner }, conversationId, reply.inReplyTo ?? "");
+  if (!question) return undefined;
+  const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
+  const lease = newLease(context);
+  const production = {
+    owner,
+    twin,
+    engine,
+    question,
+    reply: next,
+    lease,
+    requestId: undefined,
+    traceparent: undefined,
+  };
+  return { production, position: conversation.messageCount - 2 };
+}
+
+/** A twin source that fails must not keep conversations busy. */
+async function twinOf({ twins, log }: ReplyContext, owner: string, id: string): Promise<Twin | undefined> {
+  try {
+    return await twins.get(owner, id);
+  } catch (error) {
+    log("error", "an abandoned reply is not taken over, because its twin could not be read", {
+      twinId: id,
+      error,
+    });
+    return undefined;
   }
 }

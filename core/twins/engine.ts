@@ -26,6 +26,11 @@ export interface Turn {
   readonly content: string;
   /** The W3C trace context (https://www.w3.org/TR/trace-context/) to pass on to the model. Undefined: there is none. */
   readonly traceparent?: string | undefined;
+  /**
+   * The text that an earlier process has written of the reply, for an engine that `continues` from it: what it writes is
+   * added to that. Absent: the reply begins.
+   */
+  readonly partial?: string;
 }
 
 /** What an engine writes its reply to. */
@@ -69,7 +74,13 @@ export interface EngineResult {
  * `model_error`. Both are logged, and the client learns only the code.
  */
 export interface TwinEngine {
-  /** Called once for each reply, after the question is stored. */
+  /**
+   * How the engine goes on with a reply whose process has died. `exact`: the same turn always gets the same text, so it is
+   * asked again, and the text that is there already is left out. `partial`: it goes on from `turn.partial`. Default: a
+   * reply that has some text ends as interrupted, and only one that has none is begun again.
+   */
+  readonly continues?: "exact" | "partial" | undefined;
+  /** Called once for each attempt at a reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
   /**
    * What the log says about a failed reply of this twin besides the error: where the engine asked, such as an address and
@@ -109,6 +120,7 @@ export interface PacingOptions {
  */
 export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
+    continues: "exact",
     async reply(turn, output) {
       await writeWords(turn.content, output, options);
       return { finishReason: "stop", usage: null };

@@ -520,6 +520,10 @@ describe("single endpoints", () => {
         /engines must be .+, not \[object Object\]/,
       ],
       [{ engines: { echo: createEchoEngine } }, /engines must be .+, each with a function reply/],
+      [
+        { engines: { echo: { ...createEchoEngine(), continues: "always" } } },
+        /engines must be .+ and continues, if given, exact or partial/,
+      ],
       [{ limiter: createMemoryLimiter }, /limiter must be a rate limiter, .+, not a function/],
       [{ verifyToken: "secret" }, /verifyToken must be a function that resolves with a token's owner, not "/],
       [{ log: console }, /log must be a function/],

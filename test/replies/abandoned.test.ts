@@ -12,10 +12,18 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "../support/chat.ts";
+import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
 import { createScriptedEngine } from "../support/scripted-engine.ts";
+
+/** The id of a reply that has some saved text, which an engine that cannot continue leaves as it is. */
+async function beginAndSave(chat: Chat): Promise<string> {
+  const messageId = await acceptedId(await chat.stream());
+  (await chat.engine.next()).write("saved");
+  await chat.clock.advance(1000);
+  return messageId;
+}
 
 /** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {
@@ -115,7 +123,7 @@ for (const [when, sleeps, awakeMs] of [
     const store = { ...createMemoryStore(), exclusive: false };
     let dead = false;
     await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-    const messageId = await acceptedId(await chat.stream());
+    const messageId = await beginAndSave(chat);
     await using other = await chat.another({ store });
     await other.service.ready();
     dead = true;
@@ -133,8 +141,7 @@ test("a reply whose lease ran out while no process was running is ended within 5
   const store = { ...createMemoryStore(), exclusive: false };
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
-  await chat.engine.next();
+  const messageId = await beginAndSave(chat);
   dead = true;
   await chat.clock.advance(60_000);
   await using next = await chat.another({ store });
@@ -150,7 +157,7 @@ test("a reply whose lease ran out during a store outage is ended within 15 s of 
   let dead = false;
   let down = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
+  const messageId = await beginAndSave(chat);
   dead = true;
   await using other = await chat.another({ store: withOutages(store, () => down) });
   await other.service.ready();
@@ -169,6 +176,8 @@ test("a producer whose reply was ended by another process stops, and its stream 
   const stream = await chat.stream();
   const messageId = await acceptedId(stream);
   const run = await chat.engine.next();
+  run.write("saved");
+  await chat.clock.advance(1000);
   dead = true;
   await using other = await chat.another({ store });
   await other.service.ready();
@@ -185,9 +194,7 @@ test("in an exclusive store, a process ends the orphans of an earlier one when i
   const store = createMemoryStore();
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
-  (await chat.engine.next()).write("saved");
-  await chat.clock.advance(1000);
+  const messageId = await beginAndSave(chat);
   dead = true; // as good as killed
   await using next = await chat.another({ store });
   const message = await next.message(messageId);
@@ -202,7 +209,7 @@ test("an abandoned reply is logged when it is ended", async () => {
   const store = createMemoryStore();
   let dead = false;
   await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
+  const messageId = await beginAndSave(chat);
   dead = true;
   const logged: unknown[] = [];
   const log: Log = (level, message, fields) => logged.push([level, message, fields]);
@@ -219,8 +226,7 @@ for (const [what, sweepClaims] of [
     const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
     let dead = false;
     await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-    const messageId = await acceptedId(await chat.stream());
-    await chat.engine.next();
+    const messageId = await beginAndSave(chat);
     dead = true;
     await using other = await chat.another({ store });
     await other.service.ready();

@@ -180,7 +180,7 @@ test("a store that hangs has two seconds to say whether a reply was begun", asyn
   assert.equal(status, 503);
 });
 
-test("a begun reply that its process lost in an outage keeps its conversation busy only until its lease runs out", async () => {
+test("a begun reply that its process lost in an outage is begun again once its lease runs out", async () => {
   let down = false;
   const store = withOutages(createMemoryStore(), () => down);
   const losing = losingBeginnings(store, () => {
@@ -191,11 +191,17 @@ test("a begun reply that its process lost in an outage keeps its conversation bu
   assert.equal((await sending).status, 503);
   down = false;
   assert.equal(await chat.status(), "busy");
+  assert.equal(chat.engine.asked, 0);
   await chat.clock.advance(35_000);
+  (await chat.engine.next()).finish();
+  await chat.clock.advance(0);
   assert.equal(await chat.status(), "idle");
-  const history = await dataOf<{ status: string }[]>(await chat.get("/messages"));
+  const history = await dataOf<MessageResource[]>(await chat.get("/messages"));
   assert.deepEqual(
-    history.map(({ status }) => status),
-    ["completed", "failed"],
+    history.map(({ status, attempt }) => [status, attempt]),
+    [
+      ["completed", 1],
+      ["completed", 2],
+    ],
   );
 });

@@ -39,6 +39,8 @@ export function createAsk(world: World, apiKey: string): Ask {
       body: options.body ? bytesOf(JSON.stringify(options.body)) : null,
       signal: client.signal,
     };
+    await Promise.race([process.awake(), process.died]);
+    if (!process.alive()) return undefined;
     world.trace(`client ${method} ${path}`);
     let answer: Answer | undefined;
     const answering = process.service.answer(request).then((given) => {

@@ -208,6 +208,8 @@ export function createClients(setting: ClientSetting): Clients {
     if (!answer || !process) return;
     if (answer.status === 200) await readStream(process, answer, conversation, from, undefined, id);
     else if (answer.status === 404 && conversation.deletions > 0) return;
+    // The text that a dead process had sent is lost if the reply was cancelled meanwhile.
+    else if (answer.status === 400 && ledger.replies.get(id)?.end?.leaseExpiredBefore !== undefined) return;
     else if (answer.status !== 503)
       world.violate(`resuming from ${from} was answered ${answer.status} ${answer.body}`);
   }
@@ -233,7 +235,7 @@ export function createClients(setting: ClientSetting): Clients {
       if (run.content === content && run.alive() && !run.settled && !run.signal.aborted) {
         const stored = [...ledger.replies.values()].find(({ question }) => question.content === content);
         // A process whose reply was ended by another one learns of it at its next save.
-        if (stored?.end?.error?.code !== "interrupted" && !stored?.deleted) {
+        if (stored?.end?.error?.code !== "interrupted" && !stored?.deleted && stored?.holder === run.alive) {
           world.violate(`the engine continues with "${content}"`);
         }
       }
@@ -306,7 +308,9 @@ export function createClients(setting: ClientSetting): Clients {
           world.violate(`${stored.id} was interrupted for no reason`);
         }
         const runs = engines.runs.filter((found) => found.content === content);
-        const isWritten = runs.some(({ written }) => storable(written) === stored.end?.content);
+        const isWritten = runs.some(
+          ({ partial, written }) => partial + storable(written) === stored.end?.content,
+        );
         if (stored.end?.status === "completed" && !isWritten) {
           world.violate(`${stored.id} is not what its engine wrote`);
         }

@@ -5,39 +5,52 @@
 import { sleep } from "../../core/base/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../../core/mod.ts";
 import type { Ledger } from "./store.ts";
-import type { World } from "./world.ts";
+import { createRandom, type World } from "./world.ts";
 
-/** One reply that an engine was asked for. */
+/** One attempt at a reply that an engine was asked for. */
 export interface EngineRun {
   readonly content: string;
   readonly signal: AbortSignal;
   readonly alive: () => boolean;
+  /** The text that it was to go on from. */
+  readonly partial: string;
   /** What it wrote before it was done or told to stop. */
   written: string;
   settled: boolean;
 }
 
 export interface EngineHouse {
-  /** Every reply that was asked for, in any process. */
+  /** Every attempt that was asked for, in any process. */
   readonly runs: EngineRun[];
   /** The engine of one process. */
-  engineOf(alive: () => boolean): TwinEngine;
+  engineOf(process: Living): TwinEngine;
+}
+
+/** Whether a process is alive, and until when it stands still. */
+export interface Living {
+  readonly alive: () => boolean;
+  readonly frozenUntil: () => number;
 }
 
 const pieces = ["word ", "😀", "\ud83d", "\ude00", "\0", "\u2028", "", "é", "x".repeat(5_000)] as const;
 
-export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
+/** `continues`: how all engines of this run go on with a reply. */
+export function createEngineHouse(
+  world: World,
+  ledger: Ledger,
+  continues: TwinEngine["continues"],
+): EngineHouse {
   const { random } = world;
   const runs: EngineRun[] = [];
 
-  function isStored(content: string): boolean {
-    return [...ledger.replies.values()].some(({ question }) => question.content === content);
-  }
-
-  /** The user's message must be stored before an engine is asked to answer it, and must be answered only once. */
+  /** The user's message must be stored before an engine is asked to answer it, and only once for each attempt. */
   function judge(content: string): void {
-    if (runs.some((run) => run.content === content)) world.violate(`two generations for "${content}"`);
-    if (!isStored(content)) world.violate(`an engine was asked before "${content}" was stored`);
+    const replies = [...ledger.replies.values()];
+    const stored =
+      replies.find(({ question }) => question.content === content) ??
+      world.violate(`an engine was asked before "${content}" was stored`);
+    const before = runs.filter((run) => run.content === content).length;
+    if (before >= stored.attempt) world.violate(`more generations for "${content}" than attempts`);
   }
 
   function write(run: EngineRun, output: ReplyOutput, text: string): void {
@@ -45,16 +58,17 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
     output.write(text);
   }
 
-  /** Without `pause`, it waits for nothing. */
+  /** Without `pause`, it waits for nothing. An exact engine writes what follows from the question. */
   async function play(run: EngineRun, output: ReplyOutput, pause?: (ms: number) => Promise<void>) {
-    const character = random.next();
+    const chance = continues === "exact" ? createRandom(hashOf(run.content)) : random;
+    const character = chance.next();
     if (character < 0.06) throw new TypeError("throws at once");
     if (pause && character < 0.1) await new Promise(() => {}); // silent forever
-    for (let count = random.between(0, 12); count > 0; count--) {
+    for (let count = chance.between(0, 12); count > 0; count--) {
       if (pause && random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
       if (output.signal.aborted && random.chance(0.7)) break;
-      if (random.chance(0.1)) output.progress({ stage: "thinking", left: count });
-      else write(run, output, random.pick(pieces));
+      if (chance.chance(0.1)) output.progress({ stage: "thinking", left: count });
+      else write(run, output, chance.pick(pieces));
     }
     if (pause && character < 0.14) await new Promise(() => {}); // stops in the middle
     if (character < 0.2)
@@ -66,16 +80,17 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
 
   return {
     runs,
-    engineOf(alive) {
-      const clock = world.clockOf(alive);
+    engineOf({ alive, frozenUntil }) {
+      const clock = world.clockOf(alive, frozenUntil);
       const pause = (milliseconds: number) => sleep(clock, milliseconds);
       const waits = random.chance(0.65);
       return {
-        reply({ content }, output) {
+        continues,
+        reply({ content, partial = "" }, output) {
           const { signal } = output;
           judge(content);
-          const run: EngineRun = { content, signal, alive, written: "", settled: false };
-          world.trace(`engine asked "${content}"`);
+          const run: EngineRun = { content, signal, alive, partial, written: "", settled: false };
+          world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
           runs.push(run);
           // Some throw before they return a promise.
           if (random.chance(0.03)) {
@@ -90,4 +105,11 @@ export function createEngineHouse(world: World, ledger: Ledger): EngineHouse {
       };
     },
   };
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
 }

@@ -4,8 +4,9 @@
  *
  * What must hold at every moment: whatever is answered with success is stored; a stream has one last event, which
  * comes after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
- * is asked; no reply is in progress that nobody holds; one idempotency key creates one reply; in the end everything
- * comes to rest.
+ * is asked, and only once for each attempt; saved text only grows, and a stream is cut back only to what was saved; a
+ * reply is taken over once at most, and never while its lease lasts; no reply is in progress that nobody holds; one
+ * idempotency key creates one reply; in the end everything comes to rest.
  */
 
 import { createApiKey } from "../../core/auth/api-keys.ts";
@@ -24,6 +25,9 @@ export interface SimulationResult {
   /** Of everything that happened, in order: equal for equal seeds. */
   readonly hash: string;
   readonly replies: number;
+  /** How many of them were taken over, and how many streams were told so. */
+  readonly takenOver: number;
+  readonly continued: number;
   /** The broken rule, if any. */
   readonly failure: unknown;
   /** What happened last. */
@@ -50,7 +54,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const disturbance = random.pick([0, 0.03, 0.2]);
 
   const store = createSimulatedStore(world, createMemoryStore(), weather);
-  const engines = createEngineHouse(world, store);
+  const engines = createEngineHouse(world, store, random.pick([undefined, "exact", "partial"]));
   const processes = createProcesses(world, store, engines, { exclusive, onDisconnect, disturbance });
   const reader = createReader(world, store);
   const apiKey = await storeApiKey();
@@ -108,6 +112,8 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   return {
     hash: world.hash,
     replies: store.replies.size,
+    takenOver: [...store.replies.values()].filter(({ attempt }) => attempt > 1).length,
+    continued: reader.continued,
     failure: failure ?? world.violation,
     lines: world.lines,
   };

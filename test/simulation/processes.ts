@@ -26,9 +26,15 @@ export interface Process {
   /** When it had first checked the store. */
   readyAt: number | undefined;
   closing: boolean;
+  /** Resolves once it does not stand still. */
+  awake(): Promise<void>;
   /** How many of its timers are pending. */
   readonly pendingTimers: () => number;
   kill(): void;
+  /** Stands still for a while, as a process whose machine sleeps. */
+  freeze(milliseconds: number): void;
+  /** Cannot reach the store for a while. */
+  cutOff(milliseconds: number): void;
 }
 
 export interface Processes {
@@ -58,7 +64,7 @@ export function createProcesses(
   options: ProcessOptions,
 ): Processes {
   const { random } = world;
-  const slots: (Process | undefined)[] = options.exclusive ? [undefined] : [undefined, undefined];
+  const slots: (Process | undefined)[] = Array(options.exclusive ? 1 : random.between(2, 3)).fill(undefined);
   const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
   const unlimited = async () => ({ allowed: true, debt: 0 });
   let disturbed = false;
@@ -69,12 +75,14 @@ export function createProcesses(
   function start(): Process {
     let living = true;
     let die = () => {};
+    let [frozenUntil, cutOffUntil] = [0, 0];
     const alive = () => living;
-    const clock = world.clockOf(alive);
+    const connected = { alive, frozenUntil: () => frozenUntil, cutOffUntil: () => cutOffUntil };
+    const clock = world.clockOf(alive, connected.frozenUntil);
     const service = createService({
-      store: store.connect(alive),
+      store: store.connect(connected),
       twins,
-      engines: { chance: engines.engineOf(alive) },
+      engines: { chance: engines.engineOf(connected) },
       limiter: { take: unlimited, peek: unlimited },
       verifyToken: async () => "nobody",
       clock,
@@ -94,10 +102,23 @@ export function createProcesses(
       }),
       readyAt: undefined,
       closing: false,
+      async awake() {
+        while (frozenUntil > world.now()) await world.pause(frozenUntil - world.now());
+      },
       pendingTimers: () => clock.pending,
       kill() {
         living = false;
         die();
+      },
+      freeze(milliseconds) {
+        frozenUntil = world.now() + milliseconds;
+        store.noteTrouble(frozenUntil);
+        world.trace(`a process stands still for ${milliseconds} ms`);
+      },
+      cutOff(milliseconds) {
+        cutOffUntil = world.now() + milliseconds;
+        store.noteTrouble(cutOffUntil);
+        world.trace(`a process is cut off for ${milliseconds} ms`);
       },
     };
     world.trace(`process ${++started} starts`);
@@ -112,16 +133,16 @@ export function createProcesses(
         await Promise.race([process.service.ready(), process.died]);
         if (!process.alive()) return;
         process.readyAt = world.now();
-        if (options.exclusive) requireNoOrphans(startedAt);
+        if (options.exclusive) requireNoOrphans(process, startedAt);
       } catch {
         await world.pause(100); // the store was unavailable; a server would exit, or try again
       }
     }
   }
 
-  function requireNoOrphans(before: number): void {
+  function requireNoOrphans(process: Process, before: number): void {
     for (const reply of store.busy) {
-      if (reply.begunAt < before)
+      if (reply.begunAt < before && reply.holder !== process.alive)
         world.violate(`the orphan ${reply.id} outlived the start of its store's owner`);
     }
   }
@@ -129,7 +150,9 @@ export function createProcesses(
   function requireNothingLeft(process: Process): void {
     for (const { id, holder, question } of store.busy) {
       // A process need not end a reply whose beginning it was never told of.
-      const produced = engines.runs.some((run) => run.content === question.content);
+      const produced = engines.runs.some(
+        (run) => run.content === question.content && run.alive === process.alive,
+      );
       if (holder === process.alive && produced) world.violate(`${id} was left in progress by a shutdown`);
     }
   }
@@ -147,7 +170,10 @@ export function createProcesses(
 
   async function disturb(slot: number, process: Process): Promise<void> {
     disturbed = true;
-    if (random.chance(0.5)) {
+    const dice = random.next();
+    if (dice < 0.2) return process.freeze(random.between(100, 3 * leaseMs));
+    if (dice < 0.4) return process.cutOff(random.between(100, 3 * leaseMs));
+    if (dice < 0.7) {
       world.trace("a process is killed");
       process.kill();
     } else {

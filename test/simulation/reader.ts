@@ -23,6 +23,12 @@ export interface Reading {
   readonly patience: number;
 }
 
+/** The text that a client has, from an offset of the reply on. */
+interface Shown {
+  readonly from: number;
+  readonly text: string;
+}
+
 /** What a client learned from a stream. */
 export interface Read {
   replyId: string | undefined;
@@ -36,10 +42,13 @@ export interface Reader {
   read(reading: Reading): Promise<Read>;
   /** Checks that a message that was handed out equals the stored one. */
   requireStored(message: MessageResource): Promise<void>;
+  /** How many streams went on with another attempt. */
+  readonly continued: number;
 }
 
 export function createReader(world: World, ledger: Ledger): Reader {
   const { random } = world;
+  let continued = 0;
 
   function storedReply(id: string | undefined): StoredReply {
     return ledger.replies.get(id ?? "") ?? world.violate(`nobody began the reply ${id}`);
@@ -58,19 +67,20 @@ export function createReader(world: World, ledger: Ledger): Reader {
   }
 
   /** The deltas must be the stored text from the resume point on. */
-  async function requireText(reading: Reading, stored: StoredReply, text: string): Promise<void> {
+  async function requireText(reading: Reading, stored: StoredReply, { from, text }: Shown): Promise<void> {
     if (stored.deleted) return;
     const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, stored.id);
     const content = record?.content ?? "";
-    if (content.slice(reading.from) === text) return;
+    if (content.slice(from) === text) return;
     // Text that was sent but not yet saved may be lost with its process; text is never changed.
-    const whole = content.slice(0, reading.from) + text;
-    const interrupted = stored.end?.error?.code === "interrupted" || reading.process.closing;
+    const whole = content.slice(0, from) + text;
+    const ended = stored.end?.leaseExpiredBefore !== undefined; // by another process
+    const interrupted = ended || stored.end?.error?.code === "interrupted" || reading.process.closing;
     if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
     world.violate(`the deltas of ${stored.id} are not its text from ${reading.from} on`);
   }
 
-  async function judgeEnd(reading: Reading, read: Read, event: StreamEvent, text: string): Promise<void> {
+  async function judgeEnd(reading: Reading, read: Read, event: StreamEvent, shown: Shown): Promise<void> {
     const stored = storedReply(read.replyId ?? reading.replyId);
     if (event.data.type === "complete") {
       if (event.data.message.id !== stored.id) world.violate("a stream ended with another reply");
@@ -82,10 +92,15 @@ export function createReader(world: World, ledger: Ledger): Reader {
         world.violate(`${stored.id} ended its stream with ${code}, but is stored otherwise`);
       }
     }
-    await requireText(reading, stored, text);
+    await requireText(reading, stored, shown);
   }
 
   function judgeFirst(reading: Reading, read: Read, event: StreamEvent): void {
+    if (isContinuation(event)) {
+      read.replyId = reading.replyId;
+      if (event.id >= reading.from) world.violate("a stream begins with a cut that is none");
+      return;
+    }
     if (event.id !== reading.from) world.violate(`the first event has id ${event.id}, not ${reading.from}`);
     const { data } = event;
     if (data.type === "error") return; // an interrupted reply that has less text than its reader
@@ -95,12 +110,23 @@ export function createReader(world: World, ledger: Ledger): Reader {
     storedReply(read.replyId);
   }
 
+  /** A stream is cut back only to what was saved when its reply was taken over. */
+  function judgeContinuation(event: StreamEvent, id: string | undefined): void {
+    const { takenOver, attempt } = storedReply(id);
+    continued++;
+    const progress: Record<string, unknown> = event.data.type === "progress" ? event.data.progress : {};
+    const { from, attempt: told } = progress;
+    if (from !== event.id || from !== takenOver?.length || told !== attempt) {
+      world.violate(`a stream goes on from ${from} in attempt ${told}, but not its reply`);
+    }
+  }
+
   async function read(reading: Reading): Promise<Read> {
     const { stream, process } = reading;
     const result: Read = { replyId: undefined, ids: [], ended: false };
     const leaveAt = world.now() + reading.patience;
     let offset = reading.from;
-    let text = "";
+    let shown: Shown = { from: reading.from, text: "" };
     let wake = () => {};
     let cut = false;
 
@@ -112,13 +138,19 @@ export function createReader(world: World, ledger: Ledger): Reader {
         const { content } = event.data;
         if (content === "" || !content.isWellFormed()) world.violate("a delta is empty, or half a pair");
         offset += content.length;
-        text += content;
+        shown = { ...shown, text: shown.text + content };
+      }
+      if (isContinuation(event)) {
+        judgeContinuation(event, result.replyId);
+        offset = event.id;
+        const from = Math.min(shown.from, offset);
+        shown = { from, text: shown.text.slice(0, offset - from) };
       }
       if (event.id !== offset) world.violate(`an event's id is ${event.id}, not ${offset}`);
       result.ids.push(event.id);
       if (event.data.type !== "complete" && event.data.type !== "error") return;
       result.ended = true;
-      await judgeEnd(reading, result, event, text);
+      await judgeEnd(reading, result, event, shown);
     }
 
     if (typeof stream === "string") {
@@ -137,7 +169,8 @@ export function createReader(world: World, ledger: Ledger): Reader {
       const ready = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      const piece = stream.read();
+      await Promise.race([process.awake(), process.died]);
+      const piece = process.alive() ? stream.read() : "";
       for (const event of parseEvents(piece)) await judge(event);
       // A process that stops releases the followers of replies that another one produces.
       if (stream.ended !== result.ended && !process.closing)
@@ -152,5 +185,15 @@ export function createReader(world: World, ledger: Ledger): Reader {
     return result;
   }
 
-  return { read, requireStored };
+  return {
+    read,
+    requireStored,
+    get continued() {
+      return continued;
+    },
+  };
+}
+
+function isContinuation({ data }: StreamEvent): boolean {
+  return data.type === "progress" && data.progress.stage === "continued";
 }

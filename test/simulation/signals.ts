@@ -3,30 +3,34 @@
  */
 
 import type { SignalTopic, StoreSignals } from "../../core/mod.ts";
+import type { Connected } from "./store.ts";
 import type { World } from "./world.ts";
 
 interface Listener {
   readonly topic: SignalTopic;
-  readonly alive: () => boolean;
+  readonly process: Pick<Connected, "alive" | "frozenUntil">;
   readonly heard: (subject: string) => void;
 }
 
 /** Makes the connection between processes: `connect` gives one process its end. */
-export function createSimulatedSignals(world: World): { connect(alive: () => boolean): StoreSignals } {
+export function createSimulatedSignals(world: World): {
+  connect(process: Listener["process"]): StoreSignals;
+} {
   const { random } = world;
   const listeners = new Set<Listener>();
 
   async function deliver(listener: Listener, subject: string): Promise<void> {
-    await world.pause(random.between(0, 50));
-    if (!listener.alive() || !listeners.has(listener)) return;
+    const { alive, frozenUntil } = listener.process;
+    await world.pause(random.between(0, 50) + Math.max(0, frozenUntil() - world.now()));
+    if (!alive() || !listeners.has(listener)) return;
     world.trace(`signal ${listener.topic}`);
     listener.heard(subject);
   }
 
   return {
-    connect: (alive) => ({
+    connect: (process) => ({
       notify(topic, subject) {
-        if (!alive()) return;
+        if (!process.alive()) return;
         for (const listener of listeners) {
           if (listener.topic !== topic || random.chance(0.1)) continue;
           void deliver(listener, subject);
@@ -34,7 +38,7 @@ export function createSimulatedSignals(world: World): { connect(alive: () => boo
         }
       },
       listen(topic, heard) {
-        const listener = { topic, alive, heard };
+        const listener = { topic, process, heard };
         listeners.add(listener);
         return () => {
           listeners.delete(listener);

@@ -22,13 +22,20 @@ if (only !== undefined) {
   });
 } else {
   test(`whatever fails, every promise is kept (${seeds} seeds)`, async () => {
-    let replies = 0;
+    let [replies, takenOver, continued] = [0, 0, 0];
     for (let seed = 1; seed <= seeds; seed++) {
       const result = await simulate(seed);
       if (result.failure) assert.fail(tell(seed, result.failure, result.lines));
       replies += result.replies;
+      takenOver += result.takenOver;
+      continued += result.continued;
     }
+    console.log(
+      `# ${replies} replies, ${takenOver} taken over, ${continued} streams that went on with another attempt`,
+    );
     assert.ok(replies > seeds, "the clients of the simulation begin replies");
+    assert.ok(takenOver > seeds / 10, "processes take over replies");
+    assert.ok(continued > seeds / 50, "streams go on with another attempt");
   });
 
   test("the same seed produces the same history, and another seed a different one", async () => {

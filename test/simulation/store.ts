@@ -4,8 +4,10 @@
  */
 
 import {
+  type AbandonedReply,
   type BeginReply,
   type EndReply,
+  type Lease,
   type MessageRecord,
   type SaveOutcome,
   type SaveReply,
@@ -34,11 +36,16 @@ export interface StoredReply {
   readonly id: string;
   readonly question: MessageRecord;
   readonly begunAt: number;
-  /** Whether the process that began it is alive. */
-  readonly holder: () => boolean;
+  /** Whether the process that produces it, or did last, is alive. */
+  holder: () => boolean;
   leaseUntil: number;
-  /** When its producer was last told to stop, because it is cancelled or no longer its own. */
-  stopToldAt: number | undefined;
+  attempt: number;
+  /** The text that was saved when it was taken over. */
+  takenOver: string | undefined;
+  /** The last saved text. */
+  text: string;
+  /** When its producers were last told to stop, because it is cancelled or no longer their own. By lease holder. */
+  readonly stopToldAt: Map<string, number>;
   /** Its stored end; undefined while it is in progress. */
   end: EndReply | undefined;
   deleted: boolean;
@@ -50,15 +57,26 @@ export interface Ledger {
   readonly busy: ReadonlySet<StoredReply>;
   /** When the last call that fails or takes long is over: nothing need be in time until shortly after. */
   readonly lastTrouble: number;
+  /** Something else is in trouble until then. */
+  noteTrouble(until: number): void;
   /** What is stored, read without delay or failure. */
   readonly truth: Store;
 }
 
 export interface SimulatedStore extends Ledger {
   /** The store as one process sees it. Calls of a dead process may still arrive; no answer does. */
-  connect(alive: () => boolean): Store;
+  connect(process: Connected): Store;
   /** From now on nothing fails and nothing is late. */
   calm(): void;
+}
+
+/** A process, as far as its connection matters. */
+export interface Connected {
+  readonly alive: () => boolean;
+  /** Until when it stands still, and hears of nothing. */
+  readonly frozenUntil: () => number;
+  /** Until when it is cut off from the store. */
+  readonly cutOffUntil: () => number;
 }
 
 /** A call that takes longer than this counts as trouble, in milliseconds. */
@@ -83,8 +101,11 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
       question,
       begunAt: world.now(),
       holder,
-      stopToldAt: undefined,
+      stopToldAt: new Map(),
       leaseUntil: lease.until,
+      attempt: 1,
+      takenOver: undefined,
+      text: "",
       end: undefined,
       deleted: false,
     };
@@ -97,8 +118,28 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     if (!stored || stored.end) world.violate(`a reply was ended that was not in progress: ${end.id}`);
     const { leaseExpiredBefore: before = Number.MAX_SAFE_INTEGER } = end;
     if (before < Number.MAX_SAFE_INTEGER && stored.leaseUntil >= before) world.violate("a lease was ignored");
+    noteText(stored, end.content);
     stored.end = end;
     busy.delete(stored);
+  }
+
+  /** Saved text only grows. */
+  function noteText(stored: StoredReply, text = stored.text): void {
+    if (!text.startsWith(stored.text)) world.violate(`the saved text of ${stored.id} was changed`);
+    stored.text = text;
+  }
+
+  function noteTakeOver({ id, lease, attempt }: AbandonedReply, next: Lease, holder: () => boolean): void {
+    const stored = replies.get(id);
+    if (!stored || stored.end || stored.deleted)
+      world.violate(`a reply was taken over that is not in progress: ${id}`);
+    if (attempt >= 2) world.violate(`${id} was taken over twice`);
+    if (stored.leaseUntil !== lease.until) world.violate("a renewed lease was ignored");
+    if (!weather.exclusive && lease.until >= world.now()) world.violate("a lease was ignored");
+    stored.holder = holder;
+    stored.leaseUntil = next.until;
+    stored.attempt = attempt + 1;
+    stored.takenOver = stored.text;
   }
 
   function noteDeletion(conversationId: string): void {
@@ -111,13 +152,17 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
 
   function noteSave(save: SaveReply, outcome: SaveOutcome): void {
     const stored = replies.get(save.id) ?? world.violate("a reply was saved that nobody began");
-    if (outcome !== "lost") stored.leaseUntil = save.lease.until;
+    if (outcome !== "lost") {
+      stored.leaseUntil = save.lease.until;
+      noteText(stored, save.content);
+    }
     if (outcome === "saved") return;
     // It may not have heard that it must stop; if it has, it must not save again.
-    if (stored.stopToldAt !== undefined && stored.stopToldAt > lastTrouble) {
+    const { holder } = save.lease;
+    const toldAt = stored.stopToldAt.get(holder);
+    if (toldAt !== undefined && toldAt > lastTrouble)
       world.violate(`${save.id} was told to stop, but continues`);
-    }
-    stored.stopToldAt = world.now();
+    stored.stopToldAt.set(holder, world.now());
   }
 
   /** Makes a process's call, and records its effect at the same moment. */
@@ -131,6 +176,11 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
       const outcome = await truth.saveReply(save);
       noteSave(save, outcome);
       return outcome;
+    },
+    async takeOverReply(found, lease, from) {
+      const taken = await truth.takeOverReply(found, lease, from);
+      if (taken) noteTakeOver(found, lease, process);
+      return taken;
     },
     async endReply(end) {
       const ended = await truth.endReply(end);
@@ -155,10 +205,11 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     return random.between(1, 40);
   }
 
-  async function call(name: string, alive: () => boolean, act: () => Promise<unknown>): Promise<unknown> {
+  async function call(name: string, process: Connected, act: () => Promise<unknown>): Promise<unknown> {
+    const { alive, frozenUntil, cutOffUntil } = process;
     const [there, back] = [latency(), latency()];
     const fate = calm ? 1 : random.next();
-    const failsBefore = fate < weather.failure / 2;
+    const failsBefore = fate < weather.failure / 2 || world.now() < cutOffUntil();
     const failsAfter = !failsBefore && fate < weather.failure;
     if (failsBefore || failsAfter || there + back > longCallMs) noteTrouble(world.now() + there + back);
     if (there > 0) await world.pause(there);
@@ -167,7 +218,8 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     const result = failsBefore ? undefined : await act();
     const outcome = failsBefore ? "failed" : failsAfter ? "done, but failed" : "done";
     if (name !== "findKey") world.trace(`store ${name} ${outcome}`);
-    if (back > 0) await world.pause(back);
+    const thaw = frozenUntil() - world.now();
+    if (back > 0 || thaw > 0) await world.pause(Math.max(back, thaw));
     if (!alive()) return new Promise(() => {});
     if (failsBefore || failsAfter) throw new StoreUnavailable(`${name} failed by chance`);
     return result;
@@ -180,8 +232,10 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     get lastTrouble() {
       return lastTrouble;
     },
-    connect(alive) {
-      const ownSignals = signals?.connect(alive);
+    noteTrouble,
+    connect(process) {
+      const { alive } = process;
+      const ownSignals = signals?.connect(process);
       return new Proxy<Store>(
         { ...truth, ...effectsOf(alive) },
         {
@@ -190,7 +244,7 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
             if (name === "signals") return ownSignals;
             const method = store[name];
             if (typeof method !== "function") return method;
-            return (...args: unknown[]) => call(name, alive, () => Reflect.apply(method, undefined, args));
+            return (...args: unknown[]) => call(name, process, () => Reflect.apply(method, undefined, args));
           },
         },
       );

@@ -15,7 +15,7 @@ export interface Random {
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
 }
 
-function createRandom(seed: number): Random {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const random: Random = {
     next() {
@@ -40,8 +40,8 @@ export interface World {
   readonly random: Random;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** A clock whose timers stop once `alive` is false: a process's own. */
-  clockOf(alive: () => boolean): Clock & { readonly pending: number };
+  /** A clock whose timers stop once `alive` is false, and wait until `frozenUntil`: a process's own. */
+  clockOf(alive: () => boolean, frozenUntil?: () => number): Clock & { readonly pending: number };
   /** Resolves some time from now: for whatever is not part of a process. */
   pause(milliseconds: number): Promise<void>;
   /** Records what happened. */
@@ -63,8 +63,11 @@ interface Timer {
   /** Decides between timers of the same moment. */
   readonly order: number;
   readonly alive: () => boolean;
+  readonly frozenUntil: () => number;
   readonly callback: () => void;
 }
+
+const never = () => 0;
 
 /** How many of the latest lines are kept. */
 const keptLines = 400;
@@ -77,9 +80,9 @@ export function createWorld(seed: number, startMs: number): World {
   let hash = 0x811c9dc5;
   let violation: Violation | undefined;
 
-  function schedule(milliseconds: number, alive: () => boolean, callback: () => void): () => void {
+  function schedule(milliseconds: number, owner: Pick<Timer, "alive" | "frozenUntil">, callback: () => void) {
     // Timers of the same moment fire in an order that chance decides, not their age.
-    const timer = { at: now + Math.max(0, milliseconds), order: random.next(), alive, callback };
+    const timer = { ...owner, at: now + Math.max(0, milliseconds), order: random.next(), callback };
     timers.add(timer);
     return () => {
       timers.delete(timer);
@@ -88,23 +91,25 @@ export function createWorld(seed: number, startMs: number): World {
 
   /** Removes and returns the next timer, and drops those of dead processes on the way. */
   function takeNext(): Timer | undefined {
-    let next: Timer | undefined;
+    let next: { timer: Timer; at: number } | undefined;
     for (const timer of timers) {
+      const at = Math.max(timer.at, timer.frozenUntil());
       if (!timer.alive()) timers.delete(timer);
-      else if (!next || timer.at < next.at || (timer.at === next.at && timer.order < next.order))
-        next = timer;
+      else if (!next || at < next.at || (at === next.at && timer.order < next.timer.order))
+        next = { timer, at };
     }
-    if (next) timers.delete(next);
-    return next;
+    if (!next) return undefined;
+    timers.delete(next.timer);
+    return { ...next.timer, at: next.at };
   }
 
   return {
     random,
     now: () => now,
-    clockOf(alive) {
+    clockOf(alive, frozenUntil = never) {
       return {
         now: () => now,
-        after: (milliseconds, callback) => schedule(milliseconds, alive, callback),
+        after: (milliseconds, callback) => schedule(milliseconds, { alive, frozenUntil }, callback),
         get pending() {
           let count = 0;
           for (const timer of timers) if (timer.alive === alive) count++;
@@ -114,7 +119,7 @@ export function createWorld(seed: number, startMs: number): World {
     },
     pause(milliseconds) {
       return new Promise((resolve) => {
-        schedule(milliseconds, () => true, resolve);
+        schedule(milliseconds, { alive: () => true, frozenUntil: never }, resolve);
       });
     },
     trace(text) {
