@@ -17,7 +17,7 @@ export type Engines = Readonly<Record<string, TwinEngine>>;
 
 /** Creates the engines: those that need no network always, `openai` if a model's address is set. */
 export async function createEngines(settings: Settings, log: Log): Promise<Engines> {
-  const { modelBaseUrl, modelApiKey, modelName } = settings;
+  const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
     if (modelApiKey ?? modelName)
@@ -32,6 +32,7 @@ export async function createEngines(settings: Settings, log: Log): Promise<Engin
     baseUrl: modelBaseUrl,
     apiKey: modelApiKey,
     model: modelName,
+    continueReplies,
     transport,
   });
   return { ...offline, openai };

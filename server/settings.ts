@@ -4,6 +4,7 @@
  * @module
  */
 
+import { continuationModes } from "../adapters/openai/continuation.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
 import { isString } from "../core/base/json.ts";
@@ -143,6 +144,12 @@ export const settings = {
     about: "model for twins that do not name one",
     ...trimmedText,
   }),
+  continueReplies: setting({
+    variable: "CONTINUE_REPLIES",
+    fallback: "never",
+    about: "how the model is asked to go on with a reply whose process died: see docs/models.md",
+    ...choice(continuationModes),
+  }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",
     fallback: "",
@@ -172,7 +179,7 @@ export const settings = {
   leaseMs: setting({
     variable: "LEASE_MS",
     fallback: "30000",
-    about: "time without a sign of life after which another process ends a reply, in milliseconds",
+    about: "time without a sign of life after which another process takes a reply over, in milliseconds",
     ...number(timeRanges.leaseMs),
   }),
   shutdownGraceMs: setting({

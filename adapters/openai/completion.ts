@@ -27,6 +27,8 @@ export interface CompletionLimits {
   readonly maxEventLength: number;
   /** The longest reply, in UTF-16 code units. */
   readonly maxReplyLength: number;
+  /** Whether it may have no text, because it goes on from some. */
+  readonly mayBeEmpty: boolean;
 }
 
 /**
@@ -80,7 +82,8 @@ export class CompletionReader {
   result(): EngineResult | undefined {
     if (this.#progress === "open") return undefined;
     const finishReason = this.#finishReason ?? "stop";
-    if (!this.hasText && finishReason !== "content_filter") throw this.#withoutText(finishReason);
+    if (!this.hasText && !this.#limits.mayBeEmpty && finishReason !== "content_filter")
+      throw this.#withoutText(finishReason);
     return { finishReason, usage: this.#usage };
   }
 

@@ -17,6 +17,7 @@ import {
 import type { ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { CompletionReader } from "./completion.ts";
+import { type ContinuationMode, continuationModes, OverlapFilter } from "./continuation.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Failure } from "./failure.ts";
 import {
@@ -29,6 +30,7 @@ import {
 } from "./request.ts";
 import { fetchTransport, type ModelTransport } from "./transport.ts";
 
+export type { ContinuationMode } from "./continuation.ts";
 export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
 
 /** Options of {@link createOpenAIEngine}. */
@@ -44,6 +46,12 @@ export interface OpenAIOptions {
   readonly model?: string | undefined;
   /** How requests reach the model. Default: `fetch`. */
   readonly transport?: ModelTransport | undefined;
+  /**
+   * How the model is asked to go on with a reply whose process has died: `prefix` (DeepSeek, Mistral),
+   * `continue_final_message` (vLLM), or `prompt`, for any model. Default `never`: such a reply ends as interrupted, unless it
+   * has no text yet.
+   */
+  readonly continueReplies?: ContinuationMode | undefined;
   /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
   readonly totalMs?: number | undefined;
   /** How often a request is repeated after a failed connection or an overload, before any text. Default: 2. */
@@ -70,6 +78,10 @@ const rules: RulesFor<OpenAIOptions> = {
   apiKey: anything,
   model: optional(textRule),
   transport: optional(functionThat("sends requests")),
+  continueReplies: optional({
+    expected: `one of ${continuationModes.join(", ")}`,
+    accepts: (value) => continuationModes.some((mode) => mode === value),
+  }),
   totalMs: optional(amount),
   retries: optional(amount),
   maxEventLength: optional(amount),
@@ -102,7 +114,13 @@ const maxRetryAfterMs = 5_000;
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   requireOptions("createOpenAIEngine", options, rules);
-  const { retries = 2, clock = systemClock, random = Math.random, totalMs } = options;
+  const {
+    continueReplies: continuation = "never",
+    retries = 2,
+    clock = systemClock,
+    random = Math.random,
+    totalMs,
+  } = options;
   const address = requireBaseUrl(options.baseUrl);
   const attempt = createAttempts(options);
   /** By model: whether its server counts tokens on request. Missing: not known yet. */
@@ -117,10 +135,11 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 
   return {
+    continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
       output.signal.throwIfAborted();
       const model = turn.twin.model ?? options.model;
-      let asking: Asking = { turn, model, counted: counting.get(model) !== false };
+      let asking: Asking = { turn, model, counted: counting.get(model) !== false, continuation };
       const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
       try {
         for (let repeated = 0; ; ) {
@@ -156,8 +175,20 @@ function createAttempts(options: OpenAIOptions) {
 
   return (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<AttemptResult> =>
     new Promise((resolve) => {
-      const reader = new CompletionReader(output, limits);
-      new Attempt(reader, deadlines, clock, resolve).start((listener) => {
+      const { partial } = asking.turn;
+      const overlap =
+        partial !== undefined && asking.continuation === "prompt"
+          ? new OverlapFilter(output, partial)
+          : undefined;
+      const end = (result: AttemptResult) => {
+        overlap?.end();
+        resolve(result);
+      };
+      const reader = new CompletionReader(overlap ?? output, {
+        ...limits,
+        mayBeEmpty: partial !== undefined,
+      });
+      new Attempt(reader, deadlines, clock, end).start((listener) => {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));
         const { traceparent } = asking.turn;

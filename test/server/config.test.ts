@@ -40,6 +40,7 @@ describe("settings", () => {
       modelBaseUrl: undefined,
       modelApiKey: undefined,
       modelName: undefined,
+      continueReplies: "never",
       corsOrigins: [],
       metricsPort: undefined,
       heartbeatMs: 5_000,
@@ -87,6 +88,7 @@ describe("settings", () => {
       MAX_REPLY_MS: "100",
       LEASE_MS: "100",
       SHUTDOWN_GRACE_MS: "100",
+      CONTINUE_REPLIES: "prefix",
       ON_DISCONNECT: "cancel",
       BASE_PATH: "/x",
       PLAYGROUND: "off",
@@ -142,6 +144,7 @@ describe("settings", () => {
       ["LEASE_MS", "9", "from 100"],
       ["SHUTDOWN_GRACE_MS", "-1", "from 0"],
       ["ON_DISCONNECT", "Continue", "continue, cancel"],
+      ["CONTINUE_REPLIES", "always", "never, prefix, continue_final_message, prompt"],
       ["LOG_LEVEL", "verbose", "debug, info, warn, error"],
     ];
     for (const [variable, value, accepted] of cases) {
