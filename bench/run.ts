@@ -4,88 +4,47 @@
  * @module
  */
 
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { atLeast, wholeAtLeast } from "./arguments.ts";
-import { buildAll } from "./build.ts";
-import { toSvg } from "./chart.ts";
-import { measureDisk } from "./disk.ts";
-import { firstSentenceOf, messageOf } from "./errors.ts";
-import type { Arena } from "./measure.ts";
-import { databases, pinned, type ServerProcess, startLoad, startServer } from "./processes.ts";
-import { type Machine, type Result, toHead, toMarkdown, toTable } from "./report.ts";
-import { type Part, type Scenario, type ScenarioEffort, scenarios } from "./scenarios.ts";
-import { listenForStop } from "./stop-signals.ts";
-import { visit } from "./visit.ts";
+import process from "node:process";
+import { atLeast, wholeAtLeast } from "./command-line/arguments.ts";
+import { firstSentenceOf, messageOf } from "./command-line/errors.ts";
+import {
+  defaultQuestion,
+  helpText,
+  readArguments,
+  refuseMixture,
+  type Values,
+  withHelp,
+} from "./command-line/options.ts";
+import { listenForStop } from "./command-line/stop-signals.ts";
+import type { Contender } from "./contenders/contender.ts";
+import { install, packagesOf } from "./contenders/install.ts";
+import { twinService } from "./contenders/twin-service/contender.ts";
+import { benchFile, buildAll } from "./harness/build.ts";
+import { measureDisk } from "./harness/disk.ts";
+import { pinned } from "./harness/pinning.ts";
+import { newFolder } from "./harness/servers.ts";
+import { startLoad, startModel } from "./harness/workers.ts";
+import { toSvg } from "./report/chart.ts";
+import { type Machine, type Part, type Result, toHead, toMarkdown, toTable } from "./report/tables.ts";
+import { type Scenario, type ScenarioEffort, scenarios } from "./scenarios.ts";
+import { visit } from "./visit/visit.ts";
 
-const nodeMajor = process.versions.node.split(".")[0];
-
-const seeHelp = "See npm run bench -- --help.";
-
-/** What is sent to a server unless `--content` says otherwise. */
-const question = "Tell me about yourself.";
-
-const help = `Usage: npm run bench -- [scenario …] [--seconds n] [--rounds n] [--json file]
-
-Scenarios (default: all):
-${Object.entries(scenarios)
-  .map(([name, { title }]) => `  ${name.padEnd(8)} ${title}`)
-  .join("\n")}
-
-  --seconds n        length of one round with one contender, in seconds; default 1.5
-  --rounds n         number of rounds; default 5
-  --conversations n  how many conversations "listing" creates; default 100000
-  --json file        file for the figures, with Markdown and the chart of "burst" beside it; default, if all
-                     scenarios are run: bench/results/node${nodeMajor}.json
-
-A server of your own: TWIN_KEY=twin_… npm run bench -- --url http://127.0.0.1:8787 [--twin id]
-
-  TWIN_KEY        an API key with the scope full_access. --key key does the same, but everyone on the machine
-                  can see a command line
-  --twin id       the twin to talk to; default: the first in the list
-  --streams n     number of concurrent conversations; default 4
-  --seconds n     time after which no reply is begun; default 20. The run also ends when the key's hourly budget
-                  is nearly used up: use a key that nobody else needs
-  --content text  text to send, over and over; default: "${question}"
-
-  The run creates its own conversations and deletes them at the end. Ctrl-C ends it early: it abandons running
-  replies, deletes the conversations, and prints the figures so far.
-`;
+const resultsName = `bench/results/node${process.versions.node.split(".")[0]}.json`;
+const resultsFile = benchFile(`../${resultsName}`);
 
 async function main(): Promise<void> {
   const { values, positionals } = readArguments();
-  if (values.help) return console.log(help);
-  refuseMixture(Object.keys(values), positionals);
+  if (values.help) return console.log(helpText(resultsName));
+  refuseMixture(values, positionals);
   if (values.url === undefined) await compareServers(positionals, values);
   else await visitServer(values.url, values);
 }
 
-function readArguments() {
-  return parseArgs({
-    allowPositionals: true,
-    options: {
-      seconds: { type: "string" },
-      rounds: { type: "string" },
-      conversations: { type: "string" },
-      json: { type: "string" },
-      url: { type: "string" },
-      key: { type: "string" },
-      twin: { type: "string" },
-      streams: { type: "string" },
-      content: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
-}
-
-type Values = ReturnType<typeof readArguments>["values"];
-
 async function visitServer(url: string, values: Values): Promise<void> {
-  const { key = process.env.TWIN_KEY, twin, content = question } = values;
+  const { key = process.env.TWIN_KEY, twin, content = defaultQuestion } = values;
   if (!key) {
     throw new Error(
       "--url needs an API key with the scope full_access, in the variable TWIN_KEY or in --key.",
@@ -102,71 +61,63 @@ async function visitServer(url: string, values: Values): Promise<void> {
     hasProgress = true;
     process.stderr.write(`\r${line} `);
   };
-  const visiting = visit({ url, key, twin, content, seconds, streams, stop }, progress);
+  const options = { url, key, twin, content, seconds, streams, stop };
+  const visiting = visit(options, (line) => console.error(line), progress);
   console.log(await visiting.finally(() => hasProgress && process.stderr.write("\n")));
 }
 
-async function compareServers(chosen: readonly string[], values: Values): Promise<void> {
-  const names = chosen.length > 0 ? chosen : Object.keys(scenarios);
-  const effort: ScenarioEffort = {
-    seconds: atLeast(0.2, values.seconds ?? "1.5", "--seconds"),
-    rounds: wholeAtLeast(1, values.rounds ?? "5", "--rounds"),
-    conversations: wholeAtLeast(1000, values.conversations ?? "100000", "--conversations"),
+function readEffort({ quick, seconds, rounds }: Values): ScenarioEffort {
+  return {
+    seconds: atLeast(0.2, seconds ?? (quick ? "0.5" : "2"), "--seconds"),
+    rounds: wholeAtLeast(1, rounds ?? (quick ? "1" : "3"), "--rounds"),
+    replies: quick ? 10 : 100,
+    conversations: quick ? 5000 : 100_000,
     progress: (line) => console.error(line),
   };
+}
+
+async function compareServers(names: readonly string[], values: Values): Promise<void> {
+  const effort = readEffort(values);
   const unknown = names.filter((name) => !(name in scenarios));
-  if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${help}`);
-  process.on("exit", removeDatabases);
+  if (unknown.length > 0) {
+    throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${helpText(resultsName)}`);
+  }
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-  if (names.some((name) => withPeers.includes(name))) installPeers();
+  const chosen = Object.entries(scenarios).filter(([name]) => names.length === 0 || names.includes(name));
+  const { ready, leftOut } = install(contendersOf(chosen), effort.progress);
+  for (const { contender, reason } of leftOut) effort.progress(`${contender.name} is left out: ${reason}.`);
   await buildAll();
-  const machine = describeMachine(effort);
+  const machine = {
+    ...describeMachine(effort),
+    contenders: ready.map((contender) => describe(contender)),
+    leftOut: leftOut.map(({ contender, reason }) => `${contender.name}: ${reason}`),
+  };
   console.log(toHead(machine));
-  const results = await runScenarios(names, effort);
-  const { json = chosen.length === 0 ? local(`results/node${nodeMajor}.json`) : undefined } = values;
+  const results = await runScenarios(chosen, ready, effort);
+  const { json = names.length === 0 && !values.quick ? resultsFile : undefined } = values;
   if (json !== undefined) save(json, machine, results);
 }
 
-/** Options for a server of one's own cannot be combined with those for the scenarios. */
-function refuseMixture(flags: readonly string[], scenarioNames: readonly string[]): void {
-  const ofServer = ["key", "twin", "streams", "content"].find((name) => flags.includes(name));
-  const ofScenarios = ["rounds", "conversations", "json"].find((name) => flags.includes(name));
-  if (!flags.includes("url")) {
-    if (ofServer)
-      throw new Error(`--${ofServer} is for a server of your own: give its address with --url. ${seeHelp}`);
-  } else if (ofScenarios ?? scenarioNames[0]) {
-    const misplaced = ofScenarios ? `--${ofScenarios}` : `The scenario ${scenarioNames[0]}`;
-    throw new Error(`${misplaced} does not work with --url, which measures a server of your own. ${seeHelp}`);
-  }
+function contendersOf(chosen: readonly (readonly [string, Scenario])[]): readonly Contender[] {
+  return [...new Set([twinService, ...chosen.flatMap(([, { contenders }]) => contenders)])];
 }
 
-function local(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url));
-}
-
-/** The scenarios that servers from packages take part in. */
-const withPeers = ["burst", "json"];
-
-/** The servers to compare with are not dependencies of the project: they are installed when first needed. */
-function installPeers(): void {
-  if (existsSync(local("node_modules"))) return;
-  console.error("Installing the servers to compare with (bench/package.json) …");
-  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
-    cwd: local("."),
-    stdio: "inherit",
-    shell: process.platform === "win32", // where npm is a script
-  });
-  if (npm.status !== 0) throw new Error("The servers to compare with could not be installed.");
+function describe(contender: Contender): Machine["contenders"][number] {
+  const { name, about, note } = contender;
+  return { name, about: note ? `${about} ${note}` : about, packages: packagesOf(contender).join(", ") };
 }
 
 /** Runs one scenario after the other. A failure is reported in the scenario's place, and the others still run. */
-async function runScenarios(names: readonly string[], effort: ScenarioEffort): Promise<Result[]> {
+async function runScenarios(
+  chosen: readonly (readonly [string, Scenario])[],
+  ready: readonly Contender[],
+  effort: ScenarioEffort,
+): Promise<Result[]> {
   const results: Result[] = [];
-  for (const name of names) {
-    const scenario = scenarios[name];
-    if (!scenario) continue;
+  for (const [name, scenario] of chosen) {
     effort.progress(`${name}: ${scenario.title}`);
-    const parts = await runScenario(scenario, effort);
+    const contenders = scenario.contenders.filter((contender) => ready.includes(contender));
+    const parts = await runScenario(scenario, contenders, effort);
     const found = parts.map((part) => ({ scenario: name, title: scenario.title, ...part }));
     for (const result of found) console.log(`\n${toTable(result)}`);
     results.push(...found);
@@ -174,57 +125,45 @@ async function runScenarios(names: readonly string[], effort: ScenarioEffort): P
   return results;
 }
 
-async function runScenario(scenario: Scenario, effort: ScenarioEffort): Promise<readonly Part[]> {
+async function runScenario(
+  scenario: Scenario,
+  contenders: readonly Contender[],
+  effort: ScenarioEffort,
+): Promise<readonly Part[]> {
   const load = startLoad();
-  const servers: ServerProcess[] = [];
-  const arena: Arena = {
-    load,
-    async startServer(...given) {
-      const server = await startServer(...given);
-      servers.push(server);
-      return server;
-    },
-  };
+  const model = await startModel();
   try {
-    return await scenario.run(arena, effort);
+    return await scenario.run({ load, model, contenders }, effort);
   } catch (error) {
     process.exitCode = 1;
     return [{ unit: "", rows: [], notes: [`It failed: ${messageOf(error)}`] }];
   } finally {
-    await Promise.all(servers.map((server) => server.stop()));
     await load.stop();
+    await model.stop();
   }
 }
 
-function describeMachine({ seconds, rounds }: ScenarioEffort): Machine {
+function describeMachine({ seconds, rounds }: ScenarioEffort): Omit<Machine, "contenders" | "leftOut"> {
   return {
     when: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
-    peers: JSON.parse(readFileSync(local("package.json"), "utf8")).dependencies,
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: cpus().length,
     pinned,
-    disk: measureDisk(databases),
+    disk: measureDisk(newFolder()),
     seconds,
     rounds,
   };
 }
 
 function save(file: string, machine: Machine, results: readonly Result[]): void {
+  const besides = (extension: string) => file.replace(/(\.json)?$/, extension);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ machine, results }, null, 2)}\n`);
-  writeFileSync(file.replace(/(\.json)?$/, ".md"), toMarkdown(machine, results));
-  const streams = results.find(({ scenario, rows }) => scenario === "burst" && rows.length > 0);
-  if (streams) writeFileSync(file.replace(/(\.json)?$/, ".svg"), toSvg(streams));
-  console.log(`Written to ${file}, and as Markdown${streams ? " and a chart" : ""} beside it.`);
-}
-
-/** Removes the databases that an interrupted run leaves behind. */
-function removeDatabases(): void {
-  if (!existsSync(databases)) return;
-  for (const name of readdirSync(databases)) {
-    if (name.startsWith(`${process.pid}-`)) rmSync(`${databases}${name}`);
-  }
+  writeFileSync(besides(".md"), toMarkdown(machine, results));
+  const [summary] = results.filter(({ scenario, rows }) => scenario === "live" && rows.length > 0);
+  if (summary) writeFileSync(besides(".svg"), toSvg(summary));
+  console.log(`Written to ${file}, and as Markdown${summary ? " and a chart" : ""} beside it.`);
 }
 
 try {
@@ -232,6 +171,6 @@ try {
   process.exit(); // with 1 if a scenario failed
 } catch (error) {
   const isUsage = error instanceof TypeError && "code" in error; // a flag that parseArgs does not know
-  console.error(isUsage ? `${firstSentenceOf(error)} ${seeHelp}` : messageOf(error));
+  console.error(isUsage ? withHelp(firstSentenceOf(error)) : messageOf(error));
   process.exit(1);
 }

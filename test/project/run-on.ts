@@ -28,7 +28,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     binary: "node@26.10.0",
     command: ["node", "--test", "--test-concurrency=2"],
     leftOut: {
-      "bench/bench.test.ts": otherNode,
+      "bench/live.test.ts": otherNode,
+      "bench/stop.test.ts": otherNode,
+      "bench/visit.test.ts": otherNode,
       "bench/cluster.test.ts": otherNode,
       "browser/playground.test.ts": otherNode,
       "client/size.test.ts": otherNode,

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { signToken } from "../../../core/auth/jwt.ts";
+import { serverFile } from "../../harness/build.ts";
+import { twins } from "../../requests/reply.ts";
+import { type Contender, type Conversation, exchange, inBatches } from "../contender.ts";
+
+const secret = "the secret of the server that is measured";
+
+/** A key's hourly budget is 500 requests; a few are left for probing. */
+export const requestsPerKey = 490;
+
+/** This service: the reference server with its defaults, SQLite and a file of twins. */
+export const twinService: Contender = {
+  folder: "twin-service",
+  name: "this service",
+  about:
+    "Checks a key, takes from its hourly budget, validates, stores question and reply in SQLite (on disk before the " +
+    "stream begins and before it is complete); a reply goes on without its client, and is resumed or repeated by id.",
+  launch: ({ node, modelUrl, data }) => ({
+    command: [...node, serverFile],
+    env: {
+      DATABASE_URL: `sqlite:${join(data, "twins.db")}`,
+      TWINS_DIR: writeTwins(join(data, "twins")),
+      JWT_SECRET: secret,
+      MODEL_BASE_URL: modelUrl,
+      MODEL_NAME: "scripted",
+      MAX_REPLY_MS: "3600000", // streams stay open for longer than a reply usually takes
+    },
+    ready: "/readyz",
+  }),
+  prepare: ({ url }, count) => openConversations(url, count),
+};
+
+/** The twin `model` asks the model, the others repeat the question. */
+function writeTwins(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "model.md"),
+    "---\nname: Model\nengine: openai\n---\nYou are a helpful assistant.",
+  );
+  for (const { id, name, description, greeting, tags } of twins) {
+    const front = `name: ${name}\ndescription: ${description}\ngreeting: ${greeting}\ntags: [${tags}]`;
+    writeFileSync(join(folder, `${id}.md`), `---\n${front}\nengine: echo\n---\nRepeat.`);
+  }
+  return folder;
+}
+
+/** A key, and the conversations that its owner has. */
+export interface Client {
+  readonly key: string;
+  readonly conversations: readonly string[];
+}
+
+/** Creates clients through the API: each is an owner with a key and some conversations with a twin. */
+export function createClients(
+  url: string,
+  count: number,
+  conversations: number,
+  twinId: string,
+): Promise<Client[]> {
+  return inBatches(count, async () => {
+    const token = await signToken({ secret, sub: randomUUID(), expiresInSeconds: 3600 });
+    const body = { name: "bench", scope: "full_access" };
+    const { data } = await exchange<{ data: { key: string } }>(`${url}/api/v1/auth/api-keys`, {
+      body,
+      key: token,
+    });
+    const create = () => createConversation(url, data.key, twinId);
+    return { key: data.key, conversations: await inBatches(conversations, create, 8) };
+  });
+}
+
+async function createConversation(url: string, key: string, twinId: string): Promise<string> {
+  const made = await exchange<{ data: { id: string } }>(`${url}/api/v1/conversations`, {
+    body: { twinId },
+    key,
+  });
+  return made.data.id;
+}
+
+const conversationsPerKey = 100;
+
+async function openConversations(url: string, count: number): Promise<Conversation[]> {
+  const keys = Math.ceil(count / conversationsPerKey);
+  const clients = await createClients(url, keys, Math.min(count, conversationsPerKey), "model");
+  return clients
+    .flatMap(({ key, conversations }) => conversations.map((id) => conversation(url, key, id)))
+    .slice(0, count);
+}
+
+/** The same question gets the same id: it is the same request, sent again. */
+function idOf(question: string): string {
+  return `bench-${question.replace(/\W+/g, "-")}`;
+}
+
+interface Messages {
+  readonly data: readonly { readonly role: string; readonly content: string }[];
+}
+
+function conversation(url: string, key: string, id: string): Conversation {
+  const path = `/api/v1/conversations/${id}/messages`;
+  return {
+    ask: (content) => ({
+      path: `${path}/stream`,
+      headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": idOf(content) },
+      body: { content },
+    }),
+    async stored() {
+      const { data } = await exchange<Messages>(`${url}${path}`, { method: "GET", key });
+      return data.findLast(({ role }) => role === "assistant")?.content ?? "";
+    },
+  };
+}
