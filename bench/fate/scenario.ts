@@ -8,12 +8,12 @@ import { messageOf } from "../command-line/errors.ts";
 import type { Contender } from "../contenders/contender.ts";
 import type { Stage } from "../live/session.ts";
 import type { Part, Row } from "../report/tables.ts";
-import { type Fate, type Fates, fatesOf } from "./stages.ts";
+import { type Fate, fatesOf, killing, leaving } from "./stages.ts";
 
 const notes = [
   "finished: the server has the whole text afterwards. kept: it has a part. lost: it has nothing.",
-  "doubled: when the client sent the same request again, the model was asked a second time. got: that client received " +
-    "the whole text.",
+  "doubled: when the client sent the same request again, the model was asked once more. got: that client received the " +
+    "whole text.",
 ];
 
 /** What happens to replies of each contender. */
@@ -23,26 +23,29 @@ export async function fate(
   stage: Stage,
   progress: (line: string) => void,
 ): Promise<Part[]> {
-  const found = new Map<string, Fates>();
+  const rows: { left: Row[]; killed: Row[] } = { left: [], killed: [] };
   const failures: string[] = [];
   for (const contender of contenders) {
+    const { name } = contender;
     try {
-      const fates = await fatesOf(contender, replies, stage);
-      found.set(contender.name, fates);
-      progress(`  ${contender.name}: ${JSON.stringify(fates)}`);
+      const fates = await fatesOf(contender, [leaving, killing], replies, stage);
+      const [left, killed] = fates.map((each) => rowOf(name, each));
+      if (left) rows.left.push(left);
+      if (killed) rows.killed.push(killed);
+      progress(`  ${name}: ${JSON.stringify(fates)}`);
     } catch (error) {
-      failures.push(`${contender.name} failed: ${messageOf(error)}`);
+      failures.push(`${name} failed: ${messageOf(error)}`);
     }
   }
-  const part = (what: string, of: (fates: Fates) => Fate, more: readonly string[]): Part => ({
+  const part = (what: string, own: readonly Row[], more: readonly string[]): Part => ({
     title: `${replies} replies, ${what}, and the requests sent again`,
     unit: "finished",
-    rows: [...found].map(([name, fates]) => rowOf(name, of(fates))),
+    rows: own,
     notes: more,
   });
   return [
-    part("their clients leave in the middle", ({ left }) => left, notes),
-    part("the server is killed in the middle and started again", ({ killed }) => killed, failures),
+    part("their clients leave in the middle", rows.left, notes),
+    part("the server is killed in the middle and started again", rows.killed, failures),
   ];
 }
 

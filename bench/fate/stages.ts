@@ -20,16 +20,10 @@ export interface Fate {
   readonly kept: number;
   /** It has nothing. */
   readonly lost: number;
-  /** When the request was sent again, the model was asked a second time. */
+  /** When the request was sent again, the model was asked once more. */
   readonly doubled: number;
   /** The client that sent it again got the whole text. */
   readonly got: number;
-}
-
-/** The fates of one contender's replies. */
-export interface Fates {
-  readonly left: Fate;
-  readonly killed: Fate;
 }
 
 const tokens = 40;
@@ -38,17 +32,34 @@ const perSecond = 20;
 /** When something happens to a reply, in milliseconds after its first token: it is half finished. */
 const happensAfterMs = 1000;
 
-/** How long a server may take for what it does with replies that it was not able to finish. */
-const settlingMs = 3000;
+/** What happens to replies, and how long a server that stores them may take for what it does about it. */
+export interface Event {
+  readonly name: string;
+  readonly settlingMs: number;
+  happen(server: ServerProcess): Promise<void>;
+}
 
-/** One contender's replies: first their clients leave, then, with others, the server is killed. */
-export async function fatesOf(contender: Contender, replies: number, stage: Stage): Promise<Fates> {
+/** The clients leave. */
+export const leaving: Event = { name: "left", settlingMs: 3000, happen: async () => {} };
+
+/**
+ * The server is killed and started again on its data. This service takes a reply over when the lease of the process that
+ * was killed has run out: after 30 s.
+ */
+export const killing: Event = { name: "killed", settlingMs: 40_000, happen: (server) => server.restart() };
+
+/** The fate of one contender's replies in each event: each has replies of its own. */
+export async function fatesOf(
+  contender: Contender,
+  events: readonly Event[],
+  replies: number,
+  stage: Stage,
+): Promise<Fate[]> {
   const server = await startServer(contender, stage.model.url);
-  const run = { contender, server, stage, replies };
+  const fates: Fate[] = [];
   try {
-    const left = await fateOf(run, "left", async () => {});
-    const killed = await fateOf(run, "killed", () => server.restart());
-    return { left, killed };
+    for (const event of events) fates.push(await fateOf({ contender, server, stage, replies }, event));
+    return fates;
   } finally {
     await server.stop();
   }
@@ -62,38 +73,40 @@ interface Run {
 }
 
 /** Begins replies, has something happen to them, and looks what is left; then sends the same requests again. */
-async function fateOf(run: Run, what: string, happen: () => Promise<void>): Promise<Fate> {
-  const { contender, server, stage, replies } = run;
-  const { load, model } = stage;
-  const prefix = `${contender.folder}-${what}-`;
+async function fateOf({ contender, server, stage, replies }: Run, event: Event): Promise<Fate> {
+  const { load } = stage;
+  const prefix = `${contender.folder}-${event.name}-`;
   const conversations = await contender.prepare(server, replies);
   const requests = conversations.map((conversation, index) =>
     requestOf(conversation, replyQuestion(`${prefix}${index}`, tokens, perSecond)),
   );
   await load.order({ order: "open", group: prefix, port: server.port, requests });
   await sleep(happensAfterMs);
-  await happen();
+  await event.happen(server);
   await load.order({ order: "close", group: prefix });
-  await untilModelRests(stage, prefix);
-  await sleep(settlingMs);
+  if (conversations.some(({ stored }) => stored)) await sleep(event.settlingMs);
+  const before = await countsAtRest(stage, prefix);
   const stored = await inBatches(replies, (index) => storedTokens(conversations[index]));
   const again = await load.order<SeenReply[]>({ order: "ask", port: server.port, requests, atOnce: 50 });
-  const { asked } = await model.order<ReplyCounts>({ order: "count", prefix });
+  const after = await countsAtRest(stage, prefix);
   return {
     finished: stored.filter((count) => count === tokens).length,
     kept: stored.filter((count) => count > 0 && count < tokens).length,
     lost: stored.filter((count) => count === 0).length,
-    doubled: Object.values(asked).filter((times) => times > 1).length,
+    doubled: Object.keys(after).filter((id) => (after[id] ?? 0) > (before[id] ?? 0)).length,
     got: again.filter((seen) => seen.tokens === tokens).length,
   };
 }
 
-/** Waits until the model streams none of these replies any more: they are finished, or were given up. */
-async function untilModelRests({ model }: Stage, prefix: string): Promise<void> {
+/**
+ * How often the model was asked for each of these replies, once it streams none of them any more: they are finished, or
+ * were given up.
+ */
+async function countsAtRest({ model }: Stage, prefix: string): Promise<ReplyCounts["asked"]> {
   const until = performance.now() + (tokens / perSecond) * 1000 + 30_000;
-  while (performance.now() < until) {
-    const { running } = await model.order<ReplyCounts>({ order: "count", prefix });
-    if (running === 0) return;
+  for (;;) {
+    const { running, asked } = await model.order<ReplyCounts>({ order: "count", prefix });
+    if (running === 0 || performance.now() > until) return asked;
     await sleep(100);
   }
 }

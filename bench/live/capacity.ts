@@ -15,7 +15,7 @@ export interface Bounds {
 }
 
 /** The search ends when the bounds are this close. */
-const closeEnough = 1.06;
+const closeEnough = 1.1;
 
 /**
  * Narrows the bounds until they are close. Beyond the highest number that was tried, it goes up by half each time, up

@@ -40,6 +40,9 @@ function summary(all: readonly Findings[]): Part {
   const notes = all.flatMap(({ session, failure }) =>
     failure ? [`${session.contender.name}: ${failure}`] : [],
   );
+  const own = all.find(({ session }) => session.contender.folder === "no-server")?.capacity;
+  if (own)
+    notes.unshift(`Without a server, the benchmark itself carries ${own.carried.toLocaleString("en")}.`);
   const title = `Streams of 20 tokens a second that one core carries before p99 of the delay passes ${limitMs} ms`;
   return { title, unit: "streams", rangeName: "carried – too many", rows, notes };
 }

@@ -84,12 +84,12 @@ describe("the number of streams that one core carries", () => {
 
   test("is found between two known numbers", async () => {
     const { carried, tooMany } = await search(1234, 1000, 2000);
-    assert.ok(carried <= 1234 && tooMany > 1234 && tooMany / carried < 1.07, `${carried}, ${tooMany}`);
+    assert.ok(carried <= 1234 && tooMany > 1234 && tooMany / carried < 1.11, `${carried}, ${tooMany}`);
   });
 
   test("is found above the highest number that was tried", async () => {
     const { carried, tooMany } = await search(3100, 2000);
-    assert.ok(carried <= 3100 && tooMany > 3100 && tooMany / carried < 1.07, `${carried}, ${tooMany}`);
+    assert.ok(carried <= 3100 && tooMany > 3100 && tooMany / carried < 1.11, `${carried}, ${tooMany}`);
   });
 
   test("has no upper bound if the most that can be opened are carried", async () => {
