@@ -183,7 +183,7 @@ async function send(
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
-  // First, because the conversation may have been deleted since it was cached, which is 404 whatever the fields are.
+  // First, because the conversation may have been deleted since it was cached, which is 404 with any fields.
   const reply = await requireReply(store, reach, conversationId, made.resourceId);
   requireSameFields(claim, made);
   return { feed: replies.follow(owner, reply), headers: replayedHeaders, repeated: reply };

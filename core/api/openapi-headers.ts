@@ -60,7 +60,7 @@ export function successHeaders({ credential, idempotency, success }: Route): Rec
   return headersOf(names);
 }
 
-/** Errors before the key is known do not include its budget. */
+/** Errors before the key is known do not say how full its bucket is. */
 const statusesBeforeKey: readonly number[] = [401, 414, 431];
 
 /** Errors that go away by themselves. */

@@ -103,7 +103,7 @@ export class JwksSource {
   /** Milliseconds until the address may be asked again. */
   #pauseLeft(): number {
     const elapsed = this.#attempt ? this.#options.clock.now() - this.#attempt.at : pauseMs;
-    // A clock that was set back must not lengthen the pause: nobody knows how much of it has passed.
+    // A clock that was set back must not lengthen the pause: how much of it has passed is unknown.
     return elapsed < 0 ? 0 : Math.max(0, pauseMs - elapsed);
   }
 

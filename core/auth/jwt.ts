@@ -169,7 +169,7 @@ function secretSource(secret: string): KeySource {
 
 function publicKeySource({ jwk, algorithms }: PublicKey, log: Log): KeySource {
   const find = createKeyFinder([jwk], log);
-  return { algorithms, find: ({ alg }) => find({ alg }), findNewer: noKeys }; // whatever kid a token names
+  return { algorithms, find: ({ alg }) => find({ alg }), findNewer: noKeys }; // for any kid that a token names
 }
 
 async function noKeys(): Promise<readonly Key[]> {

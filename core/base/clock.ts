@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Whether less than `milliseconds` have passed. False if the clock was set back, as nobody knows then. */
+/** Whether less than `milliseconds` have passed. False if the clock was set back: then it is unknown. */
 export function isWithin(milliseconds: number, since: number, now: number): boolean {
   return now >= since && now - since < milliseconds;
 }

@@ -12,7 +12,7 @@ export class InFlight {
   #count = 0;
   #idle: (() => void)[] = [];
 
-  /** Counts work until it settles. A failure is left to whoever asked for the work. */
+  /** Counts work until it settles. A failure is left to the caller that asked for the work. */
   track(work: Promise<unknown>): void {
     this.#count++;
     work.then(this.#settled, this.#settled);

@@ -12,8 +12,8 @@ export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Receives log entries. Fields never hold secrets or message text. An `error` field is the thrown value as
- * it was caught. Must not throw. Nobody waits for a promise that it returns, or handles its rejection, which may end the
- * process.
+ * it was caught. Must not throw. A promise that it returns is not awaited, and its rejection not handled, which may end
+ * the process.
  */
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 

@@ -37,7 +37,7 @@ interface Progress {
   readonly fields: HeaderFields;
   readonly requestId: string;
   readonly startedAt: number;
-  /** The header fields of the answer, whatever that will be. */
+  /** The header fields of the answer, success or error. */
   readonly headers: Record<string, string>;
   route?: Route;
   caller?: Caller;
@@ -56,7 +56,7 @@ export class Dispatcher {
     this.#find = createRouter(options.routes, options.basePath);
   }
 
-  /** Answers a request for whatever its path names. */
+  /** Answers a request for the route that its path names. */
   byPath(request: IncomingRequest): Promise<Answer> {
     return this.#answer(request, this.#find);
   }

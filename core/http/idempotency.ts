@@ -48,7 +48,7 @@ interface ClaimOptions {
 
 /**
  * The request's claim on its key, or undefined if it has none. A key applies to one owner, end user and path.
- * `endUser`: whom the body names, if the credential names nobody.
+ * `endUser`: the one that the body names, if the credential names none.
  */
 export function claimOf(
   { fields, reach, body }: Call,

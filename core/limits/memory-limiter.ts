@@ -1,5 +1,5 @@
 /**
- * Hourly limits: the token bucket, and the port for whatever stores the buckets.
+ * Hourly limits of a process that limits alone, and the port of the store that keeps its buckets.
  *
  * A bucket holds `capacity` tokens and refills evenly over its window. It is stored as its *debt*, the time until it is
  * full again: taking a token adds one refill interval, and the passing of time reduces it. All arithmetic is in whole
@@ -175,7 +175,7 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
   };
 }
 
-/** Whether nobody uses the entry and the store has its last change. */
+/** Whether the entry is not in use and the store has its last change. */
 function isIdle({ users, saved, changes }: Entry): boolean {
   return users === 0 && saved === changes;
 }

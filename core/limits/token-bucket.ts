@@ -1,5 +1,5 @@
 /**
- * The token bucket as arithmetic, and the port of what stores buckets.
+ * The token bucket as arithmetic, and the port of limiters, which store buckets.
  *
  * @module
  */

@@ -11,7 +11,7 @@ import type { MessageRecord } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
-/** How many earlier exchanges a model sees. */
+/** How many earlier questions, with their replies, a model sees. */
 const historyExchanges = 25;
 
 /** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
@@ -42,7 +42,7 @@ export interface ConversationCache {
   find(reach: Reach, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
   /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
   historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
-  /** Adds the exchange after the first `position` messages, as it has ended. */
+  /** Adds the question and reply after the first `position` messages, as the reply has ended. */
   add(position: number, question: MessageRecord, reply: MessageRecord): void;
   /** The conversation was deleted, or another process has ended its reply. */
   forget(id: string): void;
@@ -104,7 +104,7 @@ function asModelSees({ role, content }: MessageRecord): HistoryMessage {
 }
 
 /**
- * Leaves out exchanges whose reply was stopped before its first word, because some models accept no empty message. A
+ * Leaves out questions whose reply was stopped before its first word, because some models accept no empty message. A
  * copy, because engines in plain JavaScript may change it, for example to add the question.
  */
 function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {

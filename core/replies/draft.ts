@@ -44,7 +44,7 @@ export class Draft {
     });
   }
 
-  /** Whether the outcome is decided: whatever the engine still writes is ignored. */
+  /** Whether the outcome is decided: what the engine still writes is ignored. */
   get closed(): boolean {
     return this.#closed;
   }

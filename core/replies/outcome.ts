@@ -27,7 +27,7 @@ export function completed(result: EngineResult): FinalState {
   return { status: "completed", finishReason, usage: countsOf(result.usage), error: null };
 }
 
-/** Only the counts, because an engine may pass on whatever its model says. Null if one of them is missing. */
+/** Only the counts, because an engine may pass on other things that its model says. Null if one of them is missing. */
 function countsOf(usage: Partial<Usage> | null): Usage | null {
   const { inputTokens, outputTokens, totalTokens } = usage ?? {};
   if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return null;

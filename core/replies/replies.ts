@@ -1,6 +1,6 @@
 /**
- * The life of a reply: begun in one store transaction, produced independently of any connection, followed by anyone who
- * asks, ended once. The store is the only state that processes share.
+ * The life of a reply: begun in one store transaction, produced independently of any connection, followed by any
+ * number of clients, ended once. The store is the only state that processes share.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export class Replies {
     return this.#sweeper.start();
   }
 
-  /** Begins a reply, which then runs to its end whatever happens to the client. */
+  /** Begins a reply, which then runs to its end even if the client leaves. */
   send(send: Send): Promise<Sent> {
     const sent = this.#closing
       ? Promise.reject(shuttingDown())

@@ -92,7 +92,7 @@ export class Sweeper {
 
   async #sweepReplies(): Promise<void> {
     const now = this.#context.clock.now();
-    // After a sleep, only what had run out before it: whoever lives renews its lease before the next look. That may
+    // After a sleep, only what had run out before it: a live holder renews its lease before the next look. That may
     // follow another sleep, because some hosts freeze processes between requests.
     await this.#look(this.#looksToWait === 0, now - this.#lookedAt < sleptMs ? now : this.#lookedAt);
     if (this.#looksToWait > 0) this.#looksToWait--;

@@ -35,7 +35,7 @@ export interface ClaimEntry extends MadeClaim {
   readonly expiresAt: number;
 }
 
-/** What one owner has. Every look-up begins here, which is what hides everybody else's records. */
+/** What one owner has. Every look-up begins here, which hides the records of other owners. */
 export interface OwnerRecords {
   readonly keys: Map<string, KeyEntry>;
   readonly conversations: Map<string, ConversationEntry>;

@@ -34,7 +34,7 @@ export interface ConversationRecord {
   readonly id: string;
   readonly owner: string;
   readonly twinId: string;
-  /** The owner's own name for the person who talks. Null: nobody in particular. Never changes. */
+  /** The owner's own name for the person who talks. Null: none was named. Never changes. */
   readonly endUser: string | null;
   readonly title: string | null;
   /** The reply in progress, which makes the conversation busy. Null: idle. */
@@ -110,9 +110,9 @@ export interface EndReply {
   readonly content?: string;
   /** What the engine named. Absent: the last saved sources stay. */
   readonly sources?: readonly Source[];
-  /** End it only if this holder has its lease. Absent: whoever has it. */
+  /** End it only if this holder has its lease. Absent: any holder. */
   readonly holder?: string;
-  /** End it only if its lease ran out before this moment. Absent: whatever its lease. */
+  /** End it only if its lease ran out before this moment. Absent: with any lease. */
   readonly leaseExpiredBefore?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The records of the service, and the port for whatever stores them.
+ * The port of stores, which keep the records of the service.
  *
  * Times in records are whole milliseconds since the epoch; `resources.ts` turns them into ISO 8601 for clients.
  * Everything belongs to an owner: another owner's object does not exist for a query.
@@ -31,7 +31,7 @@ export interface Listing<Item> {
 /** A claim that several equal requests have at most one effect (the `Idempotency-Key` header). */
 export interface IdempotencyClaim {
   readonly owner: string;
-  /** Whose request it is, as keys of different end users have nothing to do with each other. Null: nobody's in particular. */
+  /** Whose request it is, as equal keys of different end users are different claims. Null: none was named. */
   readonly endUser: string | null;
   /** What the key is for, such as `/conversations`. */
   readonly path: string;
@@ -145,7 +145,7 @@ export interface Store {
   listKeys(owner: string, slice: Slice): Promise<Listing<ApiKeyRecord>>;
   /** Revokes a key (a second time changes nothing) and returns it, or undefined if there is none. */
   revokeKey(owner: string, id: string, at: number): Promise<ApiKeyRecord | undefined>;
-  /** The key with this hash, whoever owns it, revoked or not. */
+  /** The key with this hash, of any owner, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
   /** Records when a key was last used, unless it has been used later. */
   touchKey(owner: string, id: string, at: number): Promise<void>;
@@ -181,8 +181,8 @@ export interface Store {
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model sees. Failed
-   * exchanges and the one in progress are left out. Only role and content are read.
+   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model sees. Questions
+   * whose reply failed or is in progress are left out. Only role and content are read.
    */
   readHistory(
     reach: Reach,
@@ -208,7 +208,7 @@ export interface Store {
   endReply(end: EndReply): Promise<boolean>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
-  /** Replies in progress whose lease ran out before `expiredBefore`, whoever holds it. */
+  /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */
   findAbandonedReplies(expiredBefore: number): Promise<readonly AbandonedReply[]>;
   /**
    * Gives an abandoned reply to another holder as its next attempt, which goes on from the length `from` of its text
@@ -241,8 +241,8 @@ export interface Store {
 export type SignalTopic = "follow" | "text" | "stop" | "revoked";
 
 /**
- * Signals to all processes on a store, including the sender. They only save time: a signal may get lost, and whoever
- * waits for one also polls the store.
+ * Signals to all processes on a store, including the sender. They only save time: a signal may get lost, so a
+ * process that waits for one also polls the store.
  */
 export interface StoreSignals {
   /** Sends a signal about a reply's id or a key's hash. Does not wait, never throws. */

@@ -18,8 +18,8 @@ export interface HistoryMessage {
 export interface Turn {
   readonly twin: Twin;
   /**
-   * Up to 50 earlier messages, oldest first: whole exchanges, without those whose reply failed or was cancelled before
-   * its first word. A copy, which may be changed.
+   * Up to 50 earlier messages, oldest first: questions with their replies, without those whose reply failed or was
+   * cancelled before its first word. A copy, which may be changed.
    */
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
@@ -43,8 +43,8 @@ export interface ReplyOutput {
    */
   write(text: string): void;
   /**
-   * Tells followers something besides the text, as a `progress` event: `{ stage, … }`. It is not stored: who follows on
-   * another process, or after the reply's end, does not get it.
+   * Tells followers something besides the text, as a `progress` event: `{ stage, … }`. It is not stored: followers on
+   * another process, or after the reply's end, do not get it.
    *
    * @throws {TypeError} without a stage, and for values that JSON cannot represent, such as a `bigint`.
    */
@@ -56,7 +56,7 @@ export interface ReplyOutput {
   readonly signal: AbortSignal;
 }
 
-/** An engine's own `progress` event: a stage and whatever belongs to it, JSON only. */
+/** An engine's own `progress` event: a stage and its own fields, JSON only. */
 export interface EngineProgress {
   readonly stage: string;
   readonly [field: string]: unknown;

@@ -63,7 +63,7 @@ export interface IncomingRequest {
   readonly headers: RequestHeaders;
   /** Read at most once, and only where a body is expected. */
   readonly body: RequestBody | null;
-  /** Whether somebody has read the body already. */
+  /** Whether the host has read the body already. */
   readonly bodyUsed?: boolean;
   /**
    * Reads the whole body, where the runtime can. Called instead of reading `body` if there is a `Content-Length`; leave

@@ -20,7 +20,7 @@ export const joinMs = 4;
 export const stallMs = 60_000;
 
 /**
- * The text of an event stream, pulled by whoever sends it. Between two reads it keeps an offset, not a queue. A sender
+ * The text of an event stream, pulled by its sender. Between two reads it keeps an offset, not a queue. A sender
  * reads until nothing is left, then waits for `ready`.
  */
 export interface EventStream {
