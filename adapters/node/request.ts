@@ -97,7 +97,7 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
     return coding !== undefined || Number(length) > maxBodyBytes;
   }
 
-  /** The rest of the body cannot be read. Whoever reads it gets the error, and can still answer. */
+  /** The rest of the body cannot be read. Its reader gets the error, and can still answer. */
   breakOff(error: Error): void {
     if (this.#broken) return;
     this.#broken = error;

@@ -100,7 +100,7 @@ export function readFinishReason(value: unknown): FinishReason | "broken off" | 
   if (brokenOff.has(reason)) return "broken off";
   if (fullLength.has(reason)) return "length";
   if (filtered.has(reason)) return "content_filter";
-  return "stop"; // also "eos", "end_turn" and whatever other servers call it
+  return "stop"; // also "eos", "end_turn" and other servers' names for it
 }
 
 /** The token counts in a chunk. Undefined: it has none that are whole. */

@@ -1,6 +1,6 @@
 /**
  * How long the engine waits for a model: a limit for each step, and one for the whole reply, which also ends when
- * nobody wants it any more.
+ * it is not wanted any more.
  *
  * @module
  */

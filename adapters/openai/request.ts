@@ -31,7 +31,7 @@ export function completionRequest({ turn, model, counted, continuation }: Asking
   };
 }
 
-/** The same question with half of the earlier messages, in whole exchanges: many models accept only a question first. */
+/** The same question with half of the earlier questions and replies: many models accept only a question first. */
 export function withLaterHalf(asking: Asking): Asking {
   const { turn } = asking;
   const history = turn.history.slice(2 * Math.ceil(turn.history.length / 4));

@@ -32,8 +32,8 @@ export interface ModelListener {
  * Sends a request to a model and passes the response to `listener`, but not before returning. Redirects are responses
  * like any other and never followed: they would send the conversation and the key elsewhere.
  *
- * Returns a function that closes the connection immediately, whatever its state. The engine always calls it at the end
- * of an exchange; after the end of the body it must do nothing. What it throws is ignored, and so is whatever the
+ * Returns a function that closes the connection immediately, in any state. The engine always calls it when it is
+ * done with the response; after the end of the body it must do nothing. What it throws is ignored, and so is what the
  * listener receives afterwards.
  */
 export type ModelTransport = (url: string, request: ModelRequest, listener: ModelListener) => () => void;

@@ -79,7 +79,7 @@ async function importPg() {
 }
 
 /**
- * The isolation level that the statements are written for, whatever the database's default: at a higher level,
+ * The isolation level that the statements are written for, which may not be the database's default: at a higher level,
  * concurrent ones fail, and a process that waited for another's migration would not see its tables.
  */
 const readCommitted = "SET default_transaction_isolation = 'read committed'";
@@ -97,7 +97,7 @@ function setKeepAlives(client: ClientBase, log: Log): void {
     .catch((error: unknown) => log("debug", "PostgreSQL's keep-alives were not set", { error }));
 }
 
-/** A broken connection also emits an error event, which would end the process if nobody listened. */
+/** A broken connection also emits an error event, which would end the process without a listener. */
 function setUp(pool: Pool, log: Log): void {
   const note = (error: Error) => log("debug", "a connection to PostgreSQL broke", { error });
   pool.on("error", note);

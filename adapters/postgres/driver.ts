@@ -108,7 +108,7 @@ const busyShare = 0.8;
 
 /**
  * A connection of the pool, tried again if this process had too much else to do to notice the answers in time: that is
- * not the database's fault, and a limiter that gave up would admit each budget twice. Deno and Bun do not tell.
+ * not the database's fault, and a process that then limited alone would admit twice as many. Deno and Bun do not tell.
  */
 async function connectPatiently(pool: Pool, attempts = busyAttempts): Promise<PoolClient> {
   const before = performance.eventLoopUtilization();

@@ -1,5 +1,5 @@
 /**
- * Hourly limits in PostgreSQL: one budget for all processes on a database, on the database's clock.
+ * Hourly limits in PostgreSQL: the same buckets for all processes on a database, on the database's clock.
  *
  * @module
  */
@@ -23,9 +23,9 @@ import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./dr
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /**
- * The token bucket of `core/limits/memory-limiter.ts` as one statement for any number of buckets. For each bucket, `asked` requests
- * want a token, which costs `price` microseconds, and `admitted` of them get one. The time is read after the row is
- * locked, so that statements that wait for the lock do not turn the clock back. Rows are locked in the order of their
+ * The token bucket of `core/limits/token-bucket.ts` as one statement for any number of buckets. For each bucket, `asked`
+ * requests want a token, which costs `price` microseconds, and `admitted` of them get one. The time is read after the
+ * row is locked, so that statements that wait for the lock do not turn the clock back. Rows are locked in the order of their
  * ids, so that concurrent statements wait for each other instead of deadlocking.
  */
 const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
@@ -48,8 +48,8 @@ const peekBucket = `SELECT greatest(0, debt - greatest(0, moment - at)) AS debt,
 const restartBucket = `UPDATE rate_buckets SET at = least(at, ${databaseTime}) WHERE id = $1`;
 
 /**
- * Deletes buckets that are full again, as a full one is the same as none. Those that somebody is taking from are
- * skipped.
+ * Deletes buckets that are full again, as a full one is the same as none. Those that another statement
+ * has locked are skipped.
  */
 const sweepFull = `DELETE FROM rate_buckets WHERE id IN (
   SELECT id FROM rate_buckets WHERE at + debt < ${databaseTime} LIMIT 20000 FOR UPDATE SKIP LOCKED)`;

@@ -26,7 +26,7 @@ import { openSignals } from "./signals.ts";
 export interface Postgres {
   /** Its signals reach all processes that use this database. */
   readonly store: Store;
-  /** One budget for all processes on this database, on the database's clock. */
+  /** The same buckets for all processes on this database, on the database's clock. */
   readonly limiter: RateLimiter;
   /** Waits for running operations, then closes the connections. */
   close(): Promise<void>;

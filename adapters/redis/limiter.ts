@@ -1,5 +1,5 @@
 /**
- * Hourly limits in Redis: one budget for all processes that share it.
+ * Hourly limits in Redis: the same buckets for all processes that share it.
  *
  * @module
  */
@@ -42,7 +42,7 @@ export interface RedisLimiterOptions {
   readonly prefix?: string | undefined;
   /**
    * How long Redis may take to answer, in milliseconds. Default 500: requests wait so long for a Redis that hangs, but on
-   * a machine that is too busy, giving up earlier would double the budget, as each process then limits alone.
+   * a machine that is too busy, giving up earlier would double the limit, as each process then limits alone.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -57,8 +57,8 @@ export const limiterRules: RulesFor<RedisLimiterOptions> = {
 };
 
 /**
- * The token bucket of `core/limits/memory-limiter.ts`, decided in one step on Redis' own clock, so that neither the clocks nor the
- * number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as none.
+ * The token bucket of `core/limits/token-bucket.ts`, decided in one step on Redis' own clock, so that neither the clocks
+ * nor the number of processes matter. A bucket is one key, which expires when full, as a full bucket is the same as none.
  * It is also saved on refusals, and when a mere look finds it in the future, or a clock that was set back would lock it.
  * Returns how many tokens there were, and the debt after taking as many of them as were asked for.
  */

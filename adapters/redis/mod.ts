@@ -15,7 +15,7 @@ export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } 
 
 /** What {@link openRedis} opens. */
 export interface Redis {
-  /** One budget for all processes; while Redis is down, one for this process. Never rejects. */
+  /** The same buckets for all processes; while Redis is down, buckets of this process. Never rejects. */
   readonly limiter: RateLimiter;
   close(): void;
 }

@@ -7,7 +7,7 @@
 import type { SqlRow, SqlValue } from "./driver.ts";
 import { type Table, tables } from "./schema.ts";
 
-/** Runs a statement in a database, and returns its rows. Several may be underway. */
+/** Runs a statement in a database, and returns its rows. Several may run at once. */
 export type RunSql = (sql: string, params: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
 /** How far the copy of one table is. */

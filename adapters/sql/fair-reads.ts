@@ -66,7 +66,7 @@ interface Waiting {
   fail(error: StoreUnavailable): void;
 }
 
-/** Reads of one kind. Owners take turns, so that nobody waits for the many long texts of another owner. */
+/** Reads of one kind. Owners take turns, so that none waits for the many long texts of another. */
 function createTurns(atOnce: number) {
   const lines = new Map<string, Line>();
   let running = 0;

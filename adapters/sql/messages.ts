@@ -74,7 +74,7 @@ const lastMessages = `SELECT role, content, status FROM messages
   WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} ORDER BY seq DESC LIMIT $4`;
 
 /**
- * For a history with any number of failed exchanges. These are found through two indexes, which contain numbers but no
+ * For a history with any number of failed replies. These are found through two indexes, which contain numbers but no
  * owners, so the owner is checked where the messages are read. Replies have odd numbers. Each one is looked up among the
  * failed ones, because a list of all those would take longer in a longer conversation; with BETWEEN, because for `=`,
  * SQLite would choose the other index, and read the message. A CROSS JOIN, because SQLite keeps its order; otherwise it

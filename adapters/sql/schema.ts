@@ -126,7 +126,7 @@ function createTables({ text }: SqlDialect): readonly string[] {
     `CREATE INDEX messages_failed ON messages (owner, conversation_id, seq) WHERE status = 'failed'`,
     "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
 
-    // The lengths of lists, so that they need not be counted: see `listName` in sql.ts.
+    // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
     `CREATE TABLE totals (
       owner ${text} NOT NULL,
       list ${text} NOT NULL,
@@ -206,7 +206,7 @@ function rememberAttempts({ text }: SqlDialect): readonly string[] {
   ];
 }
 
-/** Conversations and claims of an end user. A claim of nobody in particular has an empty one, as keys take no NULL. */
+/** Conversations and claims of an end user. A claim without an end user has an empty one, as keys take no NULL. */
 function nameEndUsers({ text, changesKeys }: SqlDialect): readonly string[] {
   const key = "owner, end_user, path, claim_key";
   const changeKey = [

@@ -170,7 +170,7 @@ function toRow(names: readonly string[], values: readonly SqlValue[]): SqlRow {
   return row;
 }
 
-/** The kinds of errors that somebody can do something about, and all others. */
+/** The kinds of errors that the operator can do something about, and all others. */
 export type SqliteErrorKind = "in_use" | "not_a_database" | "corrupt" | "cannot_open" | "passing" | "other";
 
 const kindByResultCode: Readonly<Record<number, SqliteErrorKind>> = {

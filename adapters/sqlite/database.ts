@@ -15,8 +15,8 @@ import { takeOverFormerLimits } from "./former-limits.ts";
 const applicationId = 0x7477696e;
 
 /**
- * Opens or creates a file that no other process can open from then on, and brings its tables up to date. Rejects with a
- * one-line error for problems that somebody can do something about.
+ * Opens or creates a file, which other processes then cannot open, and brings its tables up to date. Rejects with a
+ * one-line error for problems that the operator can solve.
  */
 export async function openSqliteDatabase(path: string, log: Log = noLog): Promise<SqliteDriver> {
   const connection = await openSqliteFile(path, {

@@ -57,7 +57,7 @@ export function createSqliteDriver(connection: SqliteConnection, wal: WriteAhead
   return {
     async all(sql, params) {
       const rows = read(sql, params);
-      await disk.settled(); // nobody may see what a power failure could still undo
+      await disk.settled(); // no client may see what a power failure could still undo
       return rows;
     },
     batch(statements) {

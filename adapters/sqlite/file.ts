@@ -31,7 +31,7 @@ const pagesBetweenCheckpoints = 4000;
 
 /**
  * Opens a file, or creates one that only its owner can read, together with its folder. Brings its tables up to date.
- * Rejects with a one-line error for problems that somebody can do something about.
+ * Rejects with a one-line error for problems that the operator can solve.
  *
  * Commits survive the end of the process, including `kill -9`. A power failure may undo the last ones, up to the last
  * sync of the log (`disk.ts`).
@@ -107,7 +107,7 @@ async function makeFile(path: string): Promise<void> {
   }
 }
 
-/** Creates the file that a link leads to: SQLite would let everybody read it. If that fails, SQLite says why. */
+/** Creates the file that a link leads to: SQLite would let all users of the machine read it. If this fails, SQLite says why. */
 async function makeLinkedFile(link: string): Promise<void> {
   await open(link, "a", 0o600).then(
     (file) => file.close(),

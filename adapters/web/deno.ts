@@ -59,7 +59,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
 
   function listen(port: number): DenoServer {
     const started = Deno.serve({ hostname: host, port, onListen() {} }, respondTo);
-    // It gives up when no file descriptor is left. Anybody may cause that, with idle connections.
+    // It gives up when no file descriptor is left. Any client may cause that, with idle connections.
     started.finished.catch(() => {
       if (closing) return;
       stop(started); // closes the idle ones

@@ -81,7 +81,7 @@ class WatchedStream implements EventStream {
   }
 }
 
-/** Nobody reads the body of a GET, so it must be short, and say so. */
+/** The body of a GET is not read, so it must be short, and say so. */
 function unreadBodyError({ method, headers }: Request): ApiError | undefined {
   const length = headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : headers.get("content-length");
   if (method !== "GET" || Number(length) <= maxBodyBytes) return undefined;
