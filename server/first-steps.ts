@@ -1,5 +1,5 @@
 /**
- * Shows somebody who has just started the server in a terminal what to do next.
+ * Shows what to do next when the server was started in a terminal.
  *
  * @module
  */

@@ -44,7 +44,7 @@ export function createParts(log: Log): Parts {
     async open(name, opening, close) {
       underway = opening.then(
         (part) => closers.push(() => closeOne(name, () => close(part))),
-        () => {}, // whoever opens it gets the error
+        () => {}, // the caller of open gets the error
       );
       await underway;
       return closing.signal.aborted ? never : opening;

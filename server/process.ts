@@ -57,11 +57,11 @@ export function createLineWriter(): (line: string) => void {
   };
 }
 
-/** Deno's `process.stderr` throws when the disk is full, and writes nothing from then on. */
+/** Deno's `process.stderr` throws when the disk is full, and then writes nothing more. */
 function writeOnDeno(text: string): void {
   try {
     writeSync(process.stderr.fd, text);
-  } catch {} // nobody is left to tell
+  } catch {} // there is no other place to say so
 }
 
 /** Logs uncaught errors and exits, because they leave the process in an unknown state. */
@@ -87,7 +87,7 @@ export function logWarnings(log: Log): void {
 
 /**
  * The time within which a second signal counts as the same one, in milliseconds. npm passes on a signal that the whole
- * process group has already received; whatever else runs scripts of a `package.json` sets this variable, too.
+ * process group has already received; other programs that run scripts of a `package.json` set this variable, too.
  */
 const sameSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 200;
 

@@ -55,7 +55,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
 
 /** Creates a file with its text, or leaves an existing one. */
 async function createFile(path: string, text: string): Promise<void> {
-  // Written under another name and linked, so that nobody can read half a secret.
+  // Written under another name and linked, so that no process reads half a secret.
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     await makeFolder(dirname(path));

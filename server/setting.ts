@@ -79,7 +79,7 @@ export function matches(pattern: RegExp): Rule["accepts"] {
   return (text) => isString(text) && pattern.test(text);
 }
 
-/** White space at an end is a mistake: usually half of a line end, which nobody sees when the text then matches nothing. */
+/** White space at an end is a mistake: usually half of a line end, an invisible reason for a text to match nothing. */
 export function isTrimmed(text: unknown): boolean {
   return isString(text) && text === text.trim();
 }

@@ -111,7 +111,7 @@ export const settings = {
     expected: "PEM text (-----BEGIN PUBLIC KEY-----) or a JSON Web Key: the key itself, not its path",
     parse: asWritten,
     accepts: matches(/^\s*(-----BEGIN PUBLIC KEY-----|\{)/),
-    secret: true, // in case somebody passes the private one
+    secret: true, // in case it is the private one
   }),
   jwtIssuer: setting({
     variable: "JWT_ISSUER",
