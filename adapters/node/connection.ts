@@ -68,7 +68,7 @@ export class Connection {
     if (!this.#current) end();
   }
 
-  /** What has arrived is no HTTP. If it was to be a body, its request is told; otherwise, calls `refuse` as the end. */
+  /** What has arrived is no HTTP. If it was to be a body, breaks off its request; otherwise, calls `refuse` as the end. */
   breakOff(error: Error, refuse: () => void): void {
     const { request } = this.#waiting.at(-1) ?? this.#current ?? {};
     if (!request?.isIncomplete) {

@@ -70,7 +70,7 @@ class EventWriter {
     return full;
   }
 
-  /** Returns what was written to if that is full. Hosts that play a request may tell nothing. */
+  /** Returns what was written to if that is full. Hosts that simulate a request may return nothing. */
   #write(text: string): Writable | undefined {
     const socket = this.#plainSocket();
     if (socket) return writeChunk(socket, text) ? undefined : socket;

@@ -37,7 +37,7 @@ const passing: ReadonlySet<number> = new Set([408, 409, 429]);
 const invalid: ReadonlySet<number> = new Set([400, 422]);
 /**
  * Statuses of servers whose model's context is too short for the conversation. Their messages say so in too many ways
- * to know them all, and some do not say it: only another attempt tells.
+ * to know them all, and some do not say it: only another attempt shows it.
  */
 const perhapsTooLong: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 

@@ -1,5 +1,5 @@
 /**
- * Turns what a service tells into OpenTelemetry spans and metrics, through `@opentelemetry/api`: the SDK, the exporter
+ * Turns a service's callbacks into OpenTelemetry spans and metrics, through `@opentelemetry/api`: the SDK, the exporter
  * and the sampling are the host's.
  *
  * Names follow the semantic conventions for HTTP servers and for generative AI

@@ -17,7 +17,7 @@ export interface Connections {
   createPool(max: number, idleMs: number): Pool;
   /** One connection that is not connected yet. */
   createClient(): Client;
-  /** Resolves once the connections of all pools and clients, which were told to end, are closed. */
+  /** Resolves once the connections of all pools and clients, which are ending, are closed. */
   close(): Promise<void>;
 }
 

@@ -86,7 +86,7 @@ function closed(): StoreUnavailable {
   return new StoreUnavailable("The database is closed.");
 }
 
-/** A batch that is told once it is committed. Its statements are made at the end of the turn. */
+/** A batch that need not wait for the disk. Its statements are made at the end of the turn. */
 interface UnsyncedBatch extends Omit<Batch, "statements"> {
   readonly statements: () => readonly SqlStatement[];
 }
@@ -99,7 +99,7 @@ class GroupCommit {
   #unsynced: UnsyncedBatch[] = [];
   /** The end of this turn, if something is to be committed then. */
   #turn: Promise<void> | undefined;
-  /** Resolves once the last group's batches are told. Until then, the next ones gather. */
+  /** Resolves once the last group's batches are settled. Until then, the next ones gather. */
   #syncing: Promise<void> | undefined;
 
   constructor(connection: SqliteConnection, disk: Disk) {
@@ -117,7 +117,7 @@ class GroupCommit {
     this.#commitSoon();
   }
 
-  /** Resolves once everything that was added is told. */
+  /** Resolves once all batches that were added are settled. */
   async idle(): Promise<void> {
     for (let pending = this.#pending; pending; pending = this.#pending) await pending;
   }

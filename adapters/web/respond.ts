@@ -49,7 +49,7 @@ function withEnd(body: Answer["body"], callback: () => void): Answer["body"] {
   return body;
 }
 
-/** An event stream that tells when it has ended, or when its reader has left. */
+/** An event stream with a callback for its end, or for when its reader has left. */
 class WatchedStream implements EventStream {
   readonly #events: EventStream;
   readonly #detached: () => void;
