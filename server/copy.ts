@@ -20,7 +20,7 @@ export interface CopyRequest {
   readonly to: string;
 }
 
-/** What is told in the meantime. */
+/** Where the copy reports its progress. */
 export interface CopyOutput {
   readonly log: Log;
   /** Called with a line about the progress, once a second. */
