@@ -75,7 +75,7 @@ async function runServer(): Promise<void> {
 }
 
 /**
- * Kills the server when the demo is told to stop, so that whatever waits for the server fails. A Ctrl-C also reaches
+ * Kills the server when the demo is stopped by a signal, so that all waiting for the server fails. A Ctrl-C also reaches
  * the server itself, but there it allows running replies to finish.
  */
 function killOnSignals(child: ChildProcess): AbortSignal {
