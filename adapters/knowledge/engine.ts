@@ -47,7 +47,7 @@ const longestQuestion = 4_000;
 const enoughRank = 0.6;
 const mostTopics = 6;
 const mostRelated = 2;
-// The number of earlier exchanges in which the current subject is looked for.
+// The number of earlier questions and replies in which the current subject is looked for.
 const lookBack = 4;
 const contextWeight = 0.5;
 

@@ -104,7 +104,7 @@ export function asksForNumber(message: string): boolean {
 
 /**
  * A phrase for an occasion: one of the twin's own, which take turns, or its language's. `{topics}` in it is replaced.
- * `turn` is the number of earlier exchanges.
+ * `turn` is the number of earlier questions.
  */
 export function phraseFor(
   occasion: Occasion,

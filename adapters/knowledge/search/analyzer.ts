@@ -15,7 +15,7 @@ const questionWordWeight = 0.4;
 
 const noTerms: ReadonlySet<string> = new Set();
 
-/** Nobody asks for longer words, and comparing spellings needs time for each letter. */
+/** Questions have no longer words, and comparing spellings needs time for each letter. */
 const longestWord = 40;
 
 const words = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu;

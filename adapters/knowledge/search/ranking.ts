@@ -178,7 +178,7 @@ export class Ranking {
   }
 }
 
-/** A passage whose name is in the question is about it, whatever else the question mentions. */
+/** A passage whose name is in the question is about it, even if the question mentions other things. */
 function confidenceOf(coverage: number, fit: number): number {
   return fit > 0.99 ? Math.max(coverage, 0.5 + coverage / 2) : coverage;
 }

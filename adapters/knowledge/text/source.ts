@@ -23,7 +23,7 @@ export interface Source {
 const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/u;
 const askedAs = /^\s*asked as:([\s\S]*)$/iu;
 const contents = /^\s*\[(?:\[_?toc_?\]|toc)\]\s*$/iu;
-// Deeper quotes and lists than anyone writes, for which the lexer needs a call or a copy of the text each.
+// Quotes and lists deeper than in any real text, for which the lexer needs a call or a copy of the text each.
 const deepQuote = /^((?: {0,3}>){12})[ >]+/u;
 const deepItem = /^[ \t]{60,}(?=[-*+] |\d{1,9}[.)] )/u;
 
