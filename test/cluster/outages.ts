@@ -57,7 +57,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     model.close();
   });
 
-  /** Sends until told to stop, and counts the answers. Whatever was acknowledged must be stored in the end. */
+  /** Sends until told to stop, and counts the answers. All that was acknowledged must be stored in the end. */
   async function sendAlong() {
     const { key: sender } = await newKey(servers[0], "sender");
     const paths = await Promise.all(servers.map((server) => newConversation(server, sender, "echo")));

@@ -20,7 +20,7 @@ function newId(prefix: string): string {
   return `${prefix}_${lastId.toString().padStart(8, "0")}_${randomBytes(6).toString("hex")}`;
 }
 
-/** An owner that nobody else uses. */
+/** An owner that no other test uses. */
 export function newOwner(): string {
   return `owner ${randomUUID()}`;
 }

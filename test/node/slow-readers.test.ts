@@ -69,7 +69,7 @@ test("over a socket, a reader that reads nothing for 60 s is cut", async () => {
   socket.destroy();
 });
 
-/** A stream in a `Response` that nobody reads. */
+/** A stream in a `Response` that is not read. */
 interface UnreadStream {
   readonly chat: Chat;
   readonly response: Response;

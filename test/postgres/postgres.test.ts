@@ -411,7 +411,7 @@ describe("PostgreSQL", { skip }, () => {
     await driver.close();
   });
 
-  /** A driver on one connection, on which this command fails, as if somebody had cancelled it at that moment. */
+  /** A driver on one connection, on which this command fails, as if it had been cancelled at that moment. */
   async function driverWithout(command: string) {
     const pool = openPool(url, { max: 1 });
     const client = await pool.connect();

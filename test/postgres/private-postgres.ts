@@ -12,7 +12,7 @@ import { freePort } from "../support/ports.ts";
 
 const packaged = "/usr/lib/postgresql";
 
-/** The folder of PostgreSQL's programs: the newest installed by Debian, or else whatever is on the PATH. */
+/** The folder of PostgreSQL's programs: the newest installed by Debian, or else the one on the PATH. */
 function programs(): string {
   try {
     const [newest] = readdirSync(packaged).sort((one, other) => Number(other) - Number(one));

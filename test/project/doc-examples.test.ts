@@ -88,7 +88,7 @@ describe("examples", () => {
   });
 });
 
-/** A new folder, to be removed by whoever holds it: on Deno, a test within a suite has no `after`. */
+/** A new folder, to be removed by its holder: on Deno, a test within a suite has no `after`. */
 async function newFolder(): Promise<{ readonly folder: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };

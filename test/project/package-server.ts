@@ -1,5 +1,5 @@
 /**
- * The packed server as a process: whatever command starts it, in whatever folder.
+ * The packed server as a process, started by any command, in any folder.
  */
 
 import assert from "node:assert/strict";

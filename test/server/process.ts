@@ -170,7 +170,7 @@ async function heard<Found>(
   }
 }
 
-/** Not with `child.kill()`: on Deno, it would report the signal, whatever code the process ended with. */
+/** Not with `child.kill()`: on Deno, it would report the signal instead of the code that the process ended with. */
 function sendSignal({ exitCode, signalCode, pid }: ChildProcess, name: NodeJS.Signals): void {
   const runs = exitCode === null && signalCode === null;
   if (pid !== undefined && runs) process.kill(pid, name);

@@ -14,7 +14,7 @@ import type { World } from "./world.ts";
 /** What clients know of a conversation. */
 interface KnownConversation {
   readonly id: string;
-  /** How often somebody tried to delete it. */
+  /** How often a client tried to delete it. */
   deletions: number;
 }
 
@@ -27,7 +27,7 @@ interface KnownReply {
   cancelTried: boolean;
 }
 
-/** A message that somebody sends, perhaps more than once. */
+/** A message that a client sends, perhaps more than once. */
 interface Sending {
   readonly conversation: KnownConversation;
   readonly content: string;

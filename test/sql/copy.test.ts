@@ -65,7 +65,7 @@ async function complaint(path: string, url: string): Promise<string> {
   return stderr;
 }
 
-/** A new database, to be dropped by whoever holds it: on Deno, a test within a suite has no `after`. */
+/** A new database, to be dropped by its holder: on Deno, a test within a suite has no `after`. */
 async function newDatabase(): Promise<{ readonly url: string } & AsyncDisposable> {
   const { url, drop } = await createDatabase();
   return { url, [Symbol.asyncDispose]: drop };

@@ -52,7 +52,7 @@ describe("the store's queries in SQLite", () => {
 /** Whether a step of a plan only looks as if it scanned everything. */
 function walksFew(sql: string, step: string): boolean {
   if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a ping, or new messages, as SQLite's versions put it
-  // A history skips the positions of failed exchanges; its few replies, already found, are scanned and sorted.
+  // A history skips the positions of failed replies; its few replies, already found, are scanned and sorted.
   if (/WITH replies/.test(sql)) return /SCAN replies|TEMP B-TREE|COVERING INDEX messages_in_order/.test(step);
   return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, in the index's order
 }

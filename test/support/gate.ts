@@ -1,5 +1,5 @@
 /**
- * A gate: a promise that a test, or what it tests, waits for until somebody opens it.
+ * A gate: a promise that a test, or what it tests, waits for until it is opened.
  */
 
 export interface Gate {

@@ -13,7 +13,7 @@ export async function listen(server: Server): Promise<number> {
 }
 
 /**
- * A port that nobody listens on, and that no outgoing connection is given before it is used: systems assign those
+ * A port that no process listens on, and that no outgoing connection is given before it is used: systems assign those
  * from 32768 up. Two calls in a row return two different ports.
  */
 export async function freePort(): Promise<number> {
