@@ -1,5 +1,5 @@
 /**
- * One budget shared by two server processes, under more requests than either can take at once. Part of `cluster.ts`.
+ * The buckets that two server processes share, under more requests than either takes at once. Part of `run.ts`.
  */
 
 import assert from "node:assert/strict";

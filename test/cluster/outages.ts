@@ -1,5 +1,5 @@
 /**
- * What two server processes do while their PostgreSQL or their Redis is down. Part of `cluster.ts`.
+ * What two server processes do while their PostgreSQL or their Redis is down. Part of `run.ts`.
  */
 
 import assert from "node:assert/strict";

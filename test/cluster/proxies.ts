@@ -1,6 +1,6 @@
 /**
- * Two server processes behind each of the reverse proxies of `deploy/`: streams, and restarts that nobody
- * notices. Part of `cluster.ts`.
+ * Two server processes behind each of the reverse proxies of `deploy/`: streams, and restarts without downtime. Part of
+ * `run.ts`.
  */
 
 import assert from "node:assert/strict";
