@@ -156,12 +156,12 @@ export class Dispatcher {
   }
 }
 
-/** Without a cause, an error is in the log already, such as that of a failed reply, or is no fault, such as a shutdown. */
+/** Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown). */
 function isToldAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
 }
 
-/** Whether a body did not arrive completely, which may be because the server is stopping. In `body.ts`, only that has a cause. */
+/** Whether a body broke off, perhaps because the server stops. In `body.ts`, only that error has a cause. */
 function isBrokenBody(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause !== undefined;
 }
