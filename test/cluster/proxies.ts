@@ -8,6 +8,7 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../../core/mod.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
+import { readEvents } from "../support/event-reader.ts";
 import { dataOf } from "../support/harness.ts";
 import { freePort } from "../support/ports.ts";
 import { until } from "../support/until.ts";
@@ -42,6 +43,8 @@ for (const program of proxies) {
         DATABASE_URL: database.url,
         MODEL_BASE_URL: model.url,
         MODEL_NAME: "slow",
+        CONTINUE_REPLIES: "prefix",
+        LEASE_MS: "3000",
       });
       ports = [await freePort(), await freePort()];
       servers = await Promise.all(ports.map((port) => cluster.start(port)));
@@ -127,7 +130,74 @@ for (const program of proxies) {
       t.diagnostic(`${sum("sent")} sends, of which ${sum("repeated")} were repeated; ${sum("read")} reads`);
       assert.ok(sum("sent") > 20);
     });
+
+    test("when a server is killed, streams that reconnect end with the whole reply", async (t) => {
+      const { key } = await newKey(proxy, "grace");
+      const streams = await Promise.all(
+        Array.from({ length: 6 }, async () => {
+          const path = await newConversation(proxy, key, "slow");
+          const answer = await call(proxy, "POST", `${path}/messages/stream`, key, { content: "60" });
+          return { path, following: followToEnd(proxy, key, path, answer) };
+        }),
+      );
+      await until("all replies have begun", 10_000, () => model.streaming === streams.length);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await servers[0]?.kill("SIGKILL");
+      const startedAt = performance.now();
+      const ends = await Promise.all(streams.map(({ following }) => following));
+      const taken = Math.round(performance.now() - startedAt);
+      let continued = 0;
+      for (const [index, { text, message, cuts }] of ends.entries()) {
+        assert.deepEqual([message.status, message.content], ["completed", text]);
+        assert.equal(text.trimEnd().split(" ").length, 60);
+        assert.equal((await historyOf(proxy, key, streams[index]?.path ?? "")).length, 2);
+        if (message.attempt === 2) continued++;
+        assert.ok(cuts <= 1);
+      }
+      t.diagnostic(`${continued} of ${ends.length} replies were taken over; all had ended after ${taken} ms`);
+      assert.ok(continued > 0);
+      servers[0] = await cluster.start(ports[0]);
+    });
   });
+}
+
+/** Follows a reply through broken connections, cuts its text back where it is told to, and returns how it ends. */
+async function followToEnd(proxy: RunningProxy, key: string, path: string, answer: Response) {
+  let [text, replyId, cuts] = ["", "", 0];
+
+  async function readAll(response: Response): Promise<MessageResource | undefined> {
+    if (!response.ok) return void (await response.arrayBuffer());
+    const stream = readEvents(response);
+    for (;;) {
+      const { data } = await stream.next();
+      if (data.type === "complete") return data.message;
+      if (data.type === "error") throw new Error(`A reply failed: ${data.error.code}`);
+      if (data.type === "delta") text += data.content;
+      else if (data.progress.stage === "accepted") replyId = String(data.progress.messageId);
+      else if (data.progress.stage === "continued") {
+        text = text.slice(0, Number(data.progress.from));
+        cuts++;
+      }
+    }
+  }
+
+  /** Undefined: the connection broke. */
+  const readOn = (response: Response) =>
+    readAll(response).catch((error: Error) => {
+      if (error.message.startsWith("A reply failed")) throw error;
+      return undefined;
+    });
+
+  let message = await readOn(answer);
+  for (let attempt = 0; !message && attempt < 100; attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const headers = { "Last-Event-ID": String(text.length) };
+    const streamPath = `${path}/messages/${replyId}/stream`;
+    const response = await call(proxy, "GET", streamPath, key, undefined, headers).catch(() => undefined);
+    message = response && (await readOn(response));
+  }
+  assert.ok(message, "a stream never ended");
+  return { text, message, cuts };
 }
 
 /** Sends a part of a body, and leaves once the proxy has had time to pass it on. */

@@ -107,10 +107,10 @@ const wordMs = 50;
 
 export async function createSlowModel(): Promise<SlowModel> {
   let streaming = 0;
-  const server = createModelServer("slow", (question, response) => {
+  const server = createModelServer("slow", ({ question, partial }, response) => {
     const words = Number(question);
     begin(response);
-    let sent = 0;
+    let sent = partial.split(" ").length - 1; // of which it is told
     streaming++;
     const timer = setInterval(() => {
       if (sent++ < words) {

@@ -130,10 +130,16 @@ export async function refusingBaseUrl(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
+/** What a model is asked: the user's message, and the text of the reply that it is to continue, if any. */
+export interface Question {
+  readonly question: string;
+  readonly partial: string;
+}
+
 /** A model with this name that is asked by servers of their own. It lists itself, and answers each question. */
 export function createModelServer(
   model: string,
-  answer: (question: string, response: ServerResponse) => void | Promise<void>,
+  answer: (asked: Question, response: ServerResponse) => void | Promise<void>,
 ): Server {
   return createServer(async (request, response) => {
     if (request.method === "GET") {
@@ -143,12 +149,14 @@ export function createModelServer(
   });
 }
 
-/** The user's message in a request to a model. */
-async function questionIn(request: IncomingMessage): Promise<string> {
+/** What a request asks a model for. A text to continue is the last message, marked as a prefix. */
+async function questionIn(request: IncomingMessage): Promise<Question> {
   let body = "";
   for await (const piece of request.setEncoding("utf8")) body += piece;
-  const { messages } = JSON.parse(body) as { messages: { content: string }[] };
-  return messages.at(-1)?.content ?? "";
+  const { messages } = JSON.parse(body) as { messages: { content: string; prefix?: boolean }[] };
+  const last = messages.at(-1);
+  const question = last?.prefix ? messages.at(-2) : last;
+  return { question: question?.content ?? "", partial: last?.prefix ? last.content : "" };
 }
 
 /** One event of a stream, with this value as JSON. */
