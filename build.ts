@@ -24,6 +24,8 @@ cpSync("twins", "dist/twins", { recursive: true }); // what the server serves if
 
 async function bundleServer(outfile: string): Promise<void> {
   const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  // What the server does not use itself comes along with the packages that do.
+  const drivers = Object.keys(peerDependencies).filter((name) => name !== "@opentelemetry/api");
   const { metafile } = await build({
     entryPoints: ["server.ts"],
     outfile,
@@ -31,7 +33,7 @@ async function bundleServer(outfile: string): Promise<void> {
     platform: "node",
     format: "esm",
     target: "node20.19",
-    external: Object.keys(peerDependencies),
+    external: drivers,
     banner: { js: ["#!/usr/bin/env node", requireForPackages].join("\n") },
     legalComments: "none", // the licenses are appended in full
     metafile: true,
