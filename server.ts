@@ -92,6 +92,7 @@ async function run(settings: Settings): Promise<void> {
     observe: metrics?.observe,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
+    requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
     heartbeatMs: settings.heartbeatMs,
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,

@@ -25,6 +25,7 @@ import {
   unusable,
   wholeNumber,
 } from "./base/rules.ts";
+import { defaultRequestsPerHour, type RequestsPerHour } from "./http/rate-limit.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
 import type { Store } from "./store/store.ts";
 import type { TwinEngine } from "./twins/engine.ts";
@@ -62,6 +63,8 @@ export interface ServiceOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
   readonly pages?: Readonly<Record<string, Page>> | undefined;
+  /** How many requests a key has in an hour, by its scope: 1 to 1,000,000. Default: 200 and 500. */
+  readonly requestsPerHour?: Partial<RequestsPerHour> | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
   /**
@@ -85,6 +88,9 @@ export interface ServiceOptions {
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
+
+/** The minimum and maximum of a key's requests in an hour. */
+export const requestsPerHourRange: readonly [least: number, most: number] = [1, 1_000_000];
 
 /** The minimum and maximum of each time, in milliseconds. */
 export const timeRanges = {
@@ -140,6 +146,15 @@ const rules: RulesFor<ServiceOptions> = {
   basePath: optional(basePathRule),
   corsOrigins: optional(originsRule),
   pages: optional({ expected: "an object of pages, each with html and policy, by paths", accepts: arePages }),
+  requestsPerHour: optional({
+    expected: "an object of whole numbers from 1 to 1000000, named read_only and full_access",
+    accepts: (value) =>
+      isJsonObject(value) &&
+      Object.entries(value).every(
+        ([scope, count]) =>
+          Object.hasOwn(defaultRequestsPerHour, scope) && wholeNumber(requestsPerHourRange).accepts(count),
+      ),
+  }),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
   joinTokens: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
@@ -153,10 +168,10 @@ type WithoutDefault = "waitUntil";
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
-  readonly [Name in keyof ServiceOptions]-?:
+  readonly [Name in Exclude<keyof ServiceOptions, "requestsPerHour">]-?:
     | Exclude<ServiceOptions[Name], undefined>
     | (Name extends WithoutDefault ? undefined : never);
-};
+} & { readonly requestsPerHour: RequestsPerHour };
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
@@ -166,10 +181,21 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { basePath = "", corsOrigins = [], pages = {} } = options;
   const { joinTokens = true, onDisconnect = "continue" } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
+  const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const required = { store, twins, engines, limiter, verifyToken };
   const runtime = { clock, random, sha256, log, observe, waitUntil };
   const times = { heartbeatMs, maxReplyMs, leaseMs };
-  return { ...required, ...runtime, ...times, basePath, corsOrigins, pages, joinTokens, onDisconnect };
+  return {
+    ...required,
+    ...runtime,
+    ...times,
+    requestsPerHour,
+    basePath,
+    corsOrigins,
+    pages,
+    joinTokens,
+    onDisconnect,
+  };
 }
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */

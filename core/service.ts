@@ -76,10 +76,10 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
   const parts = completeOptions(options);
-  const { store, verifyToken, basePath, corsOrigins, limiter, log, observe } = parts;
+  const { store, verifyToken, requestsPerHour, basePath, corsOrigins, limiter, log, observe } = parts;
   const context = createContext(parts);
   const { keys, replies, ready } = context;
-  const authenticate = createAuthentication({ keys, verifyToken });
+  const authenticate = createAuthentication({ keys, requestsPerHour, verifyToken });
   const dispatcher = new Dispatcher({
     routes: [...routes, ...pageRoutes(parts.pages)],
     basePath,

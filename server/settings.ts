@@ -9,7 +9,14 @@ import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
 import { isString } from "../core/base/json.ts";
 import { logLevels } from "../core/base/log.ts";
-import { basePathRule, disconnectPolicies, originsRule, timeRanges } from "../core/service-options.ts";
+import { defaultRequestsPerHour } from "../core/http/rate-limit.ts";
+import {
+  basePathRule,
+  disconnectPolicies,
+  originsRule,
+  requestsPerHourRange,
+  timeRanges,
+} from "../core/service-options.ts";
 import {
   asWritten,
   choice,
@@ -163,6 +170,18 @@ export const settings = {
     variable: "METRICS_PORT",
     about: "port of a second listener on the same host, with nothing but `GET /metrics` for Prometheus",
     ...number([1, 65_535]),
+  }),
+  readOnlyPerHour: setting({
+    variable: "READ_ONLY_PER_HOUR",
+    fallback: String(defaultRequestsPerHour.read_only),
+    about: "requests that a `read_only` key has in an hour",
+    ...number(requestsPerHourRange),
+  }),
+  fullAccessPerHour: setting({
+    variable: "FULL_ACCESS_PER_HOUR",
+    fallback: String(defaultRequestsPerHour.full_access),
+    about: "requests that a `full_access` key has in an hour",
+    ...number(requestsPerHourRange),
   }),
   heartbeatMs: setting({
     variable: "HEARTBEAT_MS",

@@ -8,11 +8,12 @@ import type { Pool } from "pg";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { createBatcher } from "../../core/limits/batch.ts";
 import {
-  decisionAt,
-  type Grant,
+  debtAt,
+  decisionsAt,
+  type NamedBucket,
+  type RateDecision,
   type RateLimiter,
   type RatePolicy,
-  refillInterval,
   takeToken,
   windowMicroseconds,
 } from "../../core/limits/token-bucket.ts";
@@ -22,29 +23,12 @@ import { brokeConnection, type PostgresValue, queryOn, toStoreError } from "./dr
 /** The database's own clock, in microseconds: the time of evaluation, not of the statement's begin. */
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-/**
- * The token bucket of `core/limits/token-bucket.ts` as one statement for any number of buckets. For each bucket, `asked`
- * requests want a token, which costs `price` microseconds, and `admitted` of them get one. The time is read after the
- * row is locked, so that statements that wait for the lock do not turn the clock back. Rows are locked in the order of their
- * ids, so that concurrent statements wait for each other instead of deadlocking.
- */
-const takeTokens = `INSERT INTO rate_buckets AS bucket (id, debt, at, admitted)
-  SELECT id, price * least(asked, ${windowMicroseconds} / price), ${databaseTime},
-      least(asked, ${windowMicroseconds} / price)
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS wish (id, price, asked) ORDER BY id COLLATE "C"
-  ON CONFLICT (id) DO UPDATE SET (debt, at, admitted) = (
-    SELECT left_over + price * granted, moment, granted
-    FROM (SELECT *, least(excluded.admitted, (${windowMicroseconds} - left_over) / price) AS granted
-      FROM (SELECT *, greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS left_over
-        FROM (SELECT ${databaseTime} AS moment, excluded.debt / excluded.admitted AS price) AS clock
-      ) AS stand) AS decision)
-  RETURNING id, debt, admitted`;
+/** See the function's definition, in `adapters/sql/schema.ts`. */
+const takeTokens = "SELECT granted, first_debt, second_debt FROM take_rate_tokens($1, $2, $3, $4, $5)";
 
-/** `ahead`: the clock was set back. */
-const peekBucket = `SELECT greatest(0, debt - greatest(0, moment - at)) AS debt, at > moment AS ahead
-  FROM rate_buckets, (SELECT ${databaseTime} AS moment) AS clock WHERE id = $1`;
+const readBucket = `SELECT debt, at, capacity, ${databaseTime} AS moment FROM rate_buckets WHERE id = $1`;
 
-/** Makes such a bucket count down from now. */
+/** Makes a bucket from before the clock was set back count down from now. */
 const restartBucket = `UPDATE rate_buckets SET at = least(at, ${databaseTime}) WHERE id = $1`;
 
 /**
@@ -57,10 +41,17 @@ const sweepFull = `DELETE FROM rate_buckets WHERE id IN (
 /** The number of takes between two sweeps: fewer than one sweep can delete. */
 const takesBetweenSweeps = 10_000;
 
-/** One request for a token. */
+/** One request for a token, from one bucket or from two. */
 interface Take {
-  readonly id: string;
-  readonly policy: RatePolicy;
+  readonly first: NamedBucket;
+  readonly second: NamedBucket | undefined;
+}
+
+/** What a take got: a decision on each of its buckets. */
+interface Taken {
+  readonly first: RateDecision;
+  /** That of `first`, if there is no second. */
+  readonly second: RateDecision;
 }
 
 /**
@@ -88,20 +79,20 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     }
   }
 
-  const { add } = createBatcher(async (takes: readonly Take[]) => {
-    const { buckets, places } = countByBucket(takes);
+  const { add } = createBatcher(async (takes: readonly Take[]): Promise<readonly Taken[]> => {
+    const { buckets, groups, places } = groupTakes(takes);
     const rows = await query(takeTokens, [
       [...buckets.keys()],
-      Array.from(buckets.values(), ({ policy }) => refillInterval(policy)),
-      Array.from(buckets.values(), ({ asked }) => asked),
+      Array.from(buckets.values(), ({ policy }) => policy.capacity),
+      groups.map(({ first }) => first),
+      groups.map(({ second }) => second),
+      groups.map(({ asked }) => asked),
     ]);
     sweepNowAndThen(takes.length);
-    const grants = new Map<unknown, Grant>();
-    for (const { id, admitted, debt } of rows)
-      grants.set(id, { admitted: Number(admitted), debt: Number(debt) });
-    return takes.map(({ id, policy }, index) =>
-      decisionAt(places[index] ?? 0, grants.get(id) ?? nothing, policy),
-    );
+    return takes.map((take, index) => {
+      const { group = 0, place = 0 } = places[index] ?? {};
+      return decide(take, place, rows[group]);
+    });
   });
 
   function sweepNowAndThen(takes: number): void {
@@ -112,26 +103,71 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
   }
 
   return {
-    take: (id, policy) => add({ id, policy }),
+    take: async (id, policy) => (await add({ first: { id, policy }, second: undefined })).first,
+    async takeBoth(first, second) {
+      const taken = await add({ first, second });
+      return [taken.first, taken.second];
+    },
     async peek(id, policy) {
-      const [row] = await query(peekBucket, [id]);
-      if (row?.ahead) await query(restartBucket, [id]);
-      const debt = Number(row?.debt ?? 0);
+      const [row] = await query(readBucket, [id]);
+      if (!row) return { allowed: true, debt: 0 };
+      const bucket = { debt: Number(row.debt), at: Number(row.at), capacity: capacityOf(row) };
+      const moment = Number(row.moment);
+      if (bucket.at > moment) await query(restartBucket, [id]);
+      const debt = debtAt(bucket, moment, policy);
       return { allowed: takeToken(debt, policy).allowed, debt };
+    },
+    async forget(ids) {
+      await query("DELETE FROM rate_buckets WHERE id = ANY ($1)", [ids]);
     },
   };
 }
 
-/** What is granted if the database returns nothing for a bucket. */
-const nothing: Grant = { admitted: 0, debt: windowMicroseconds };
+function capacityOf({ capacity }: SqlRow): number | undefined {
+  return capacity === null ? undefined : Number(capacity);
+}
 
-/** How many takes each bucket has, and the place of each take among those of its bucket. */
-function countByBucket(takes: readonly Take[]) {
-  const buckets = new Map<string, { readonly policy: RatePolicy; asked: number }>();
-  const places = takes.map(({ id, policy }) => {
-    const bucket = buckets.get(id) ?? { policy, asked: 0 };
-    buckets.set(id, bucket);
-    return bucket.asked++;
+function decide({ first, second }: Take, place: number, row: SqlRow = {}): Taken {
+  const admitted = Number(row.granted);
+  const named = second ? [first, second] : [first];
+  const debts = second ? [row.first_debt, row.second_debt] : [row.first_debt];
+  const decisions = decisionsAt(
+    place,
+    debts.map((debt) => ({ admitted, debt: Number(debt) })),
+    named.map(({ policy }) => policy),
+  );
+  const [one = refused, two = one] = decisions;
+  return { first: one, second: two };
+}
+
+/** What is decided if the database says nothing of a bucket. */
+const refused: RateDecision = { allowed: false, debt: windowMicroseconds };
+
+/** Takes from the same buckets. The buckets' places count from 1; 0: there is no second one. */
+interface Group {
+  readonly first: number;
+  readonly second: number;
+  asked: number;
+}
+
+/** The buckets of some takes, the takes in groups, and each take's place in its group. */
+function groupTakes(takes: readonly Take[]) {
+  const buckets = new Map<string, { readonly policy: RatePolicy; readonly number: number }>();
+  const groups = new Map<string, Group & { readonly index: number }>();
+
+  function numberOf(bucket: NamedBucket | undefined): number {
+    if (!bucket) return 0;
+    const known = buckets.get(bucket.id) ?? { policy: bucket.policy, number: buckets.size + 1 };
+    buckets.set(bucket.id, known);
+    return known.number;
+  }
+
+  const places = takes.map(({ first, second }) => {
+    const numbers = { first: numberOf(first), second: numberOf(second) };
+    const name = `${numbers.first} ${numbers.second}`;
+    const group = groups.get(name) ?? { ...numbers, asked: 0, index: groups.size };
+    groups.set(name, group);
+    return { group: group.index, place: group.asked++ };
   });
-  return { buckets, places };
+  return { buckets, groups: [...groups.values()], places };
 }

@@ -17,11 +17,12 @@ import {
 } from "../../core/base/rules.ts";
 import { type Batcher, createBatcher } from "../../core/limits/batch.ts";
 import {
-  decisionAt,
+  decisionsAt,
+  type Grant,
+  type NamedBucket,
   type RateDecision,
   type RateLimiter,
-  type RatePolicy,
-  refillInterval,
+  takeToken,
   windowMicroseconds,
 } from "../../core/limits/token-bucket.ts";
 
@@ -57,25 +58,43 @@ export const limiterRules: RulesFor<RedisLimiterOptions> = {
 };
 
 /**
- * The token bucket of `core/limits/token-bucket.ts`, decided in one step on Redis' own clock, so that neither the clocks
- * nor the number of processes matter. A bucket is one key, which expires when full, as a full bucket is the same as none.
- * It is also saved on refusals, and when a mere look finds it in the future, or a clock that was set back would lock it.
- * Returns how many tokens there were, and the debt after taking as many of them as were asked for.
+ * The token bucket of `core/limits`, for one bucket or two in one step, on Redis' own clock, so that neither the clocks
+ * nor the number of processes matter. A bucket is one key, which expires when it is full, as a full bucket is the same as
+ * none. It is also saved on refusals, and when a mere look finds it in the future, or a clock that was set back would
+ * lock it. Returns how many tokens were taken, of as many as were asked for, and the debts after that.
  */
 const script = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local interval, window, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local bucket = redis.call('HMGET', KEYS[1], 'debt', 'at')
-local debt, at = tonumber(bucket[1] or '0'), tonumber(bucket[2] or '0')
-debt = math.max(0, debt - math.max(0, now - at))
-local tokens = math.floor((window - debt) / interval)
-if asked > 0 or at > now then
-  debt = debt + math.min(asked, tokens) * interval
-  redis.call('HSET', KEYS[1], 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now))
-  redis.call('PEXPIRE', KEYS[1], math.ceil(debt / 1000) + 1)
+local asked = tonumber(ARGV[1])
+local granted, isAhead, stands = asked, false, {}
+for n, key in ipairs(KEYS) do
+  local capacity = tonumber(ARGV[1 + n])
+  local price = math.ceil(${windowMicroseconds} / capacity)
+  local bucket = redis.call('HMGET', key, 'debt', 'at', 'capacity')
+  local at, before = tonumber(bucket[2] or '0'), tonumber(bucket[3] or capacity)
+  local debt = math.max(0, tonumber(bucket[1] or '0') - math.max(0, now - at))
+  if debt > 0 and before ~= capacity then
+    local priceBefore = math.ceil(${windowMicroseconds} / before)
+    local left = (before * priceBefore - debt) / priceBefore
+    debt = math.max(0, capacity * price - math.floor(left * price))
+  end
+  granted = math.min(granted, math.floor((capacity * price - debt) / price))
+  isAhead = isAhead or at > now
+  stands[n] = { capacity, price, debt }
 end
-return { tokens, debt }
+granted = math.max(granted, 0)
+local answer = { granted }
+for n, key in ipairs(KEYS) do
+  local capacity, price, debt = unpack(stands[n])
+  debt = debt + granted * price
+  if asked > 0 or isAhead then
+    redis.call('HSET', key, 'debt', string.format('%.0f', debt), 'at', string.format('%.0f', now), 'capacity', capacity)
+    redis.call('PEXPIRE', key, math.ceil(debt / 1000) + 1)
+  end
+  answer[1 + n] = debt
+end
+return answer
 `;
 
 const scriptSha = createHash("sha1").update(script).digest("hex");
@@ -104,43 +123,75 @@ export function createRedisLimiter(
   }
   requireOptions("createRedisLimiter", options, limiterRules);
   const { prefix = "twins:limit:", timeoutMs = 500 } = options;
-  const batchers = new Map<string, Batcher<RatePolicy, RateDecision>>();
+  const batchers = new Map<string, Batcher<readonly NamedBucket[], readonly RateDecision[]>>();
   let answers = 0;
 
-  async function ask(id: string, policy: RatePolicy, asked: number): Promise<[tokens: number, debt: number]> {
-    const parameters = [refillInterval(policy), windowMicroseconds, asked].map(String);
-    const answer = run(client, { keys: [prefix + id], arguments: parameters }).finally(() => {
+  async function ask(buckets: readonly NamedBucket[], asked: number): Promise<Grant[]> {
+    const parameters = [asked, ...buckets.map(({ policy }) => policy.capacity)].map(String);
+    const keys = buckets.map(({ id }) => keyOf(prefix, id));
+    const answer = run(client, { keys, arguments: parameters }).finally(() => {
       answers++;
     });
-    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers));
+    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers), buckets.length);
   }
 
-  function batcherOf(id: string, policy: RatePolicy): Batcher<RatePolicy, RateDecision> {
-    const batcher =
-      batchers.get(id) ??
-      createBatcher(async (policies: readonly RatePolicy[]) => {
-        const [tokens, debt] = await ask(id, policy, policies.length);
-        const grant = { admitted: Math.min(policies.length, tokens), debt };
-        return policies.map((each, place) => decisionAt(place, grant, each));
-      });
-    batchers.set(id, batcher);
-    return batcher;
+  /** Takes from these buckets, together with other requests for the same ones. */
+  async function take(buckets: readonly NamedBucket[]): Promise<readonly RateDecision[]> {
+    const name = JSON.stringify(buckets.map(({ id }) => id));
+    const batcher = batchers.get(name) ?? createBatcher(takeTogether);
+    batchers.set(name, batcher);
+    try {
+      return await batcher.add(buckets);
+    } finally {
+      if (batcher.idle) batchers.delete(name);
+    }
+  }
+
+  async function takeTogether(takes: readonly (readonly NamedBucket[])[]): Promise<RateDecision[][]> {
+    const grants = await ask(takes[0] ?? [], takes.length);
+    return takes.map((buckets, place) =>
+      decisionsAt(
+        place,
+        grants,
+        buckets.map(({ policy }) => policy),
+      ),
+    );
   }
 
   return {
     async take(id, policy) {
-      const batcher = batcherOf(id, policy);
-      try {
-        return await batcher.add(policy);
-      } finally {
-        if (batcher.idle) batchers.delete(id);
-      }
+      const [decision = refused] = await take([{ id, policy }]);
+      return decision;
+    },
+    async takeBoth(first, second) {
+      const [one = refused, two = refused] = await take([first, second]);
+      return [one, two];
     },
     async peek(id, policy) {
-      const [tokens, debt] = await ask(id, policy, 0);
-      return { allowed: tokens > 0, debt };
+      const [{ debt } = nothing] = await ask([{ id, policy }], 0);
+      return { allowed: takeToken(debt, policy).allowed, debt };
+    },
+    async forget(ids) {
+      // One by one, because a cluster has them in different places.
+      const remove = (id: string) =>
+        client.eval("return redis.call('DEL', KEYS[1])", { keys: [keyOf(prefix, id)], arguments: [] });
+      await Promise.all(ids.map(remove));
     },
   };
+}
+
+/** What is granted, and decided, if Redis says nothing of a bucket. */
+const nothing: Grant = { admitted: 0, debt: 2 * windowMicroseconds };
+const refused: RateDecision = { allowed: false, debt: nothing.debt };
+
+/**
+ * The key of a bucket. A bucket whose id is another one's, a slash, and more is in the same slot of a cluster as that
+ * one, because its hash tag is that one's key, or the prefix has a tag.
+ */
+function keyOf(prefix: string, id: string): string {
+  const slash = id.indexOf("/");
+  if (slash === -1 || /\{[^}]+\}/.test(prefix)) return prefix + id;
+  return `{${prefix}${id.slice(0, slash)}}${id.slice(slash)}`;
 }
 
 /** Redis forgets scripts when it restarts; then the full text is sent once. */
@@ -153,12 +204,17 @@ async function run(client: RedisScriptClient, call: ScriptArguments): Promise<un
   }
 }
 
-function readReply(reply: unknown): [tokens: number, debt: number] {
-  if (Array.isArray(reply)) {
-    const [tokens, debt] = reply;
-    if (typeof tokens === "number" && typeof debt === "number") return [tokens, debt];
+/** What each bucket granted. */
+function readReply(reply: unknown, buckets: number): Grant[] {
+  if (
+    Array.isArray(reply) &&
+    reply.length === buckets + 1 &&
+    reply.every((each) => typeof each === "number")
+  ) {
+    const [admitted, ...debts]: number[] = reply;
+    return debts.map((debt) => ({ admitted: admitted ?? 0, debt }));
   }
-  throw new Error("Redis answered a limit's script with something other than two numbers.");
+  throw new Error(`Redis answered a limit's script with something other than ${buckets + 1} numbers.`);
 }
 
 /** The number of slices that a timeout is divided into. */

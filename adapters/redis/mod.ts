@@ -61,17 +61,14 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
  * would stay with the first, which still answers pings.
  */
 function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
-  return {
-    ...limiter,
-    async take(id, policy) {
-      try {
-        return await limiter.take(id, policy);
-      } catch (error) {
-        if (error instanceof Error && error.message.startsWith("READONLY")) leave();
-        throw error;
-      }
-    },
-  };
+  return watchTakes(limiter, async (take) => {
+    try {
+      return await take();
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith("READONLY")) leave();
+      throw error;
+    }
+  });
 }
 
 /**
@@ -89,17 +86,26 @@ function quietAfterFailure(limiter: RateLimiter, ping: () => Promise<unknown>): 
     ping().then(speak, speak);
   }
 
+  return watchTakes(limiter, async (take) => {
+    if (quiet) throw new Error("Redis has not answered since a request failed.");
+    try {
+      return await take();
+    } catch (error) {
+      if (!quiet) listen();
+      throw error;
+    }
+  });
+}
+
+/** A limiter whose takes run through `watch`. */
+function watchTakes(
+  limiter: RateLimiter,
+  watch: <Result>(take: () => Promise<Result>) => Promise<Result>,
+): RateLimiter {
   return {
     ...limiter,
-    async take(id, policy) {
-      if (quiet) throw new Error("Redis has not answered since a request failed.");
-      try {
-        return await limiter.take(id, policy);
-      } catch (error) {
-        if (!quiet) listen();
-        throw error;
-      }
-    },
+    take: (id, policy) => watch(() => limiter.take(id, policy)),
+    takeBoth: (first, second) => watch(() => limiter.takeBoth(first, second)),
   };
 }
 

@@ -10,28 +10,96 @@ interface SqlDialect {
   readonly text: string;
   /** Whether a table's primary key can be changed. If not, the table is rebuilt. */
   readonly changesKeys: boolean;
-  /** Creates the table of the limiter's buckets, if there is none. */
-  readonly createBuckets: string;
+  /** Creates what the limiter needs, where there may be a table of the last version. */
+  readonly createLimits: readonly string[];
 }
+
+/**
+ * The token bucket of `core/limits` in PostgreSQL, for any number of buckets and requests in one step. `ids` and
+ * `capacities` are the buckets. Of each group of `asked` requests, which take from the bucket at `firsts` and, unless it
+ * is 0, also from the one at `seconds` (both count from 1), as many are granted as both have tokens. Returns the debts
+ * after each group.
+ *
+ * The time is read once all rows are locked, so that callers that wait for each other do not turn the clock back. Rows
+ * are created and locked in the order of their ids, so that callers do not deadlock; a sweep may delete a full one in
+ * between.
+ */
+const takeRateTokens = `CREATE OR REPLACE FUNCTION take_rate_tokens(
+    ids TEXT[], capacities INTEGER[], firsts INTEGER[], seconds INTEGER[], asked INTEGER[])
+  RETURNS TABLE (granted INTEGER, first_debt BIGINT, second_debt BIGINT) LANGUAGE plpgsql AS $$
+DECLARE
+  locked INTEGER;
+  moment BIGINT;
+  prices BIGINT[];
+  debts BIGINT[];
+  one INTEGER;
+  two INTEGER;
+BEGIN
+  LOOP
+    INSERT INTO rate_buckets (id, debt, at, capacity)
+      SELECT wish.id, 0, 0, wish.capacity FROM unnest(ids, capacities) AS wish (id, capacity)
+      ORDER BY wish.id COLLATE "C"
+      ON CONFLICT DO NOTHING;
+    PERFORM FROM rate_buckets AS bucket WHERE bucket.id = ANY (ids) ORDER BY bucket.id FOR UPDATE;
+    GET DIAGNOSTICS locked = ROW_COUNT;
+    EXIT WHEN locked = cardinality(ids);
+  END LOOP;
+  moment := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+  SELECT array_agg(price ORDER BY place), array_agg(
+      CASE WHEN owed = 0 OR before = capacity THEN owed
+        ELSE greatest(0, capacity * price - floor((before * price_before - owed)::numeric * price / price_before)::bigint)
+      END ORDER BY place)
+    INTO prices, debts
+    FROM (
+      SELECT wish.place, wish.capacity::bigint, coalesce(bucket.capacity, wish.capacity)::bigint AS before,
+        ceil(3600000000.0 / wish.capacity)::bigint AS price,
+        ceil(3600000000.0 / coalesce(bucket.capacity, wish.capacity))::bigint AS price_before,
+        greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS owed
+      FROM unnest(ids, capacities) WITH ORDINALITY AS wish (id, capacity, place)
+        JOIN rate_buckets AS bucket ON bucket.id = wish.id
+    ) AS stand;
+  FOR n IN 1 .. cardinality(asked) LOOP
+    one := firsts[n];
+    two := seconds[n];
+    granted := least(asked[n], capacities[one] - ceil(debts[one]::numeric / prices[one]));
+    IF two > 0 THEN granted := least(granted, capacities[two] - ceil(debts[two]::numeric / prices[two])); END IF;
+    granted := greatest(granted, 0);
+    debts[one] := debts[one] + granted * prices[one];
+    first_debt := debts[one];
+    IF two > 0 THEN
+      debts[two] := debts[two] + granted * prices[two];
+      second_debt := debts[two];
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  UPDATE rate_buckets AS bucket SET debt = wish.debt, at = moment, capacity = wish.capacity
+    FROM unnest(ids, debts, capacities) AS wish (id, debt, capacity) WHERE bucket.id = wish.id;
+END $$`;
 
 export const sqliteDialect: SqlDialect = {
   text: "TEXT", // compared as binary anyway
   changesKeys: false,
-  createBuckets: `CREATE TABLE IF NOT EXISTS rate_buckets (
+  createLimits: [
+    `CREATE TABLE rate_buckets (
       id TEXT NOT NULL PRIMARY KEY,
       debt INTEGER NOT NULL,
-      at INTEGER NOT NULL
+      at INTEGER NOT NULL,
+      capacity INTEGER
     ) WITHOUT ROWID`,
+  ],
 };
 export const postgresDialect: SqlDialect = {
   text: 'TEXT COLLATE "C"',
   changesKeys: true,
-  createBuckets: `CREATE TABLE IF NOT EXISTS rate_buckets (
+  createLimits: [
+    `CREATE TABLE IF NOT EXISTS rate_buckets (
       id TEXT COLLATE "C" PRIMARY KEY,
       debt BIGINT NOT NULL,
-      at BIGINT NOT NULL,
-      admitted INTEGER NOT NULL
+      at BIGINT NOT NULL
     )`,
+    "ALTER TABLE rate_buckets ADD COLUMN capacity INTEGER, DROP COLUMN IF EXISTS admitted",
+    takeRateTokens,
+  ],
 };
 
 /**
@@ -41,7 +109,7 @@ export const postgresDialect: SqlDialect = {
 const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   createTables,
   keyMessagesById,
-  ({ createBuckets }) => [createBuckets],
+  ({ createLimits }) => createLimits,
   rememberAttempts,
   nameEndUsers,
 ];

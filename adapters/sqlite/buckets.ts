@@ -12,10 +12,13 @@ import type { Bucket } from "../../core/limits/token-bucket.ts";
 import type { SqlRow, SqlStatement } from "../sql/driver.ts";
 import type { Unsynced } from "./driver.ts";
 
-/** Stores buckets that are given as JSON: `[[id, debt, at], …]`. */
-const saveAll = `INSERT INTO rate_buckets (id, debt, at)
-  SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) WHERE true
-  ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at`;
+/** Stores buckets that are given as JSON: `[[id, debt, at, capacity], …]`. */
+const saveAll = `INSERT INTO rate_buckets (id, debt, at, capacity)
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each($1) WHERE true
+  ON CONFLICT (id) DO UPDATE SET debt = excluded.debt, at = excluded.at, capacity = excluded.capacity`;
+
+/** Removes buckets whose ids are given as JSON. */
+const removeAll = "DELETE FROM rate_buckets WHERE id IN (SELECT value FROM json_each($1))";
 
 /**
  * Like {@link saveAll}, for buckets of an earlier time. If they were stored before, and have changed since, they stay.
@@ -43,7 +46,8 @@ const savesBetweenSweeps = 10_000;
 
 /** The buckets that changed in a turn of the event loop. */
 interface Turn {
-  readonly changed: Map<string, Bucket>;
+  /** Undefined: removed. */
+  readonly changed: Map<string, Bucket | undefined>;
   readonly committed: Promise<void>;
 }
 
@@ -53,30 +57,37 @@ export function createSqliteBuckets(file: Unsynced): BucketStore {
   let turn: Turn | undefined;
 
   function beginTurn(): Turn {
-    const changed = new Map<string, Bucket>();
+    const changed = new Map<string, Bucket | undefined>();
     return { changed, committed: commit(changed) };
   }
 
-  async function commit(changed: ReadonlyMap<string, Bucket>): Promise<void> {
+  async function commit(changed: ReadonlyMap<string, Bucket | undefined>): Promise<void> {
     let isSweeping = false;
     const outcome = await file.write(() => {
       turn = undefined;
-      isSweeping = sweeps.isDue(changed.size);
-      const save = { sql: saveAll, params: [toJson(changed)] };
-      return isSweeping ? [...sweeps.statements(changed), save] : [save];
+      const saved = [...changed].flatMap(([id, bucket]) => (bucket ? { id, ...bucket } : []));
+      isSweeping = saved.length > 0 && sweeps.isDue(saved.length);
+      return [...(isSweeping ? sweeps.statements(saved) : []), ...changes(changed, saved)];
     });
     if (isSweeping && outcome.committed) sweeps.note(outcome.rows[0]?.[0]);
   }
 
+  async function change(id: string, bucket: Bucket | undefined): Promise<void> {
+    turn ??= beginTurn();
+    turn.changed.set(id, bucket);
+    await turn.committed;
+  }
+
   return {
     async load(id) {
-      const [row] = file.all("SELECT debt, at FROM rate_buckets WHERE id = $1", [id]);
-      return row && { debt: Number(row.debt), at: Number(row.at) };
+      const [row] = file.all("SELECT debt, at, capacity FROM rate_buckets WHERE id = $1", [id]);
+      if (!row) return undefined;
+      const bucket = { debt: Number(row.debt), at: Number(row.at) };
+      return row.capacity === null ? bucket : { ...bucket, capacity: Number(row.capacity) };
     },
-    async save(id, bucket) {
-      turn ??= beginTurn();
-      turn.changed.set(id, bucket);
-      await turn.committed;
+    save: change,
+    async forget(ids) {
+      await Promise.all(ids.map((id) => change(id, undefined)));
     },
   };
 }
@@ -93,8 +104,8 @@ class Sweeps {
   }
 
   /** Finds the end of the next part, then sweeps it. */
-  statements(changed: ReadonlyMap<string, Bucket>): SqlStatement[] {
-    const now = Math.max(...Array.from(changed.values(), ({ at }) => at));
+  statements(saved: readonly Bucket[]): SqlStatement[] {
+    const now = Math.max(...saved.map(({ at }) => at));
     return [
       { sql: sweepEnd, params: [this.#sweptTo] },
       { sql: sweepFull, params: [this.#sweptTo, afterAll, now] },
@@ -108,6 +119,24 @@ class Sweeps {
   }
 }
 
-function toJson(buckets: ReadonlyMap<string, Bucket>): string {
-  return JSON.stringify(Array.from(buckets, ([id, { debt, at }]) => [id, debt, at]));
+/** A bucket with its id. */
+interface SavedBucket extends Bucket {
+  readonly id: string;
+}
+
+/** One statement for all that was saved, and one for all that was removed. */
+function changes(
+  changed: ReadonlyMap<string, Bucket | undefined>,
+  saved: readonly SavedBucket[],
+): SqlStatement[] {
+  const statements = [];
+  if (saved.length > 0) {
+    const rows = saved.map(({ id, debt, at, capacity }) => [id, debt, at, capacity]);
+    statements.push({ sql: saveAll, params: [JSON.stringify(rows)] });
+  }
+  if (saved.length < changed.size) {
+    const removed = [...changed.keys()].filter((id) => !changed.get(id));
+    statements.push({ sql: removeAll, params: [JSON.stringify(removed)] });
+  }
+  return statements;
 }

@@ -5,7 +5,6 @@
  */
 
 import { unavailable } from "../http/envelope.ts";
-import { policyOf } from "../http/rate-limit.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { shuttingDown } from "../wire/errors.ts";
@@ -21,9 +20,9 @@ export const statusRoutes = [
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ key, rate }, { clock }) {
-      if (!key || !rate) throw new Error("Usage is only told to a key.");
-      const policy = policyOf(key.scope);
+    async handle({ key, bucket, rate }, { clock }) {
+      if (!key || !bucket || !rate) throw new Error("Usage is only told to a key.");
+      const { policy } = bucket;
       const usage: UsageResource = {
         scope: key.scope,
         limit: policy.capacity,

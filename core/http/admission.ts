@@ -12,12 +12,13 @@ import {
   scopePermits,
 } from "../auth/credentials.ts";
 import type { KeyLookup } from "../auth/key-lookup.ts";
-import { policyOf } from "./rate-limit.ts";
+import type { RequestsPerHour } from "./rate-limit.ts";
 import type { Caller, Route } from "./route.ts";
 
 /** What authentication needs. */
 export interface AuthenticationOptions {
   readonly keys: KeyLookup;
+  readonly requestsPerHour: RequestsPerHour;
   /** The owner that a JWT speaks for. */
   readonly verifyToken: (token: string) => Promise<string>;
 }
@@ -27,7 +28,8 @@ export type Authenticate = (route: Route, fields: CredentialFields) => Promise<C
 
 const nobody: Caller = { owner: "", reach: { owner: "" }, key: undefined, bucket: undefined };
 
-export function createAuthentication({ keys, verifyToken }: AuthenticationOptions): Authenticate {
+export function createAuthentication(options: AuthenticationOptions): Authenticate {
+  const { keys, requestsPerHour, verifyToken } = options;
   return async ({ credential, ownerPolicy: policy }, fields) => {
     switch (credential) {
       case "none":
@@ -44,7 +46,8 @@ export function createAuthentication({ keys, verifyToken }: AuthenticationOption
       case "api_key": {
         const key = await keys.authenticate(fields);
         const { owner } = key;
-        return { owner, reach: { owner }, key, bucket: { id: key.id, policy: policyOf(key.scope) } };
+        const policy = { capacity: requestsPerHour[key.scope] };
+        return { owner, reach: { owner }, key, bucket: { id: key.id, policy } };
       }
     }
   };

@@ -6,28 +6,24 @@
 
 import type { Clock } from "../base/clock.ts";
 import {
+  fullDebt,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
   refillInterval,
   remainingTokens,
   secondsToNextToken,
-  windowMicroseconds,
   windowSeconds,
 } from "../limits/token-bucket.ts";
 import type { Scope } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { Caller, Route } from "./route.ts";
 
-const policies: Record<Scope, RatePolicy> = {
-  read_only: { capacity: 200 },
-  full_access: { capacity: 500 },
-};
+/** How many requests a key has in an hour, by its scope. */
+export type RequestsPerHour = Readonly<Record<Scope, number>>;
 
-/** The bucket of a key with this scope. */
-export function policyOf(scope: Scope): RatePolicy {
-  return policies[scope];
-}
+/** What keys have unless the service says otherwise. */
+export const defaultRequestsPerHour: RequestsPerHour = { read_only: 200, full_access: 500 };
 
 /** A bucket after a request. */
 export interface Limited {
@@ -75,7 +71,7 @@ function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: number): R
 
 /** 429, with the time after which a request will pass. */
 function rateLimited({ debt }: RateDecision, policy: RatePolicy, headers: Limited["headers"]): ApiError {
-  const missing = debt + refillInterval(policy) - windowMicroseconds;
+  const missing = debt + refillInterval(policy) - fullDebt(policy);
   const retryAfterSeconds = Math.max(1, Math.ceil(missing / 1_000_000));
   return new ApiError("rate_limited", `The hourly limit of ${policy.capacity} requests is used up for now.`, {
     details: { retryAfterSeconds, limit: policy.capacity },

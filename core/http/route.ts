@@ -10,7 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Observer } from "../base/observe.ts";
-import type { RateDecision, RatePolicy } from "../limits/token-bucket.ts";
+import type { NamedBucket, RateDecision, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
@@ -58,7 +58,7 @@ export interface Caller {
   /** The key that was sent, on routes that take one. */
   readonly key: ApiKeyRecord | undefined;
   /** The bucket that the request takes a token of, and its size. */
-  readonly bucket: { readonly id: string; readonly policy: RatePolicy } | undefined;
+  readonly bucket: NamedBucket | undefined;
 }
 
 /** A request after all checks: what a handler gets. */
@@ -75,7 +75,9 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly reach: Reach;
   /** The caller's key, on endpoints that take one. */
   readonly key: ApiKeyRecord | undefined;
-  /** The caller's bucket after this request. */
+  /** The caller's bucket. */
+  readonly bucket: NamedBucket | undefined;
+  /** That bucket after this request. */
   readonly rate: RateDecision | undefined;
 }
 

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { type Log, noLog } from "../base/log.ts";
 import { clockRule, limiterRule, logRule, optional, type RulesFor, requireOptions } from "../base/rules.ts";
 import { createMemoryLimiter } from "./memory-limiter.ts";
-import type { RateDecision, RateLimiter, RatePolicy } from "./token-bucket.ts";
+import type { RateLimiter } from "./token-bucket.ts";
 
 /** Options of {@link createFallbackLimiter}. */
 export interface FallbackLimiterOptions {
@@ -82,20 +82,24 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
     log("info", "the shared rate limiter is back");
   }
 
-  async function ask(method: "take" | "peek", id: string, policy: RatePolicy): Promise<RateDecision> {
+  async function ask<Result>(question: (limiter: RateLimiter) => Promise<Result>): Promise<Result> {
     if (!down) {
       try {
-        return await shared[method](id, policy);
+        return await question(shared);
       } catch (error) {
         fallBack(error);
       }
     }
-    return own[method](id, policy);
+    return question(own);
   }
 
   return {
-    take: (id, policy) => ask("take", id, policy),
-    peek: (id, policy) => ask("peek", id, policy),
+    take: (id, policy) => ask((limiter) => limiter.take(id, policy)),
+    takeBoth: (first, second) => ask((limiter) => limiter.takeBoth(first, second)),
+    peek: (id, policy) => ask((limiter) => limiter.peek(id, policy)),
+    async forget(ids) {
+      await Promise.all([own.forget(ids), shared.forget(ids)]);
+    },
     close() {
       closed = true;
       cancelProbe();

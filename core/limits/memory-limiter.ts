@@ -18,7 +18,16 @@ import {
   requireOptions,
   wholeNumber,
 } from "../base/rules.ts";
-import { type Bucket, debtAt, type RateDecision, type RateLimiter, takeToken } from "./token-bucket.ts";
+import {
+  type Bucket,
+  debtAt,
+  type NamedBucket,
+  type RateDecision,
+  type RateLimiter,
+  type RatePolicy,
+  takeToken,
+  takeTokens,
+} from "./token-bucket.ts";
 
 /** Where a process that limits alone stores its buckets, so that they survive it. */
 export interface BucketStore {
@@ -29,6 +38,8 @@ export interface BucketStore {
    * store should combine the calls of one turn of the event loop into one write.
    */
   save(id: string, bucket: Bucket): Promise<void>;
+  /** Removes buckets, like {@link BucketStore.save}. */
+  forget(ids: readonly string[]): Promise<void>;
 }
 
 /** Options of {@link createMemoryLimiter}. */
@@ -43,7 +54,7 @@ export interface MemoryLimiterOptions {
 
 const rules: RulesFor<MemoryLimiterOptions> = {
   clock: optional(clockRule),
-  buckets: optional(objectWith("a bucket store", "load", "save")),
+  buckets: optional(objectWith("a bucket store", "load", "save", "forget")),
   cached: optional(wholeNumber([1, 10_000_000])),
 };
 
@@ -71,32 +82,69 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLim
 const firstSweep = 1000;
 
 function createForgetfulLimiter(clock: Clock): RateLimiter {
-  const held = new Map<string, Bucket>();
+  const held = new Map<string, Held>();
   let sweepAt = firstSweep;
 
   /** Deletes full buckets, which are as good as none, each time that their number has doubled since the last sweep. */
   function sweep(at: number): void {
     if (held.size < sweepAt) return;
-    for (const [id, bucket] of held) if (debtAt(bucket, at) === 0) held.delete(id);
+    for (const [id, bucket] of held) if (debtAt(bucket, at, bucket) === 0) held.delete(id);
     sweepAt = Math.max(firstSweep, 2 * held.size);
   }
 
+  function decide(named: readonly NamedBucket[], decisions: Decide): RateDecision[] {
+    const at = microseconds(clock);
+    const policies = named.map(({ policy }) => policy);
+    const decided = decisions(
+      named.map(({ id, policy }) => debtAt(held.get(id), at, policy)),
+      policies,
+    );
+    for (const [index, { id, policy }] of named.entries()) {
+      held.set(id, { debt: decided[index]?.debt ?? 0, at, capacity: policy.capacity });
+    }
+    sweep(at);
+    return decided;
+  }
+
   return {
-    async take(id, policy) {
-      const at = microseconds(clock);
-      const decision = takeToken(debtAt(held.get(id), at), policy);
-      held.set(id, { debt: decision.debt, at });
-      sweep(at);
-      return decision;
-    },
-    async peek(id, policy) {
-      const at = microseconds(clock);
-      const bucket = held.get(id);
-      const debt = debtAt(bucket, at);
-      if (bucket) held.set(id, { debt, at }); // if the clock was set back, it counts from here
-      return { allowed: takeToken(debt, policy).allowed, debt };
+    ...methodsOf(async (named, decisions) => decide(named, decisions)),
+    async forget(ids) {
+      for (const id of ids) held.delete(id);
     },
   };
+}
+
+/** A bucket whose capacity is known. */
+interface Held extends Bucket {
+  readonly capacity: number;
+}
+
+/** Decides on buckets, given their debts. */
+type Decide = (debts: readonly number[], policies: readonly RatePolicy[]) => RateDecision[];
+
+const look: Decide = (debts, policies) =>
+  policies.map((policy, index) => {
+    const debt = debts[index] ?? 0;
+    return { allowed: takeToken(debt, policy).allowed, debt };
+  });
+
+/** The methods of a limiter that decides on any number of buckets in one step. */
+function methodsOf(
+  decide: (named: readonly NamedBucket[], decisions: Decide) => Promise<readonly RateDecision[]>,
+): Omit<RateLimiter, "forget"> {
+  return {
+    take: async (id, policy) => only(await decide([{ id, policy }], takeTokens)),
+    peek: async (id, policy) => only(await decide([{ id, policy }], look)),
+    async takeBoth(first, second) {
+      const [one, two] = await decide([first, second], takeTokens);
+      return [only([one]), only([two])];
+    },
+  };
+}
+
+function only([decision]: readonly (RateDecision | undefined)[]): RateDecision {
+  if (!decision) throw new Error("There is a decision on each bucket.");
+  return decision;
 }
 
 /** A bucket in memory, and whether the store has it. */
@@ -146,32 +194,49 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
     if (wasDisplaced && !entry.loading) held.set(id, entry);
   }
 
-  /** Decides on a bucket, given its debt, and saves it if that has changed it. */
-  async function update(id: string, decide: (debt: number) => RateDecision): Promise<RateDecision> {
-    const entry = hold(id);
+  /** Changes an entry that is loaded, and saves it if that matters. */
+  async function change(id: string, entry: Entry, bucket: Bucket, debtBefore: number): Promise<void> {
+    const { bucket: before } = entry;
+    entry.bucket = bucket;
+    const clockSteppedBack = before !== undefined && bucket.at < before.at;
+    if (bucket.debt <= debtBefore && !clockSteppedBack) return;
+    const number = ++entry.changes;
+    await buckets.save(id, bucket);
+    entry.saved = Math.max(entry.saved, number);
+  }
+
+  /** Decides on buckets in one step, once all are loaded. */
+  async function update(named: readonly NamedBucket[], decisions: Decide): Promise<RateDecision[]> {
+    const entries = named.map(({ id, policy }) => ({ id, policy, entry: hold(id) }));
     try {
-      if (entry.loading) await entry.loading;
+      for (const { entry } of entries) if (entry.loading) await entry.loading;
       const at = microseconds(clock);
-      const before = entry.bucket;
-      const debt = debtAt(before, at);
-      const decision = decide(debt);
-      const bucket = { debt: decision.debt, at };
-      entry.bucket = bucket;
-      const clockSteppedBack = before !== undefined && at < before.at;
-      if (bucket.debt > debt || clockSteppedBack) {
-        const change = ++entry.changes;
-        await buckets.save(id, bucket);
-        entry.saved = Math.max(entry.saved, change);
-      }
-      return decision;
+      const debts = entries.map(({ entry, policy }) => debtAt(entry.bucket, at, policy));
+      const decided = decisions(
+        debts,
+        entries.map(({ policy }) => policy),
+      );
+      await Promise.all(
+        entries.map(({ id, policy, entry }, index) => {
+          const bucket = { debt: decided[index]?.debt ?? 0, at, capacity: policy.capacity };
+          return change(id, entry, bucket, debts[index] ?? 0);
+        }),
+      );
+      return decided;
     } finally {
-      letGo(id, entry);
+      for (const { id, entry } of entries) letGo(id, entry);
     }
   }
 
   return {
-    take: (id, policy) => update(id, (debt) => takeToken(debt, policy)),
-    peek: (id, policy) => update(id, (debt) => ({ ...takeToken(debt, policy), debt })),
+    ...methodsOf(update),
+    async forget(ids) {
+      for (const id of ids) {
+        held.delete(id);
+        displaced.delete(id);
+      }
+      await buckets.forget(ids);
+    },
   };
 }
 

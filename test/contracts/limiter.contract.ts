@@ -127,6 +127,84 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
     });
 
+    test("of two buckets at once, each gives a token, or neither", async () => {
+      const key = { id: randomUUID(), policy: { capacity: 5 } };
+      const user = { id: `${key.id}/ann`, policy: { capacity: 3 } };
+      const left = async () => [
+        remainingTokens((await limiter.peek(user.id, user.policy)).debt, user.policy),
+        remainingTokens((await limiter.peek(key.id, key.policy)).debt, key.policy),
+      ];
+      const [ofUser, ofKey] = await limiter.takeBoth(user, key);
+      assert.deepEqual([ofUser.allowed, ofKey.allowed], [true, true]);
+      assert.equal(remainingTokens(ofUser.debt, user.policy), 2);
+      assert.equal(remainingTokens(ofKey.debt, key.policy), 4);
+      for (let n = 0; n < 2; n++) await limiter.takeBoth(user, key);
+      const [empty, other] = await limiter.takeBoth(user, key);
+      assert.deepEqual([empty.allowed, other.allowed], [false, true]);
+      assert.deepEqual(await left(), [0, 2]);
+      const bob = { id: `${key.id}/bob`, policy: { capacity: 3 } };
+      for (let n = 0; n < 2; n++) await limiter.takeBoth(bob, key);
+      const [mine, shared] = await limiter.takeBoth(bob, key);
+      assert.deepEqual([mine.allowed, shared.allowed], [true, false]);
+      assert.equal(remainingTokens((await limiter.peek(bob.id, bob.policy)).debt, bob.policy), 1);
+    });
+
+    test("of many requests at once on two buckets, exactly as many are admitted as both have tokens for", async () => {
+      const { other = limiter } = opened;
+      const key = { id: randomUUID(), policy: { capacity: 60 } };
+      const users = ["ann", "bob", "eve"].map((name) => ({
+        id: `${key.id}/${name}`,
+        policy: { capacity: 25 },
+      }));
+      const takes = Array.from({ length: 300 }, async (_, n) => {
+        const user = users[n % 3] ?? key;
+        const decisions = await (n % 2 ? limiter : other).takeBoth(user, key);
+        return decisions.every(({ allowed }) => allowed) ? [user.id] : [];
+      });
+      const admitted = (await Promise.all(takes)).flat();
+      assert.equal(admitted.length, 60);
+      for (const { id } of users) assert.ok(admitted.filter((each) => each === id).length <= 25);
+    });
+
+    test("another capacity does not refill a bucket: what is left is at most the new one", async () => {
+      const id = randomUUID();
+      const left = async (capacity: number) =>
+        remainingTokens((await limiter.take(id, { capacity })).debt, { capacity });
+      await takeMany(limiter, id, { capacity: 10 }, 3);
+      assert.equal(await left(100), 6);
+      assert.equal(await left(4), 3);
+      await takeMany(limiter, id, { capacity: 4 }, 3);
+      assert.equal((await limiter.take(id, { capacity: 7 })).allowed, false);
+      assert.equal((await limiter.peek(id, { capacity: 4 })).allowed, false);
+    });
+
+    test("a full bucket stays full, whatever its capacity becomes", async () => {
+      const id = randomUUID();
+      await limiter.peek(id, { capacity: 10 });
+      assert.equal(await takeMany(limiter, id, { capacity: 30 }, 31), 30);
+    });
+
+    for (const capacity of [1, 7, 999_983]) {
+      test(`a capacity that does not divide an hour is kept exactly (${capacity})`, async () => {
+        const [id, policy] = [randomUUID(), { capacity }];
+        const takes = Math.min(capacity, 20);
+        assert.equal(await takeMany(limiter, id, policy, takes), takes);
+        const { debt } = await limiter.peek(id, policy);
+        assert.ok(Math.abs(remainingTokens(debt, policy) - (capacity - takes)) <= takes);
+        if (capacity === takes) assert.equal((await limiter.take(id, policy)).allowed, false);
+      });
+    }
+
+    test("a bucket that is forgotten is full", async () => {
+      const key = { id: randomUUID(), policy: { capacity: 2 } };
+      const user = { id: `${key.id}/ann`, policy: { capacity: 2 } };
+      await takeMany(limiter, key.id, key.policy, 1);
+      await limiter.takeBoth(user, key);
+      await limiter.forget([user.id, randomUUID()]);
+      assert.deepEqual(await limiter.peek(user.id, user.policy), { allowed: true, debt: 0 });
+      assert.equal((await limiter.peek(key.id, key.policy)).allowed, false);
+    });
+
     test("a bucket is as empty as before after the limiter is closed and reopened", async (t) => {
       if (!opened.reopen) return t.skip("this limiter persists nothing");
       const [empty, used] = [randomUUID(), randomUUID()];

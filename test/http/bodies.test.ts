@@ -57,7 +57,7 @@ describe("bodies", () => {
     const limiter = createMemoryLimiter();
     await using fixture = await openFixture(overSocket, {
       limiter: {
-        peek: limiter.peek,
+        ...limiter,
         async take(id, policy) {
           await settle(); // the rest of the request arrives meanwhile
           return limiter.take(id, policy);

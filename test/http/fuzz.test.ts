@@ -3,19 +3,14 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
-import { createMemoryStore, type IncomingRequest, type RateLimiter, type Store } from "../../core/mod.ts";
+import { createMemoryStore, type IncomingRequest, type Store } from "../../core/mod.ts";
 import { assertCommon, assertError } from "../support/conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { parseAnswers, talk } from "../support/raw-socket.ts";
+import { unlimited } from "../support/unlimited.ts";
 
 /** Every run makes the same requests; fast-check reports the seed with the request that failed. */
 const seed = 20_260_102;
-
-/** So that requests get further than a 429. */
-const unlimited: RateLimiter = {
-  take: async () => ({ allowed: true, debt: 0 }),
-  peek: async () => ({ allowed: true, debt: 0 }),
-};
 
 /** What requests are made of: what is right in one place is wrong in most others. */
 interface Known {

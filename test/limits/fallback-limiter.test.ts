@@ -21,14 +21,19 @@ describe("a fallback limiter", () => {
     const clock = createManualClock();
     const memory = createMemoryLimiter({ clock });
     const state = { down, asked: 0 };
-    const unlessDown = (method: "take" | "peek"): RateLimiter["take"] => {
-      return async (id, each) => {
+    const unlessDown =
+      <Asked extends unknown[], Answer>(method: (...asked: Asked) => Promise<Answer>) =>
+      async (...asked: Asked): Promise<Answer> => {
         state.asked++;
         if (state.down) throw new Error("connection refused");
-        return memory[method](id, each);
+        return method(...asked);
       };
+    const shared: RateLimiter = {
+      take: unlessDown(memory.take),
+      takeBoth: unlessDown(memory.takeBoth),
+      peek: unlessDown(memory.peek),
+      forget: unlessDown(memory.forget),
     };
-    const shared = { take: unlessDown("take"), peek: unlessDown("peek") };
     const logged: string[] = [];
     const limiter = createFallbackLimiter({ shared, clock, log: (level) => void logged.push(level) });
     const told = () => logged.filter((level) => level !== "debug");

@@ -69,6 +69,23 @@ for (const transport of transports) {
       assert.equal(await statusOf(fixture, key), 429);
     });
 
+    test("an operator may give keys other capacities", async () => {
+      await using fixture = await openFixture(transport, { requestsPerHour: { read_only: 7 } });
+      const key = await fixture.key("read_only");
+      const first = await fixture.call("GET", "/twins/echo", key);
+      assert.equal(first.headers.get("ratelimit-policy"), '"hourly";q=7;w=3600');
+      assert.equal(first.headers.get("ratelimit"), '"hourly";r=6;t=515');
+      await drain(fixture, key, 6);
+      const refused = await fixture.call("GET", "/twins/echo", key);
+      assert.equal(refused.headers.get("retry-after"), "515");
+      await fixture.clock.advance(514_000);
+      assert.equal(await statusOf(fixture, key), 429);
+      await fixture.clock.advance(1000);
+      assert.equal(await statusOf(fixture, key), 200);
+      const other = await fixture.call("GET", "/twins/echo", await fixture.key("full_access"));
+      assert.equal(other.headers.get("x-ratelimit-limit"), "500");
+    });
+
     test("each key has a budget of its own", async () => {
       await using fixture = await openFixture(transport);
       const [one, other] = [await fixture.key("read_only"), await fixture.key("read_only")];

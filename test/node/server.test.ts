@@ -35,15 +35,15 @@ async function postFields({ key }: Pick<Fixture, "key">, ...more: readonly strin
 /** A limiter that admits a key's requests only once the test says so. */
 function heldLimiter() {
   const [asked, goOn] = [createGate(), createGate()];
-  const { take, peek } = createMemoryLimiter();
+  const memory = createMemoryLimiter();
   const limiter: RateLimiter = {
-    peek,
+    ...memory,
     async take(id, policy) {
       if (id.startsWith("key_")) {
         asked.open();
         await goOn.opened;
       }
-      return take(id, policy);
+      return memory.take(id, policy);
     },
   };
   return { asked, goOn, limiter };

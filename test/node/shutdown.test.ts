@@ -28,6 +28,7 @@ import {
   textOf,
   transports,
 } from "../support/harness.ts";
+import { unlimited } from "../support/unlimited.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {
@@ -197,8 +198,7 @@ function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): 
 }
 
 test("a thousand streams over sockets each get their last event and a proper end of body", async () => {
-  const unlimited = async () => ({ allowed: true, debt: 0 });
-  await using chat = await openChat(overSocket, { limiter: { take: unlimited, peek: unlimited } });
+  await using chat = await openChat(overSocket, { limiter: unlimited });
   const open = async () => {
     const id = await chat.fixture.conversation(chat.key, "scripted");
     return chat.fixture.call("POST", `/conversations/${id}/messages/stream`, chat.key, { content: "Hi" });

@@ -10,6 +10,7 @@ import { collectGarbage, skipOffV8 } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
 import { newTwin } from "../support/harness.ts";
 import { serve } from "../support/runtime.ts";
+import { unlimited } from "../support/unlimited.ts";
 
 /** What the server prints first. */
 export interface Invitation {
@@ -45,13 +46,12 @@ const engine: TwinEngine = {
   },
 };
 
-const unlimited = async () => ({ allowed: true, debt: 0 });
 const store = createMemoryStore();
 const service = createService({
   store,
   twins: createTwinList([newTwin({ id: "flood", engine: "flood" })]),
   engines: { flood: engine },
-  limiter: { take: unlimited, peek: unlimited },
+  limiter: unlimited,
   verifyToken: async () => "alice",
 });
 

@@ -302,7 +302,7 @@ describe("PostgreSQL", { skip }, () => {
     try {
       const [id, policy] = [randomUUID(), { capacity: 200 }];
       const inTwoHours = (Date.now() + 7_200_000) * 1000;
-      const insert = "INSERT INTO rate_buckets (id, debt, at, admitted) VALUES ($1, 3600000000, $2, 1)";
+      const insert = "INSERT INTO rate_buckets (id, debt, at) VALUES ($1, 3600000000, $2)";
       await admin.query(insert, [id, inTwoHours]);
       assert.deepEqual(await database.limiter.peek(id, policy), { allowed: false, debt: 3_600_000_000 });
       assert.ok((await database.limiter.peek(id, policy)).debt < 3_600_000_000);
@@ -352,8 +352,8 @@ describe("PostgreSQL", { skip }, () => {
       const admin = await connect(fresh.url);
       const database = await openPostgres(fresh.url);
       for (const takes of [1, 10_000]) {
-        await admin.query(`INSERT INTO rate_buckets (id, debt, at, admitted)
-          SELECT 'rests ' || n, 18000000, 0, 1 FROM generate_series(1, 100) AS n`);
+        await admin.query(`INSERT INTO rate_buckets (id, debt, at)
+          SELECT 'rests ' || n, 18000000, 0 FROM generate_series(1, 100) AS n`);
         const taken = Array.from({ length: takes }, () =>
           database.limiter.take("is used", { capacity: 200 }),
         );

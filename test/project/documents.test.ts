@@ -12,7 +12,7 @@ import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import { routes } from "../../core/api/routes.ts";
 import { noLog } from "../../core/base/log.ts";
 import { maxBodyBytes } from "../../core/http/body.ts";
-import { policyOf } from "../../core/http/rate-limit.ts";
+import { defaultRequestsPerHour } from "../../core/http/rate-limit.ts";
 import { errorCodes, errorStatus } from "../../core/wire/errors.ts";
 import {
   createApiKeySchema,
@@ -53,7 +53,7 @@ describe("documents", () => {
       ["header fields", `${maxHeaderFields}, of ${maxHeaderBytes / 1024} KiB together`],
       [
         "requests with a key in an hour",
-        `${policyOf("read_only").capacity} (\`read_only\`), ${policyOf("full_access").capacity} (\`full_access\`)`,
+        `${defaultRequestsPerHour.read_only} (\`read_only\`), ${defaultRequestsPerHour.full_access} (\`full_access\`)`,
       ],
     ];
     for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);

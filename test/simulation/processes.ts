@@ -4,6 +4,7 @@
 
 import { createService, createTwinList, type Service } from "../../core/mod.ts";
 import { newTwin } from "../support/harness.ts";
+import { unlimited } from "../support/unlimited.ts";
 import type { EngineHouse } from "./engine.ts";
 import type { SimulatedStore } from "./store.ts";
 import type { World } from "./world.ts";
@@ -66,7 +67,6 @@ export function createProcesses(
   const { random } = world;
   const slots: (Process | undefined)[] = Array(options.exclusive ? 1 : random.between(2, 3)).fill(undefined);
   const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
-  const unlimited = async () => ({ allowed: true, debt: 0 });
   let disturbed = false;
   let calm = false;
   let started = 0;
@@ -83,7 +83,7 @@ export function createProcesses(
       store: store.connect(connected),
       twins,
       engines: { chance: engines.engineOf(connected) },
-      limiter: { take: unlimited, peek: unlimited },
+      limiter: unlimited,
       verifyToken: async () => "nobody",
       clock,
       random(bytes) {
