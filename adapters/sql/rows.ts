@@ -91,7 +91,8 @@ export function toJson(value: object | null | undefined): string | null {
   return value ? JSON.stringify(value) : null;
 }
 
-function fromJson(value: unknown): unknown {
+/** What {@link toJson} made a text of. */
+export function fromJson(value: unknown): unknown {
   return value === null ? null : JSON.parse(String(value));
 }
 

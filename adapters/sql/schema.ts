@@ -112,6 +112,7 @@ const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   ({ createLimits }) => createLimits,
   rememberAttempts,
   nameEndUsers,
+  createClientTokens,
 ];
 
 /** A table of the current version. */
@@ -128,6 +129,7 @@ export const tables: readonly Table[] = [
   { name: "totals", key: ["owner", "list"] },
   { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
+  { name: "client_tokens", key: ["hash"] },
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -304,5 +306,24 @@ function nameEndUsers({ text, changesKeys }: SqlDialect): readonly string[] {
     `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
       WHERE end_user IS NOT NULL`,
     ...(changesKeys ? changeKey : makeAnew),
+  ];
+}
+
+function createClientTokens({ text }: SqlDialect): readonly string[] {
+  return [
+    `CREATE TABLE client_tokens (
+      hash ${text} NOT NULL PRIMARY KEY,
+      owner ${text} NOT NULL,
+      key_id ${text} NOT NULL,
+      key_hash ${text} NOT NULL,
+      end_user ${text} NOT NULL,
+      twin_ids ${text},
+      scope ${text} NOT NULL,
+      requests_per_hour INTEGER NOT NULL,
+      created_at BIGINT NOT NULL,
+      expires_at BIGINT NOT NULL
+    )`,
+    "CREATE INDEX client_tokens_by_end_user ON client_tokens (owner, end_user)",
+    "CREATE INDEX client_tokens_by_expiry ON client_tokens (expires_at)",
   ];
 }

@@ -11,6 +11,7 @@
 import type { ConversationRecord } from "../../core/store/records.ts";
 import type { ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods } from "./claims.ts";
+import { clientTokenMethods } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageMethods } from "./messages.ts";
 import { replyMethods } from "./replies.ts";
@@ -38,6 +39,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...messageMethods(driver),
     ...replyMethods(driver),
     ...claimMethods(driver, exclusive),
+    ...clientTokenMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },

@@ -5,9 +5,9 @@
  */
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
-import { route } from "../http/route.ts";
+import { type CallerReach, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
-import { conversationNotFound } from "../wire/errors.ts";
+import { conversationNotFound, validationError } from "../wire/errors.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,
@@ -33,11 +33,11 @@ export const conversationRoutes = [
     async handle(call, { store, twins, clock, sha256, newId, root }) {
       const { owner, reach, body } = call;
       const now = clock.now();
-      const endUser = body.endUser ?? null;
+      const endUser = endUserOf(reach, body.endUser);
       const claim = claimOf(call, { path: "/conversations", endUser, now, sha256 });
       let made = claim && (await store.findClaim(claim));
       if (!made) {
-        await requireTwin(twins, owner, body.twinId);
+        await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;
         const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
         made = await store.createConversation(conversation, claim);
@@ -58,10 +58,16 @@ export const conversationRoutes = [
     scope: "read_only",
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
-    async handle({ owner, query }, { store }) {
-      const { twinId, endUser } = query;
-      const twinIds = twinId === undefined ? undefined : [twinId];
-      const list = await store.listConversations({ owner, endUser }, { ...sliceOf(query), twinIds });
+    async handle({ reach, query }, { store }) {
+      const { owner } = reach;
+      const { twinId, endUser = reach.endUser } = query;
+      const twinIds = twinId === undefined ? reach.twinIds : [twinId];
+      const isOutOfReach =
+        (reach.endUser !== undefined && endUser !== reach.endUser) ||
+        (reach.twinIds && twinId !== undefined && !reach.twinIds.includes(twinId));
+      const list = isOutOfReach
+        ? { items: [], total: 0 }
+        : await store.listConversations({ owner, endUser }, { ...sliceOf(query), twinIds });
       return pageOf(query, list, conversationResource);
     },
   }),
@@ -91,6 +97,7 @@ export const conversationRoutes = [
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found"],
     async handle({ reach, params, body }, { store, clock }) {
+      if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation = await store.renameConversation(reach, params.id, body.title, clock.now());
       return { data: conversationResource(conversation ?? conversationNotFound()) };
     },
@@ -106,6 +113,7 @@ export const conversationRoutes = [
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
     async handle({ reach, params }, { store, conversations, replies }) {
+      if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation = (await store.deleteConversation(reach, params.id)) ?? conversationNotFound();
       conversations.forget(conversation.id);
       if (conversation.replyId !== null) replies.drop(conversation.replyId);
@@ -113,6 +121,13 @@ export const conversationRoutes = [
     },
   }),
 ];
+
+/** Whom a new conversation is for: the caller's end user, or else the one that the body names. */
+function endUserOf({ endUser }: CallerReach, named: string | undefined): string | null {
+  if (endUser === undefined) return named ?? null;
+  if (named === undefined || named === endUser) return endUser;
+  throw validationError([{ path: "endUser", message: "must be the client token's own, or absent" }]);
+}
 
 function newConversation(
   fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,

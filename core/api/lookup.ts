@@ -5,26 +5,46 @@
  * @module
  */
 
+import type { CallerReach } from "../http/route.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
-import type { Reach, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError, conversationNotFound, messageNotFound, twinNotFound } from "../wire/errors.ts";
 
-export async function requireTwin(twins: TwinSource, owner: string, id: string): Promise<Twin> {
-  return (await twins.get(owner, id)) ?? twinNotFound();
+export async function requireTwin(twins: TwinSource, reach: CallerReach, id: string): Promise<Twin> {
+  return (await findTwin(twins, reach, id)) ?? twinNotFound();
+}
+
+export async function findTwin(
+  twins: TwinSource,
+  { owner, twinIds }: CallerReach,
+  id: string,
+): Promise<Twin | undefined> {
+  return !twinIds || twinIds.includes(id) ? twins.get(owner, id) : undefined;
 }
 
 export async function requireConversation(
   store: Store,
-  reach: Reach,
+  reach: CallerReach,
   id: string,
 ): Promise<ConversationRecord> {
-  return (await store.getConversation(reach, id)) ?? conversationNotFound();
+  const conversation = await store.getConversation(reach, id);
+  if (!conversation) return conversationNotFound();
+  requireTwinInReach(reach, conversation);
+  return conversation;
+}
+
+/** A conversation with a twin that the caller may not use does not exist for it. */
+export function requireTwinInReach(
+  { twinIds }: CallerReach,
+  { twinId }: Pick<ConversationRecord, "twinId">,
+): void {
+  if (twinIds && !twinIds.includes(twinId)) conversationNotFound();
 }
 
 export async function requireMessage(
   store: Store,
-  reach: Reach,
+  reach: CallerReach,
   conversationId: string,
   id: string,
 ): Promise<MessageRecord> {
@@ -35,7 +55,7 @@ export async function requireMessage(
 /** Like {@link requireMessage}, but only for a reply: a user's message cannot be streamed or cancelled. */
 export async function requireReply(
   store: Store,
-  reach: Reach,
+  reach: CallerReach,
   conversationId: string,
   id: string,
 ): Promise<MessageRecord> {

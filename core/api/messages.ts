@@ -28,7 +28,7 @@ import {
   sendMessageSchema,
   streamQuerySchema,
 } from "../wire/schemas.ts";
-import { requireConversation, requireMessage, requireReply } from "./lookup.ts";
+import { findTwin, requireConversation, requireMessage, requireReply, requireTwinInReach } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 const sendErrors = [
@@ -160,12 +160,13 @@ async function send(
   const { owner, reach, params, body, fields, requestId } = call;
   const { store, conversations, twins, replies, clock, sha256 } = context;
   const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
+  requireTwinInReach(reach, conversation);
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
   const claim = claimOf(call, { path: `/conversations/${conversationId}/messages`, now, sha256 });
   let made = claim && (await store.findClaim(claim));
   if (!made) {
-    const twin = await twins.get(owner, twinId);
+    const twin = await findTwin(twins, reach, twinId);
     if (!twin) {
       await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
       return twinNotFound();

@@ -11,8 +11,10 @@ import { type ErrorCode, errorCodes, errorStatus } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import {
   apiKeySchema,
+  clientTokenSchema,
   conversationSchema,
   createApiKeySchema,
+  createClientTokenSchema,
   createConversationSchema,
   createdApiKeySchema,
   endUserPattern,
@@ -34,6 +36,7 @@ const components: Readonly<Record<string, Schema>> = {
   Conversation: conversationSchema,
   Message: messageSchema,
   ApiKey: apiKeySchema,
+  ClientToken: clientTokenSchema,
   CreatedApiKey: createdApiKeySchema,
   Usage: usageSchema,
   Pagination: paginationSchema,
@@ -41,6 +44,7 @@ const components: Readonly<Record<string, Schema>> = {
   UpdateConversation: updateConversationSchema,
   SendMessage: sendMessageSchema,
   CreateApiKey: createApiKeySchema,
+  CreateClientToken: createClientTokenSchema,
 };
 
 const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
@@ -268,7 +272,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.credential === "api_key") add("missing_credentials", "invalid_api_key", "unavailable");
   if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
-  if (route.scope === "full_access") add("insufficient_scope");
+  if (route.scope === "full_access" || route.keysOnly) add("insufficient_scope");
   if (route.query) add("validation_error");
   if (route.body) add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
   if (route.body) add("shutting_down"); // for a body that the closing server cut off

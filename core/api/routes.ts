@@ -6,6 +6,7 @@
 
 import type { Route } from "../http/route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
 import { messageRoutes } from "./messages.ts";
 import { statusRoutes } from "./status.ts";
@@ -17,6 +18,7 @@ export const routes = [
   ...conversationRoutes,
   ...messageRoutes,
   ...apiKeyRoutes,
+  ...clientTokenRoutes,
   ...statusRoutes,
 ];
 

@@ -15,16 +15,16 @@ export const statusRoutes = [
     operationId: "getUsage",
     method: "GET",
     path: "/api/v1/usage",
-    summary: "Read your key's limit and what is left of it; costs nothing",
+    summary: "Read your key's or client token's limit and what is left of it; costs nothing",
     credential: "api_key",
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ key, bucket, rate }, { clock }) {
+    async handle({ key, clientToken, bucket, rate }, { clock }) {
       if (!key || !bucket || !rate) throw new Error("Usage is only told to a key.");
       const { policy } = bucket;
       const usage: UsageResource = {
-        scope: key.scope,
+        scope: clientToken?.scope ?? key.scope,
         limit: policy.capacity,
         remaining: remainingTokens(rate.debt, policy),
         resetAt: new Date(clock.now() + Math.ceil(rate.debt / 1000)).toISOString(),

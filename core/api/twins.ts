@@ -5,6 +5,7 @@
  */
 
 import { route } from "../http/route.ts";
+import { listTwins, type TwinSource } from "../twins/twins.ts";
 import { twinJson } from "../wire/resources.ts";
 import { pageQuerySchema, twinSchema } from "../wire/schemas.ts";
 import { requireTwin } from "./lookup.ts";
@@ -20,8 +21,9 @@ export const twinRoutes = [
     scope: "read_only",
     query: pageQuerySchema,
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
-    async handle({ owner, query }, { twins }) {
-      return pageOfJson(query, await twins.list(owner, sliceOf(query)), twinJson);
+    async handle({ reach, query }, { twins }) {
+      const seen = reach.twinIds ? await selectTwins(twins, reach.owner, reach.twinIds) : twins;
+      return pageOfJson(query, await seen.list(reach.owner, sliceOf(query)), twinJson);
     },
   }),
 
@@ -34,8 +36,14 @@ export const twinRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The twin.", schema: twinSchema },
     errors: ["twin_not_found"],
-    async handle({ owner, params }, { twins }) {
-      return { json: twinJson(await requireTwin(twins, owner, params.id)) };
+    async handle({ reach, params }, { twins }) {
+      return { json: twinJson(await requireTwin(twins, reach, params.id)) };
     },
   }),
 ];
+
+/** A source of some of an owner's twins. */
+async function selectTwins(twins: TwinSource, owner: string, ids: readonly string[]): Promise<TwinSource> {
+  const found = await Promise.all(ids.map((id) => twins.get(owner, id)));
+  return listTwins(found.filter((twin) => twin !== undefined));
+}

@@ -1,21 +1,16 @@
 /**
- * API keys: creating them, checking their form, and whether they are live.
+ * API keys: creating them, and checking their form.
  *
  * @module
  */
 
-import { type RandomBytes, sha256, systemRandom } from "../base/crypto.ts";
+import { type RandomBytes, systemRandom } from "../base/crypto.ts";
+import { createSecretKind, type SecretKind } from "./secrets.ts";
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const marker = "twin_";
-const secretLength = 43; // 62^43 > 2^256
-const checksumLength = 6; // 62^6 > 2^32
 const prefixLength = 12;
 
-/** The length of every API key, in characters. */
-export const apiKeyLength: number = marker.length + secretLength + checksumLength;
-
-const pattern = new RegExp(`^${marker}[0-9A-Za-z]{${secretLength + checksumLength}}$`);
+/** The form of API keys. */
+export const apiKeys: SecretKind = createSecretKind("twin_");
 
 /** A new API key: the secret, which is shown once, and what is stored of it. */
 export interface NewApiKey {
@@ -29,49 +24,6 @@ export interface NewApiKey {
 
 /** Creates an API key of 256 random bits. */
 export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
-  const body = marker + randomText(random, secretLength);
-  const key = body + checksum(body);
-  return { key, prefix: key.slice(0, prefixLength), hash: sha256(key) };
+  const { secret, hash } = apiKeys.create(random);
+  return { key: secret, prefix: secret.slice(0, prefixLength), hash };
 }
-
-/** Whether a text has the form of an API key: its length, characters and checksum. */
-export function isWellFormedApiKey(text: string): boolean {
-  return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
-}
-
-function randomText(random: RandomBytes, length: number): string {
-  const bytes = new Uint8Array(64);
-  let text = "";
-  while (text.length < length) {
-    for (const byte of random(bytes)) {
-      // 248 is the largest multiple of 62 in a byte: with larger bytes, some characters would be more frequent.
-      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % alphabet.length);
-    }
-  }
-  return text;
-}
-
-function checksum(text: string): string {
-  let rest = crc32(text);
-  let digits = "";
-  for (let count = 0; count < checksumLength; count++) {
-    digits = alphabet.charAt(rest % alphabet.length) + digits;
-    rest = Math.floor(rest / alphabet.length);
-  }
-  return digits;
-}
-
-/** The CRC-32 (IEEE 802.3) of an ASCII text, as an unsigned number. */
-function crc32(text: string): number {
-  let crc = -1;
-  for (let index = 0; index < text.length; index++) {
-    crc = (crc >>> 8) ^ (crcTable[(crc ^ text.charCodeAt(index)) & 255] ?? 0);
-  }
-  return ~crc >>> 0;
-}
-
-const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});

@@ -7,7 +7,8 @@
 import type { Scope } from "../store/records.ts";
 import { ApiError, challenge } from "../wire/errors.ts";
 import { type HeaderFields, headerNames, trimBlanks } from "../wire/request.ts";
-import { isWellFormedApiKey } from "./api-keys.ts";
+import { apiKeys } from "./api-keys.ts";
+import { clientTokens } from "./client-tokens.ts";
 
 /** The header fields that a credential can be in. */
 export type CredentialFields = Pick<HeaderFields, "authorization" | "apiKey">;
@@ -34,8 +35,9 @@ export function readApiKey(fields: CredentialFields): string {
  */
 export function readToken(fields: CredentialFields): string {
   const { bearer, apiKey } = readCredentials(fields);
-  if (bearer === undefined ? apiKey !== undefined : isWellFormedApiKey(bearer)) {
-    throw invalidToken("An API key is not accepted here: send a JWT as a Bearer token.");
+  const isKey = [apiKeys, clientTokens].some((kind) => kind.isWellFormed(bearer ?? ""));
+  if (bearer === undefined ? apiKey !== undefined : isKey) {
+    throw invalidToken("An API key or a client token is not accepted here: send a JWT as a Bearer token.");
   }
   if (bearer !== undefined) return bearer;
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
@@ -81,10 +83,17 @@ export function invalidToken(message: string): ApiError {
   return new ApiError("invalid_token", message);
 }
 
-/** 403: the key's scope does not permit this. */
+/** 403: the credential's scope does not permit this. */
 export function insufficientScope(needed: Scope): ApiError {
   return new ApiError("insufficient_scope", `This needs an API key with the scope ${needed}.`, {
     headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope", scope="${needed}"` },
+  });
+}
+
+/** 403: no client token may do this, whatever its scope. */
+export function keyRequired(): ApiError {
+  return new ApiError("insufficient_scope", "This needs an API key: no client token permits it.", {
+    headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope"` },
   });
 }
 

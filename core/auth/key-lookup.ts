@@ -1,5 +1,5 @@
 /**
- * Authentication by API key: looking up the key that a request carries.
+ * Authentication by API key or client token: looking up what a request carries.
  *
  * @module
  */
@@ -8,95 +8,87 @@ import { LRUCache } from "lru-cache";
 import { type Clock, isWithin } from "../base/clock.ts";
 import type { Sha256 } from "../base/crypto.ts";
 import type { Log } from "../base/log.ts";
-import type { ApiKeyRecord } from "../store/records.ts";
-import { isLiveKey } from "../store/records.ts";
+import { type ApiKeyRecord, type ClientTokenRecord, isLiveKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
-import { apiKeyLength, isWellFormedApiKey } from "./api-keys.ts";
+import { apiKeys } from "./api-keys.ts";
+import { CachedLookup } from "./cached-lookup.ts";
+import { clientTokens } from "./client-tokens.ts";
 import { type CredentialFields, readApiKey } from "./credentials.ts";
+import type { SecretKind } from "./secrets.ts";
 
 /** What a {@link KeyLookup} needs. */
 export interface KeyLookupOptions {
-  readonly store: Pick<Store, "findKey" | "touchKey">;
+  readonly store: Pick<Store, "findKey" | "touchKey" | "findClientToken">;
   readonly clock: Clock;
   readonly log: Log;
   readonly sha256: Sha256;
 }
 
-/** How long a look-up is cached: within this time, other processes notice a revocation. */
-const maxAgeMs = 5_000;
-/** The shortest time between two notes in the store that a key was used. */
-const touchIntervalMs = 60_000;
-/** How many keys are remembered between requests. */
-const maxKeys = 10_000;
-
-interface Lookup {
-  readonly record: ApiKeyRecord;
-  /** When the look-up began: its result may have changed since. */
-  readonly at: number;
+/** What a request carries: a key, or a client token that was made with it. */
+export interface Authenticated {
+  readonly key: ApiKeyRecord;
+  readonly clientToken: ClientTokenRecord | undefined;
 }
 
-// Bounded by size, not by `max`, which would allocate memory for all keys at once.
-const bound = { maxSize: maxKeys, sizeCalculation: () => 1 };
+/** The shortest time between two notes in the store that a key was used. */
+const touchIntervalMs = 60_000;
+/** How many keys' notes are remembered. */
+const maxTouches = 10_000;
 
-/**
- * Authenticates requests by API key: looks keys up and caches them for 5 seconds. Unknown keys are not cached: the
- * checksum already keeps typing errors from the store, and an attacker can invent ever new ones.
- */
+/** Authenticates requests by API key or client token. A look-up is cached for 5 seconds. */
 export class KeyLookup {
   readonly #options: KeyLookupOptions;
-  readonly #lookups = new LRUCache<string, Lookup>(bound);
-  readonly #touches = new LRUCache<string, number>(bound);
-  readonly #flights = new Map<string, Promise<ApiKeyRecord | undefined>>();
+  readonly #keys: CachedLookup<ApiKeyRecord>;
+  readonly #tokens: CachedLookup<ClientTokenRecord>;
+  readonly #touches = new LRUCache<string, number>({ maxSize: maxTouches, sizeCalculation: () => 1 });
 
   constructor(options: KeyLookupOptions) {
+    const { store, clock } = options;
     this.#options = options;
+    this.#keys = new CachedLookup((hash) => store.findKey(hash), clock);
+    this.#tokens = new CachedLookup((hash) => store.findClientToken(hash), clock);
   }
 
   /**
-   * The record of the key that a request carries.
+   * The key that a request carries, or whose client token.
    *
-   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key that is malformed, unknown, expired or
-   * revoked. Errors of the store are passed on.
+   * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key or token that is malformed, unknown, expired
+   * or revoked. Errors of the store are passed on.
    */
-  async authenticate(fields: CredentialFields): Promise<ApiKeyRecord> {
-    const record = await this.#find(readApiKey(fields));
+  async authenticate(fields: CredentialFields): Promise<Authenticated> {
+    const secret = readApiKey(fields);
     const now = this.#options.clock.now();
-    if (!record || !isLiveKey(record, now)) throw invalidApiKey();
-    this.#touch(record, now);
-    return record;
+    if (secret.startsWith(clientTokens.marker)) {
+      const clientToken = await this.#find(this.#tokens, clientTokens, secret);
+      if (!clientToken || clientToken.expiresAt <= now) throw invalidApiKey();
+      return { key: requireLive(await this.#keys.find(clientToken.keyHash), now), clientToken };
+    }
+    const key = requireLive(await this.#find(this.#keys, apiKeys, secret), now);
+    this.#touch(key, now);
+    return { key, clientToken: undefined };
   }
 
   /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
   forget(hash: string): void {
-    this.#lookups.delete(hash);
-    this.#flights.delete(hash);
+    this.#keys.forget(hash);
   }
 
-  /** The record of a key, synchronously if it is cached. Undefined: nobody has such a key. */
-  #find(key: string): ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined> {
-    const { clock, sha256 } = this.#options;
-    if (key.length !== apiKeyLength) return undefined; // not worth a digest
-    const hash = sha256(key);
-    const known = this.#lookups.get(hash);
-    if (known && isWithin(maxAgeMs, known.at, clock.now())) return known.record; // of a key that was well-formed
-    return isWellFormedApiKey(key) ? (this.#flights.get(hash) ?? this.#lookUp(hash)) : undefined;
+  /** Makes the next use of an end user's client tokens ask the store. To be called once they have changed there. */
+  forgetClientTokens(owner: string, endUser: string): void {
+    this.#tokens.forgetWhere((token) => token.owner === owner && token.endUser === endUser);
   }
 
-  #lookUp(hash: string): Promise<ApiKeyRecord | undefined> {
-    const at = this.#options.clock.now();
-    const flight = this.#options.store
-      .findKey(hash)
-      .then((record) => {
-        // A look-up that was forgotten while it ran may have seen the key as it was before its revocation.
-        if (record && this.#flights.get(hash) === flight) this.#lookups.set(hash, { record, at });
-        return record;
-      })
-      .finally(() => {
-        if (this.#flights.get(hash) === flight) this.#flights.delete(hash);
-      });
-    this.#flights.set(hash, flight);
-    return flight;
+  /** A record, synchronously if it is cached. Undefined: there is none. */
+  #find<Found extends object>(
+    lookup: CachedLookup<Found>,
+    kind: SecretKind,
+    secret: string,
+  ): Found | undefined | Promise<Found | undefined> {
+    if (secret.length !== kind.length) return undefined; // not worth a digest
+    const hash = this.#options.sha256(secret);
+    const known = lookup.cached(hash); // of a secret that was well-formed
+    return known ?? (kind.isWellFormed(secret) ? lookup.find(hash) : undefined);
   }
 
   /** Notes in the store that a key was used, at most once a minute. */
@@ -112,10 +104,15 @@ export class KeyLookup {
   }
 }
 
-/** 401: the key is malformed, unknown, expired or revoked. The client does not learn which. */
+function requireLive(record: ApiKeyRecord | undefined, now: number): ApiKeyRecord {
+  if (!record || !isLiveKey(record, now)) throw invalidApiKey();
+  return record;
+}
+
+/** 401: the credential is malformed, unknown, expired or revoked. The client does not learn which. */
 function invalidApiKey(): ApiError {
   return new ApiError(
     "invalid_api_key",
-    "The API key is not valid. Keys begin with twin_; a JWT creates them.",
+    "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",
   );
 }

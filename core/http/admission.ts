@@ -8,10 +8,11 @@ import {
   type CredentialFields,
   insufficientScope,
   isOwnerName,
+  keyRequired,
   readToken,
   scopePermits,
 } from "../auth/credentials.ts";
-import type { KeyLookup } from "../auth/key-lookup.ts";
+import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
 import type { RequestsPerHour } from "./rate-limit.ts";
 import type { Caller, Route } from "./route.ts";
 
@@ -43,19 +44,32 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
           bucket: policy && { id: `owner:${owner}`, policy },
         };
       }
-      case "api_key": {
-        const key = await keys.authenticate(fields);
-        const { owner } = key;
-        const policy = { capacity: requestsPerHour[key.scope] };
-        return { owner, reach: { owner }, key, bucket: { id: key.id, policy } };
-      }
+      case "api_key":
+        return callerOf(await keys.authenticate(fields), requestsPerHour);
     }
   };
 }
 
-/** Refuses a caller whose key has too small a scope for a route. */
-export function requireScope({ scope }: Route, { key }: Caller): void {
-  if (scope && key && !scopePermits(key.scope, scope)) throw insufficientScope(scope);
+function callerOf({ key, clientToken }: Authenticated, requestsPerHour: RequestsPerHour): Caller {
+  const { owner } = key;
+  const bucket = { id: key.id, policy: { capacity: requestsPerHour[key.scope] } };
+  if (!clientToken) return { owner, reach: { owner }, key, bucket };
+  const { endUser, twinIds } = clientToken;
+  return {
+    owner,
+    reach: { owner, endUser, twinIds: twinIds ?? undefined },
+    key,
+    clientToken,
+    bucket: { id: `${key.id}/${endUser}`, policy: { capacity: clientToken.requestsPerHour } },
+    keyBucket: bucket,
+  };
+}
+
+/** Refuses a caller whose credential does not permit a route. */
+export function requireScope({ scope, keysOnly }: Route, { key, clientToken }: Caller): void {
+  if (keysOnly && clientToken) throw keyRequired();
+  const held = clientToken?.scope ?? key?.scope;
+  if (scope && held && !scopePermits(held, scope)) throw insufficientScope(scope);
 }
 
 /** A host's mistake must not make one owner of all users whose token it could not read: they would share their keys. */

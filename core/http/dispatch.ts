@@ -114,8 +114,21 @@ export class Dispatcher {
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
     const { query, body } = await readInput(route, { request, fields, search }, context.clock);
-    const { owner, reach, key, bucket } = caller;
-    const call = { requestId, request, fields, params, query, body, owner, reach, key, bucket, rate };
+    const { owner, reach, key, clientToken, bucket } = caller;
+    const call = {
+      requestId,
+      request,
+      fields,
+      params,
+      query,
+      body,
+      owner,
+      reach,
+      key,
+      clientToken,
+      bucket,
+      rate,
+    };
     return toAnswer(route.success, await route.handle(call, context));
   }
 

@@ -25,7 +25,7 @@ export function requireIdempotencyKey(
   if (idempotency === "refused") {
     throw new ApiError(
       "idempotency_not_supported",
-      "A key's secret cannot be shown twice; send the request without Idempotency-Key.",
+      "A secret cannot be shown twice; send the request without Idempotency-Key.",
     );
   }
   if (!keyPattern.test(key)) {

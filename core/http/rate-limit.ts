@@ -7,6 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import {
   fullDebt,
+  type NamedBucket,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
@@ -33,22 +34,50 @@ export interface Limited {
 }
 
 /**
- * Takes the token that a request costs, or only looks, where it is free.
+ * Takes the token that a request costs, of each bucket, or only looks, where it is free.
  *
- * @throws {ApiError} `rate_limited` if the bucket is empty.
+ * @throws {ApiError} `rate_limited` if a bucket is empty.
  */
 export async function takeToken(
   limiter: RateLimiter,
   { free }: Pick<Route, "free">,
-  { key, bucket }: Caller,
+  { key, bucket, keyBucket }: Caller,
   clock: Clock,
 ): Promise<Limited> {
   if (!bucket) return unlimited;
-  const { id, policy } = bucket;
-  const rate = await (free ? limiter.peek(id, policy) : limiter.take(id, policy));
-  const headers = key && rateHeaders(rate, policy, clock.now());
-  if (!rate.allowed && !free) throw rateLimited(rate, policy, headers);
-  return { rate, headers };
+  const buckets = keyBucket ? [bucket, keyBucket] : [bucket];
+  const rates = await (free ? peekAll(limiter, buckets) : takeAll(limiter, bucket, keyBucket));
+  const stands = buckets.flatMap(({ policy }, index) => {
+    const rate = rates[index];
+    return rate ? { policy, rate } : [];
+  });
+  const headers = key && rateHeaders(leastLeft(stands), clock.now());
+  if (!free && stands.some(({ rate }) => !rate.allowed)) throw rateLimited(stands, headers);
+  return { rate: rates[0], headers };
+}
+
+function peekAll(limiter: RateLimiter, buckets: readonly NamedBucket[]): Promise<RateDecision[]> {
+  return Promise.all(buckets.map(({ id, policy }) => limiter.peek(id, policy)));
+}
+
+async function takeAll(
+  limiter: RateLimiter,
+  bucket: NamedBucket,
+  keyBucket: NamedBucket | undefined,
+): Promise<readonly RateDecision[]> {
+  return keyBucket ? limiter.takeBoth(bucket, keyBucket) : [await limiter.take(bucket.id, bucket.policy)];
+}
+
+/** A bucket after a decision. */
+interface Stand {
+  readonly policy: RatePolicy;
+  readonly rate: RateDecision;
+}
+
+/** The bucket with less left; the first if both have as many. */
+function leastLeft(stands: readonly Stand[]): Stand {
+  const left = ({ rate, policy }: Stand) => remainingTokens(rate.debt, policy);
+  return stands.reduce((least, other) => (left(other) < left(least) ? other : least));
 }
 
 const unlimited: Limited = { rate: undefined, headers: undefined };
@@ -57,7 +86,7 @@ const unlimited: Limited = { rate: undefined, headers: undefined };
  * The bucket as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
  * the older `X-RateLimit-*`, whose reset is the epoch second at which the bucket is full. `now`: milliseconds.
  */
-function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: number): Record<string, string> {
+function rateHeaders({ rate: { debt }, policy }: Stand, now: number): Record<string, string> {
   const { capacity } = policy;
   const remaining = remainingTokens(debt, policy);
   return {
@@ -69,12 +98,17 @@ function rateHeaders({ debt }: RateDecision, policy: RatePolicy, now: number): R
   };
 }
 
-/** 429, with the time after which a request will pass. */
-function rateLimited({ debt }: RateDecision, policy: RatePolicy, headers: Limited["headers"]): ApiError {
-  const missing = debt + refillInterval(policy) - fullDebt(policy);
-  const retryAfterSeconds = Math.max(1, Math.ceil(missing / 1_000_000));
-  return new ApiError("rate_limited", `The hourly limit of ${policy.capacity} requests is used up for now.`, {
-    details: { retryAfterSeconds, limit: policy.capacity },
+/** 429, with the time after which a request will pass: that of the bucket that is empty for longer. */
+function rateLimited(stands: readonly Stand[], headers: Limited["headers"]): ApiError {
+  const waits = stands.map(({ rate, policy }) => ({
+    policy,
+    seconds: Math.ceil((rate.debt + refillInterval(policy) - fullDebt(policy)) / 1_000_000),
+  }));
+  const longest = waits.reduce((one, other) => (other.seconds > one.seconds ? other : one));
+  const retryAfterSeconds = Math.max(1, longest.seconds);
+  const { capacity } = longest.policy;
+  return new ApiError("rate_limited", `The hourly limit of ${capacity} requests is used up for now.`, {
+    details: { retryAfterSeconds, limit: capacity },
     headers: { ...headers, "Retry-After": String(retryAfterSeconds) },
   });
 }

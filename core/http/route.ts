@@ -13,7 +13,7 @@ import type { Observer } from "../base/observe.ts";
 import type { NamedBucket, RateDecision, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
-import type { ApiKeyRecord, Scope } from "../store/records.ts";
+import type { ApiKeyRecord, ClientTokenRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ErrorCode } from "../wire/errors.ts";
@@ -54,11 +54,21 @@ export interface Caller {
   /** Who the credential speaks for. Empty if the route needs none. */
   readonly owner: string;
   /** Which of the owner's objects the request may see. */
-  readonly reach: Reach;
-  /** The key that was sent, on routes that take one. */
+  readonly reach: CallerReach;
+  /** The key that was sent, or that the client token was made with, on routes that take one. */
   readonly key: ApiKeyRecord | undefined;
+  /** The client token that was sent. */
+  readonly clientToken?: ClientTokenRecord | undefined;
   /** The bucket that the request takes a token of, and its size. */
   readonly bucket: NamedBucket | undefined;
+  /** Another bucket that a client token's request takes a token of: its key's. */
+  readonly keyBucket?: NamedBucket | undefined;
+}
+
+/** Which objects a request may see. */
+export interface CallerReach extends Reach {
+  /** Only these twins, and conversations with them. Absent: all that the owner may use. */
+  readonly twinIds?: readonly string[] | undefined;
 }
 
 /** A request after all checks: what a handler gets. */
@@ -72,9 +82,10 @@ export interface Call<Query = unknown, Body = unknown> {
   /** Who the credential speaks for. Empty if the route needs none. */
   readonly owner: string;
   /** Which of the owner's objects the call may see. */
-  readonly reach: Reach;
-  /** The caller's key, on endpoints that take one. */
+  readonly reach: CallerReach;
+  /** The caller's key, or its client token's, on endpoints that take one. */
   readonly key: ApiKeyRecord | undefined;
+  readonly clientToken: ClientTokenRecord | undefined;
   /** The caller's bucket. */
   readonly bucket: NamedBucket | undefined;
   /** That bucket after this request. */
@@ -122,6 +133,8 @@ export interface Route {
   readonly credential: Credential;
   /** The scope that a key needs. */
   readonly scope?: Scope;
+  /** Whether only a key will do, and no client token. */
+  readonly keysOnly?: true;
   /** Whether a request costs none of its key's tokens. */
   readonly free?: true;
   /** A limit on an owner's requests to this endpoint, if it takes a JWT. */

@@ -62,6 +62,7 @@ export class Sweeper {
       this.#repeat("the store", () => this.#sweepReplies()),
       // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
       this.#repeat("expired idempotency keys", () => store.sweepClaims(clock.now())),
+      this.#repeat("expired client tokens", () => store.sweepClientTokens(clock.now())),
     ];
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "./records.ts";
+import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "./records.ts";
 import type { Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
 
 /** An API key. */
@@ -53,13 +53,21 @@ export interface MemoryRecords {
   readonly keysByHash: Map<string, KeyEntry>;
   /** The replies in progress. */
   readonly running: Set<MessageEntry>;
-  /** By owner, path and key. */
+  /** By hash. */
+  readonly clientTokens: Map<string, ClientTokenRecord>;
+  /** By owner, end user, path and key. */
   readonly claims: Map<string, ClaimEntry>;
 }
 
 /** An empty store's records. */
 export function newRecords(): MemoryRecords {
-  return { owners: new Map(), keysByHash: new Map(), running: new Set(), claims: new Map() };
+  return {
+    owners: new Map(),
+    keysByHash: new Map(),
+    running: new Set(),
+    clientTokens: new Map(),
+    claims: new Map(),
+  };
 }
 
 /** An owner's records, to add to: made empty for a new owner. */

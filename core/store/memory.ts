@@ -6,6 +6,7 @@
  */
 
 import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
+import { clientTokenMethods } from "./memory-client-tokens.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {
   addToList,
@@ -42,6 +43,7 @@ export function createMemoryStore(): Store {
     ...messageMethods(records),
     ...replyMethods(records),
     ...claimMethods(records),
+    ...clientTokenMethods(records),
     async ping() {},
     async close() {},
   };

@@ -29,6 +29,24 @@ export interface ApiKeyRecord {
   readonly revokedAt: number | null;
 }
 
+/** A client token as it is stored: for one end user's device, made with a key. Never the secret itself, only its hash. */
+export interface ClientTokenRecord {
+  /** SHA-256 of the secret, in lower-case hexadecimal. Unique. */
+  readonly hash: string;
+  readonly owner: string;
+  /** The key that it was made with, and ends with. */
+  readonly keyId: string;
+  readonly keyHash: string;
+  readonly endUser: string;
+  /** The twins that it may use. Null: all that the owner may use. */
+  readonly twinIds: readonly string[] | null;
+  readonly scope: Scope;
+  /** The capacity of the end user's bucket: that of the latest token of this key and end user. */
+  readonly requestsPerHour: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
 /** A conversation between its owner and a twin. */
 export interface ConversationRecord {
   readonly id: string;

@@ -7,7 +7,14 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord, Source } from "./records.ts";
+import type {
+  ApiKeyRecord,
+  ClientTokenRecord,
+  ConversationRecord,
+  EndReply,
+  MessageRecord,
+  Source,
+} from "./records.ts";
 
 /** Whose records a caller may find: an owner's, of one end user or of any. All others do not exist for it. */
 export interface Reach {
@@ -149,6 +156,15 @@ export interface Store {
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
   /** Records when a key was last used, unless it has been used later. */
   touchKey(owner: string, id: string, at: number): Promise<void>;
+
+  /** Stores a client token. Others of its key and end user get its `requestsPerHour`. */
+  createClientToken(token: ClientTokenRecord): Promise<void>;
+  /** The client token with this hash, expired or not. */
+  findClientToken(hash: string): Promise<ClientTokenRecord | undefined>;
+  /** Deletes an end user's client tokens, and returns how many had not expired at `at`. */
+  deleteClientTokens(owner: string, endUser: string, at: number): Promise<number>;
+  /** Deletes client tokens that expired at or before `at`. */
+  sweepClientTokens(at: number): Promise<void>;
 
   /** Stores a conversation, unless the claim was made before; in that case, returns that claim. */
   createConversation(

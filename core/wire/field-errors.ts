@@ -40,11 +40,14 @@ export function accepted(schema: ValueSchema): string {
 
 function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (type === "array")
+    return `a list of at least ${schema.minItems} string of ${lengthOf(schema.items ?? schema)}`;
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
-  const length = schema.maxLength
-    ? `${schema.minLength} to ${schema.maxLength} characters`
-    : "at least 1 character";
-  return `a string of ${length}${wordsOfPattern.get(schema.pattern) ?? ""}`;
+  return `a string of ${lengthOf(schema)}${wordsOfPattern.get(schema.pattern) ?? ""}`;
+}
+
+function lengthOf({ minLength, maxLength }: ValueSchema): string {
+  return maxLength ? `${minLength} to ${maxLength} characters` : "at least 1 character";
 }
 
 const wordsOfPattern = new Map<string | undefined, string>([

@@ -4,9 +4,15 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../store/records.ts";
+import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
-import type { ApiKeyResource, ConversationResource, MessageResource, TwinResource } from "./schemas.ts";
+import type {
+  ApiKeyResource,
+  ClientTokenResource,
+  ConversationResource,
+  MessageResource,
+  TwinResource,
+} from "./schemas.ts";
 
 // Twins are read often and rarely change; a changed twin is a new object.
 const twinTexts = new WeakMap<Twin, string>();
@@ -76,6 +82,18 @@ export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
     expiresAt: timeOrNull(key.expiresAt),
     lastUsedAt: timeOrNull(key.lastUsedAt),
     revokedAt: timeOrNull(key.revokedAt),
+  };
+}
+
+/** A client token in the answer to its creation. */
+export function clientTokenResource(token: ClientTokenRecord, secret: string): ClientTokenResource {
+  return {
+    token: secret,
+    endUser: token.endUser,
+    twinIds: token.twinIds && [...token.twinIds],
+    scope: token.scope,
+    requestsPerHour: token.requestsPerHour,
+    expiresAt: time(token.expiresAt),
   };
 }
 

@@ -22,22 +22,24 @@ export interface Schema {
   readonly maximum?: number;
   readonly default?: unknown;
   readonly items?: Schema;
+  readonly minItems?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
 }
 
-/** A body or a query: an object of values, none of which contains others. */
+/** A body or a query: an object of values, or of lists of them. */
 export interface InputSchema extends Schema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, ValueSchema>>;
 }
 
-/** A value that contains no others. */
+/** A value that contains no others, or a list of such. */
 export interface ValueSchema extends Omit<Schema, "anyOf" | "items" | "properties" | "required"> {
   readonly type: ValueType | readonly ValueType[];
+  readonly items?: ValueSchema;
 }
 
-export type ValueType = "string" | "integer" | "null";
+export type ValueType = "string" | "integer" | "array" | "null";
 
 /** The types of JSON Schema. */
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
@@ -196,6 +198,19 @@ export const createdApiKeySchema = record({
   key: { type: "string", description: "The secret. It is shown only once and cannot be read again." },
 });
 
+export const clientTokenSchema = record({
+  token: { type: "string", description: "The secret. It is shown only once and cannot be read again." },
+  endUser: id,
+  twinIds: {
+    type: ["array", "null"],
+    items: { type: "string" },
+    description: "The twins that it may use. Null: all that you may use.",
+  },
+  scope,
+  requestsPerHour: { type: "integer", description: "The size of the end user's bucket." },
+  expiresAt: time,
+});
+
 export const usageSchema = record({
   scope,
   limit: { type: "integer", description: "Tokens in a full bucket." },
@@ -263,6 +278,34 @@ export const createApiKeySchema = {
   required: ["name"],
 } as const satisfies InputSchema;
 
+export const createClientTokenSchema = {
+  type: "object",
+  properties: {
+    endUser: { ...endUser, description: "Your own id of the person who will use the token." },
+    twinIds: {
+      type: ["array", "null"],
+      items: { ...text, maxLength: 255 },
+      minItems: 1,
+      description: "The twins that the token may use, at most 50. Null: all that you may use.",
+    },
+    scope: { ...scope, default: "full_access" },
+    expiresInSeconds: { type: "integer", minimum: 60, maximum: 3600, default: 600 },
+    requestsPerHour: {
+      type: "integer",
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "At most what your key has. Default: 100, or what your key has, if that is less.",
+    },
+  },
+  required: ["endUser"],
+} as const satisfies InputSchema;
+
+export const clientTokensQuerySchema = {
+  type: "object",
+  properties: { endUser: { ...endUser, description: "Whose tokens to end." } },
+  required: ["endUser"],
+} as const satisfies InputSchema;
+
 export const pageQuerySchema = {
   type: "object",
   properties: {
@@ -314,6 +357,8 @@ export const inputSchemas = {
   updateConversation: updateConversationSchema,
   sendMessage: sendMessageSchema,
   createApiKey: createApiKeySchema,
+  createClientToken: createClientTokenSchema,
+  clientTokensQuery: clientTokensQuerySchema,
   pageQuery: pageQuerySchema,
   conversationsQuery: conversationsQuerySchema,
   messagesQuery: messagesQuerySchema,
@@ -336,6 +381,8 @@ export type StreamEventData =
 export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 /** An API key in the answer to its creation: the only one that has `key`. */
 export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
+/** A client token in the answer to its creation: it cannot be read later. */
+export type ClientTokenResource = FromSchema<typeof clientTokenSchema>;
 /** The bucket of a key, as `GET /usage` returns it: `limit` and `remaining` in requests. */
 export type UsageResource = FromSchema<typeof usageSchema>;
 /** The position of a page in its list: `page` counts from 1, `total` counts items. */

@@ -24,6 +24,8 @@ const table = [
   ["post", "/api/v1/auth/api-keys", "token", 201],
   ["get", "/api/v1/auth/api-keys", "token", 200],
   ["delete", "/api/v1/auth/api-keys/{id}", "token", 204],
+  ["post", "/api/v1/client-tokens", "key", 201],
+  ["delete", "/api/v1/client-tokens", "key", 204],
   ["get", "/api/v1/usage", "key", 200],
   ["get", "/api/v1/openapi.json", "none", 200],
 ] as const;
@@ -178,7 +180,9 @@ for (const transport of transports) {
       }
       // What is wrong with a request that has neither a query nor a body is found before its key is looked up.
       assert.deepEqual(withHeader("400", "RateLimit"), [
+        "createClientToken",
         "createConversation",
+        "deleteClientTokens",
         "listConversations",
         "listMessages",
         "listTwins",
@@ -226,7 +230,14 @@ for (const transport of transports) {
       const groups = Object.values(paths).flatMap((methods) =>
         Object.values(methods).flatMap(({ tags }) => tags),
       );
-      assert.deepEqual([...new Set(groups)].sort(), ["auth", "conversations", "service", "twins", "usage"]);
+      assert.deepEqual([...new Set(groups)].sort(), [
+        "auth",
+        "client-tokens",
+        "conversations",
+        "service",
+        "twins",
+        "usage",
+      ]);
       assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
     });
 

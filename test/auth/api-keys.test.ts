@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { createApiKey, isWellFormedApiKey } from "../../core/auth/api-keys.ts";
+import { apiKeys, createApiKey } from "../../core/auth/api-keys.ts";
 import { systemRandom } from "../../core/base/crypto.ts";
 import {
   type ApiKeyRecord,
@@ -32,7 +32,7 @@ for (const transport of transports) {
       const response = await fixture.call("POST", keys, token, { name: "laptop" });
       assert.equal(response.status, 201);
       const { key, ...created } = await dataOf<CreatedApiKeyResource>(response);
-      assert.ok(isWellFormedApiKey(key));
+      assert.ok(apiKeys.isWellFormed(key));
       assert.equal(response.headers.get("location"), `/api/v1/auth/api-keys/${created.id}`);
       const { id, ...rest } = created;
       assert.match(id, /^key_/);
@@ -260,7 +260,7 @@ describe("the form of API keys", () => {
         rest = Math.floor(rest / 62);
       }
       assert.equal(key.slice(48), digits);
-      assert.ok(isWellFormedApiKey(key));
+      assert.ok(apiKeys.isWellFormed(key));
     }
   });
 
@@ -296,14 +296,14 @@ describe("the form of API keys", () => {
     const { key } = createApiKey(systemRandom);
     for (let at = 0; at < key.length; at++) {
       const other = key.charAt(at) === "x" ? "y" : "x";
-      assert.ok(!isWellFormedApiKey(key.slice(0, at) + other + key.slice(at + 1)), `character ${at}`);
+      assert.ok(!apiKeys.isWellFormed(key.slice(0, at) + other + key.slice(at + 1)), `character ${at}`);
     }
   });
 
   test("other texts are not well-formed", () => {
     const { key } = createApiKey(systemRandom);
     for (const text of ["", "twin_", key.slice(0, -1), `${key}0`, `${key}\n`, ` ${key}`, "a.b.c"]) {
-      assert.ok(!isWellFormedApiKey(text), JSON.stringify(text));
+      assert.ok(!apiKeys.isWellFormed(text), JSON.stringify(text));
     }
   });
 });

@@ -44,6 +44,7 @@ function openLookup() {
         if (state.failure) throw state.failure;
         return found;
       },
+      findClientToken: async () => undefined,
       async touchKey(owner, id, at) {
         assert.equal(`${owner}/${id}`, "alice/key_1");
         state.touches.push(at);
@@ -210,7 +211,7 @@ describe("the look-up of keys", () => {
     await use(); // looked up; recording is not due yet
     await clock.advance(4_000);
     state.failure = new Error("down");
-    assert.equal((await use()).id, "key_1");
+    assert.equal((await use()).key.id, "key_1");
     await use();
     await settle();
     assert.deepEqual(state.logged, ["warn noting the use of an API key failed"]);

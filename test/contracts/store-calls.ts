@@ -8,6 +8,7 @@ import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
+  clientToken,
   conversation,
   converse,
   day,
@@ -72,6 +73,11 @@ export async function callEverything(given: Store): Promise<void> {
   await store.readHistory({ owner }, id, 1);
   await store.findClaim(made);
   await store.sweepClaims(start);
+  const token = clientToken(owner);
+  await store.createClientToken(token);
+  await store.findClientToken(token.hash);
+  await store.deleteClientTokens(owner, token.endUser, start);
+  await store.sweepClientTokens(start);
   await store.ping();
   await store.deleteConversation({ owner }, id);
   uncalled.delete("close");

@@ -6,7 +6,13 @@
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import type { ApiKeyRecord, ConversationRecord, EndReply, MessageRecord } from "../../core/store/records.ts";
+import type {
+  ApiKeyRecord,
+  ClientTokenRecord,
+  ConversationRecord,
+  EndReply,
+  MessageRecord,
+} from "../../core/store/records.ts";
 import type { BeginReply, IdempotencyClaim, Listing, Store } from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
@@ -38,6 +44,23 @@ export function key(owner: string, fields: Partial<ApiKeyRecord> = {}): ApiKeyRe
     expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
+    ...fields,
+  };
+}
+
+/** A live client token of the end user "ann". */
+export function clientToken(owner: string, fields: Partial<ClientTokenRecord> = {}): ClientTokenRecord {
+  return {
+    hash: randomBytes(32).toString("hex"),
+    owner,
+    keyId: "key_1",
+    keyHash: "the key's",
+    endUser: "ann",
+    twinIds: null,
+    scope: "full_access",
+    requestsPerHour: 100,
+    createdAt: start,
+    expiresAt: start + 600_000,
     ...fields,
   };
 }

@@ -10,6 +10,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
 import { claimsContract } from "./store-claims.contract.ts";
+import { clientTokensContract } from "./store-client-tokens.contract.ts";
 import { conversationsContract } from "./store-conversations.contract.ts";
 import { endUsersContract } from "./store-end-users.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";
@@ -71,6 +72,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       repliesContract,
       claimsContract,
       endUsersContract,
+      clientTokensContract,
     ]) {
       contract(() => store);
     }

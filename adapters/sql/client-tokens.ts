@@ -1,0 +1,72 @@
+/**
+ * Client tokens in SQL.
+ *
+ * @module
+ */
+
+import type { ClientTokenRecord } from "../../core/store/records.ts";
+import type { Store } from "../../core/store/store.ts";
+import type { SqlDriver, SqlRow } from "./driver.ts";
+import { fromJson, toJson } from "./rows.ts";
+
+type ClientTokenMethods = Pick<
+  Store,
+  "createClientToken" | "findClientToken" | "deleteClientTokens" | "sweepClientTokens"
+>;
+
+const columns =
+  "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, created_at, expires_at";
+
+/** The store's methods about client tokens. */
+export function clientTokenMethods(driver: SqlDriver): ClientTokenMethods {
+  return {
+    async createClientToken(token) {
+      const { owner, endUser, keyId, requestsPerHour, createdAt, expiresAt } = token;
+      const { hash, keyHash, twinIds, scope } = token;
+      await driver.batch([
+        {
+          sql: "UPDATE client_tokens SET requests_per_hour = $4 WHERE owner = $1 AND end_user = $2 AND key_id = $3",
+          params: [owner, endUser, keyId, requestsPerHour],
+        },
+        {
+          sql: `INSERT INTO client_tokens (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+          params: [
+            ...[hash, owner, keyId, keyHash, endUser, toJson(twinIds)],
+            ...[scope, requestsPerHour, createdAt, expiresAt],
+          ],
+        },
+      ]);
+    },
+
+    async findClientToken(hash) {
+      const [row] = await driver.all(`SELECT ${columns} FROM client_tokens WHERE hash = $1`, [hash]);
+      return row && fromRow(row);
+    },
+
+    async deleteClientTokens(owner, endUser, at) {
+      const sql = "DELETE FROM client_tokens WHERE owner = $1 AND end_user = $2 RETURNING expires_at";
+      const outcome = await driver.batch([{ sql, params: [owner, endUser] }]);
+      const rows = outcome.committed ? (outcome.rows[0] ?? []) : [];
+      return rows.filter(({ expires_at: expiresAt }) => Number(expiresAt) > at).length;
+    },
+
+    async sweepClientTokens(at) {
+      await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
+    },
+  };
+}
+
+function fromRow(row: SqlRow): ClientTokenRecord {
+  return {
+    hash: String(row.hash),
+    owner: String(row.owner),
+    keyId: String(row.key_id),
+    keyHash: String(row.key_hash),
+    endUser: String(row.end_user),
+    twinIds: fromJson(row.twin_ids) as ClientTokenRecord["twinIds"],
+    scope: String(row.scope) as ClientTokenRecord["scope"],
+    requestsPerHour: Number(row.requests_per_hour),
+    createdAt: Number(row.created_at),
+    expiresAt: Number(row.expires_at),
+  };
+}

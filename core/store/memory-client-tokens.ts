@@ -1,0 +1,45 @@
+/**
+ * Client tokens in memory.
+ *
+ * @module
+ */
+
+import type { MemoryRecords } from "./memory-records.ts";
+import type { ClientTokenRecord } from "./records.ts";
+import type { Store } from "./store.ts";
+
+type ClientTokenMethods = Pick<
+  Store,
+  "createClientToken" | "findClientToken" | "deleteClientTokens" | "sweepClientTokens"
+>;
+
+/** The store's methods about client tokens. */
+export function clientTokenMethods({ clientTokens }: MemoryRecords): ClientTokenMethods {
+  function tokensOf(owner: string, endUser: string): ClientTokenRecord[] {
+    return [...clientTokens.values()].filter((token) => token.owner === owner && token.endUser === endUser);
+  }
+
+  return {
+    async createClientToken(token) {
+      const { owner, endUser, keyId, requestsPerHour } = token;
+      for (const other of tokensOf(owner, endUser)) {
+        if (other.keyId === keyId) clientTokens.set(other.hash, { ...other, requestsPerHour });
+      }
+      clientTokens.set(token.hash, token);
+    },
+
+    async findClientToken(hash) {
+      return clientTokens.get(hash);
+    },
+
+    async deleteClientTokens(owner, endUser, at) {
+      const tokens = tokensOf(owner, endUser);
+      for (const { hash } of tokens) clientTokens.delete(hash);
+      return tokens.filter(({ expiresAt }) => expiresAt > at).length;
+    },
+
+    async sweepClientTokens(at) {
+      for (const [hash, { expiresAt }] of clientTokens) if (expiresAt <= at) clientTokens.delete(hash);
+    },
+  };
+}

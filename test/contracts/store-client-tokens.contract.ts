@@ -1,0 +1,66 @@
+/**
+ * What every store must do about client tokens. Part of `storeContract`.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Store } from "../../core/store/store.ts";
+import { clientToken, newOwner, start } from "./store-records.ts";
+
+export function clientTokensContract(current: () => Store): void {
+  describe("client tokens", () => {
+    test("a token is stored unchanged, with its twins or without any in particular", async () => {
+      const store = current();
+      for (const twinIds of [null, ["ada"], ["b'b", '"', "é"]]) {
+        const token = clientToken(newOwner(), { twinIds });
+        await store.createClientToken(token);
+        assert.deepEqual(await store.findClientToken(token.hash), token);
+      }
+      assert.equal(await store.findClientToken("unknown"), undefined);
+    });
+
+    test("the tokens of a key and end user have the requests of the latest", async () => {
+      const store = current();
+      const owner = newOwner();
+      const old = clientToken(owner, { requestsPerHour: 10 });
+      const ofOtherUser = clientToken(owner, { endUser: "bob", requestsPerHour: 10 });
+      const ofOtherKey = clientToken(owner, { keyId: "key_2", requestsPerHour: 10 });
+      const ofOtherOwner = clientToken(newOwner(), { requestsPerHour: 10 });
+      for (const each of [old, ofOtherUser, ofOtherKey, ofOtherOwner]) await store.createClientToken(each);
+      await store.createClientToken(clientToken(owner, { requestsPerHour: 3 }));
+      assert.equal((await store.findClientToken(old.hash))?.requestsPerHour, 3);
+      for (const { hash } of [ofOtherUser, ofOtherKey, ofOtherOwner]) {
+        assert.equal((await store.findClientToken(hash))?.requestsPerHour, 10);
+      }
+    });
+
+    test("an end user's tokens are deleted, of any key, and those that were alive are counted", async () => {
+      const store = current();
+      const owner = newOwner();
+      const ann = [
+        clientToken(owner, { expiresAt: start + 10 }),
+        clientToken(owner, { expiresAt: start + 11 }),
+        clientToken(owner, { keyId: "key_2", expiresAt: start + 12 }),
+      ];
+      const others = [clientToken(owner, { endUser: "bob" }), clientToken(newOwner())];
+      for (const each of [...ann, ...others]) await store.createClientToken(each);
+      assert.equal(await store.deleteClientTokens(owner, "ann", start + 10), 2);
+      for (const { hash } of ann) assert.equal(await store.findClientToken(hash), undefined);
+      for (const { hash } of others) assert.ok(await store.findClientToken(hash));
+      assert.equal(await store.deleteClientTokens(owner, "ann", start), 0);
+    });
+
+    test("a sweep removes expired tokens and nothing else", async () => {
+      const store = current();
+      const at = Date.UTC(2001, 0, 1); // in the past, so that other tests' tokens stay
+      const old = clientToken(newOwner(), { expiresAt: at });
+      const young = clientToken(newOwner(), { expiresAt: at + 1 });
+      for (const each of [old, young]) await store.createClientToken(each);
+      await store.sweepClientTokens(at);
+      assert.equal(await store.findClientToken(old.hash), undefined);
+      assert.ok(await store.findClientToken(young.hash));
+    });
+  });
+}
