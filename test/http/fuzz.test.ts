@@ -5,9 +5,8 @@ import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
 import { createMemoryStore, type IncomingRequest, type Store } from "../../core/mod.ts";
 import { assertCommon, assertError } from "../support/conformance.ts";
-import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
+import { type Fixture, inProcess, openFixture, overSocket, unlimited } from "../support/harness.ts";
 import { parseAnswers, talk } from "../support/raw-socket.ts";
-import { unlimited } from "../support/unlimited.ts";
 
 /** Every run makes the same requests; fast-check reports the seed with the request that failed. */
 const seed = 20_260_102;

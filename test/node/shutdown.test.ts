@@ -27,8 +27,8 @@ import {
   overSocket,
   textOf,
   transports,
+  unlimited,
 } from "../support/harness.ts";
-import { unlimited } from "../support/unlimited.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {

@@ -8,9 +8,8 @@ import { createMemoryStore, createService, createTwinList, type TwinEngine } fro
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { collectGarbage, skipOffV8 } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
-import { newTwin } from "../support/harness.ts";
+import { newTwin, unlimited } from "../support/harness.ts";
 import { serve } from "../support/runtime.ts";
-import { unlimited } from "../support/unlimited.ts";
 
 /** What the server prints first. */
 export interface Invitation {

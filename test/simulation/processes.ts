@@ -3,8 +3,7 @@
  */
 
 import { createService, createTwinList, type Service } from "../../core/mod.ts";
-import { newTwin } from "../support/harness.ts";
-import { unlimited } from "../support/unlimited.ts";
+import { newTwin, unlimited } from "../support/harness.ts";
 import type { EngineHouse } from "./engine.ts";
 import type { SimulatedStore } from "./store.ts";
 import type { World } from "./world.ts";

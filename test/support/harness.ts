@@ -11,6 +11,7 @@ import {
   createTwinList,
   type ErrorObject,
   type Pagination,
+  type RateLimiter,
   type Scope,
   type Service,
   type ServiceOptions,
@@ -21,6 +22,16 @@ import {
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";
+
+const admitted = { allowed: true, debt: 0 };
+
+/** A limiter that admits everything, for tests of something else. */
+export const unlimited: RateLimiter = {
+  take: async () => admitted,
+  takeBoth: async () => [admitted, admitted],
+  peek: async () => admitted,
+  forget: async () => {},
+};
 
 /** When the tests' clocks start: 2026-01-02T03:04:05.678Z. */
 export const startOfTests = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
