@@ -107,7 +107,8 @@ export function createService(options: ServiceOptions): Service {
 
 /** What handlers work with, each part given what it needs. */
 function createContext(options: CompleteOptions): HandlerContext {
-  const { store, twins, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } = options;
+  const { store, twins, limiter, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } =
+    options;
   const newId = createIds(clock, random);
   const conversations = createConversationCache(store);
   const replies = new Replies({
@@ -122,6 +123,8 @@ function createContext(options: CompleteOptions): HandlerContext {
     twins,
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
+    limiter,
+    log,
     clock,
     observe,
     random,

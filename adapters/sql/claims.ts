@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { IdempotencyClaim, MadeClaim, Store } from "../../core/store/store.ts";
+import type { ConversationRecord } from "../../core/store/records.ts";
+import { type IdempotencyClaim, type MadeClaim, messagesPath, type Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { claimFromRow } from "./rows.ts";
 
@@ -12,11 +13,16 @@ import { claimFromRow } from "./rows.ts";
 export function claimMethods(
   driver: SqlDriver,
   exclusive: boolean,
-): Pick<Store, "findClaim" | "sweepClaims"> {
+): Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims"> {
   const sql = sweepPortion(exclusive ? "" : "FOR UPDATE SKIP LOCKED");
 
   return {
     findClaim: (claim) => findClaim(driver, claim),
+
+    async forgetEndUser(owner, endUser) {
+      const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
+      await driver.batch([{ sql, params: [owner, endUser] }]);
+    },
 
     async sweepClaims(at) {
       for (let portion = 0; portion < portionsInASweep; portion++) {
@@ -83,6 +89,14 @@ export async function findClaim(driver: SqlDriver, claim: IdempotencyClaim): Pro
     [...keyOf(claim), claim.createdAt],
   );
   return row && claimFromRow(row);
+}
+
+/** Deletes the claims on a conversation's messages, of its end user or nobody's, which are of no use without it. */
+export function dropClaimsOn({ owner, endUser, id }: ConversationRecord): SqlStatement {
+  return {
+    sql: "DELETE FROM claims WHERE owner = $1 AND end_user IN ('', $2) AND path = $3",
+    params: [owner, endUser ?? "", messagesPath(id)],
+  };
 }
 
 function keyOf({ owner, endUser, path, key }: IdempotencyClaim): SqlValue[] {

@@ -10,7 +10,7 @@
 
 import type { ConversationRecord } from "../../core/store/records.ts";
 import type { ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
-import { claimAndRun, claimMethods } from "./claims.ts";
+import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageMethods } from "./messages.ts";
@@ -102,7 +102,12 @@ function keyMethods(driver: SqlDriver): KeyMethods {
 
 type ConversationMethods = Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
+  | "createConversation"
+  | "getConversation"
+  | "listConversations"
+  | "readConversations"
+  | "renameConversation"
+  | "deleteConversation"
 >;
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
@@ -138,6 +143,16 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return { items: rows.map(conversationFromRow), total };
     },
 
+    async readConversations({ owner, endUser }, after, limit) {
+      const isLater = after ? " AND (created_at, id) > ($4, $5)" : "";
+      const rows = await driver.all(
+        `SELECT ${conversationColumns} FROM conversations WHERE owner = $1 AND end_user = $2${isLater}
+          ORDER BY created_at, id LIMIT $3`,
+        [owner, endUser, limit, ...(after ? [after.createdAt, after.id] : [])],
+      );
+      return rows.map(conversationFromRow);
+    },
+
     async renameConversation({ owner, endUser = null }, id, title, at) {
       const row = await changeOne(driver, {
         sql: `UPDATE conversations SET title = $4, updated_at = $5 WHERE ${isFound}
@@ -153,12 +168,13 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       if (!found) return undefined;
       const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
       const outcome = await driver.batch([
+        dropClaimsOn(found),
         { sql, params: [owner, id, endUser], expect: 1 },
         { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
         takeFromTotal(owner, listName()),
         takeFromTotal(owner, listName(found.twinId)),
       ]);
-      const row = outcome.committed ? outcome.rows[0]?.[0] : undefined;
+      const row = outcome.committed ? outcome.rows[1]?.[0] : undefined;
       return row && conversationFromRow(row);
     },
   };

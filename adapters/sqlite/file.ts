@@ -124,6 +124,7 @@ function prepare(connection: SqliteConnection, options: SqliteFileOptions): void
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
+  connection.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
   connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other writable folder
   const migrations = migrationsOf(connection, options);
   connection.exec("PRAGMA journal_mode = WAL");
@@ -168,7 +169,7 @@ function migrate(
 
 /** SQLite ignores settings that it does not support, and durability and exclusive use depend on these. */
 function assertPragmas(connection: SqliteConnection): void {
-  const expected = { journal_mode: "wal", locking_mode: "exclusive", synchronous: 1 };
+  const expected = { journal_mode: "wal", locking_mode: "exclusive", synchronous: 1, secure_delete: 1 };
   for (const [name, value] of Object.entries(expected)) {
     const actual = readPragma(connection, name);
     if (actual !== value)

@@ -11,6 +11,7 @@ import { endOf, type ReplyFeed } from "../replies/feed.ts";
 import { followReply, isCutBack } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
+import { messagesPath } from "../store/store.ts";
 import {
   ApiError,
   conversationNotFound,
@@ -163,7 +164,7 @@ async function send(
   requireTwinInReach(reach, conversation);
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
-  const claim = claimOf(call, { path: `/conversations/${conversationId}/messages`, now, sha256 });
+  const claim = claimOf(call, { path: messagesPath(conversationId), now, sha256 });
   let made = claim && (await store.findClaim(claim));
   if (!made) {
     const twin = await findTwin(twins, reach, twinId);

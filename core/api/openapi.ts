@@ -230,7 +230,7 @@ function reference(schema: Schema): unknown {
 }
 
 function success(route: Route): unknown {
-  const { description, status, schema, list, events } = route.success;
+  const { description, status, schema, list, events, lines } = route.success;
   const headers = successHeaders(route);
   if (status === 204) return { description, headers };
   // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
@@ -238,6 +238,7 @@ function success(route: Route): unknown {
     const schema = { $ref: "#/components/schemas/StreamEvent" };
     return { description, headers, content: { "text/event-stream": { schema } } };
   }
+  if (lines) return { description, headers, content: { "application/x-ndjson": { schema } } };
   const body = schema ? envelope(schema, list) : { type: "object" };
   return { description, headers, content: { "application/json": { schema: body } } };
 }

@@ -8,6 +8,7 @@ import type { Route } from "../http/route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
+import { endUserRoutes } from "./end-users.ts";
 import { messageRoutes } from "./messages.ts";
 import { statusRoutes } from "./status.ts";
 import { twinRoutes } from "./twins.ts";
@@ -19,6 +20,7 @@ export const routes = [
   ...messageRoutes,
   ...apiKeyRoutes,
   ...clientTokenRoutes,
+  ...endUserRoutes,
   ...statusRoutes,
 ];
 

@@ -60,9 +60,14 @@ function callerOf({ key, clientToken }: Authenticated, requestsPerHour: Requests
     reach: { owner, endUser, twinIds: twinIds ?? undefined },
     key,
     clientToken,
-    bucket: { id: `${key.id}/${endUser}`, policy: { capacity: clientToken.requestsPerHour } },
+    bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
     keyBucket: bucket,
   };
+}
+
+/** The id of an end user's bucket, which is taken from together with its key's. */
+export function bucketOf(keyId: string, endUser: string): string {
+  return `${keyId}/${endUser}`;
 }
 
 /** Refuses a caller whose credential does not permit a route. */

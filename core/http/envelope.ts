@@ -29,6 +29,10 @@ const streamHeaders = {
 /** What a handler answers, in its envelope. */
 export function toAnswer({ status }: Success, result: Result): Answer {
   if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
+  if (result.lines) {
+    const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
+    return { status, headers: { ...headers, ...result.headers }, body: result.lines };
+  }
   if (status === 204) return { status, headers: { ...result.headers }, body: null };
   const body = result.document ?? envelope(result);
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };

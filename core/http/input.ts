@@ -77,7 +77,7 @@ function readQuery(
 }
 
 /** Refuses a value that breaks its schema. `refused`: what is wrong with it besides. */
-function requireValid(schema: InputSchema, value: unknown, refused: readonly FieldError[] = []): void {
+export function requireValid(schema: InputSchema, value: unknown, refused: readonly FieldError[] = []): void {
   const isValid = validators.get(schema);
   if (!isValid) throw new TypeError("There is no validator for a schema; npm run validators makes it.");
   const invalid = isValid(value) ? [] : fieldErrors(schema, isValid.errors);

@@ -9,14 +9,16 @@ import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RandomBytes, Sha256 } from "../base/crypto.ts";
 import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
-import type { NamedBucket, RateDecision, RatePolicy } from "../limits/token-bucket.ts";
+import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, ClientTokenRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ErrorCode } from "../wire/errors.ts";
+import type { LineStream } from "../wire/lines.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
 import type { EventStream } from "../wire/sse.ts";
@@ -25,6 +27,7 @@ import type { EventStream } from "../wire/sse.ts";
 export interface PathParams {
   readonly id: string;
   readonly messageId: string;
+  readonly endUser: string;
 }
 
 /** What handlers work with. */
@@ -34,6 +37,8 @@ export interface HandlerContext {
   readonly twins: TwinSource;
   readonly replies: Replies;
   readonly keys: KeyLookup;
+  readonly limiter: RateLimiter;
+  readonly log: Log;
   readonly clock: Clock;
   readonly observe: Observer;
   readonly random: RandomBytes;
@@ -101,6 +106,8 @@ export interface Result {
   readonly pagination?: Pagination;
   /** An event stream instead of a payload, or its whole text. */
   readonly events?: EventStream | string;
+  /** Lines of JSON instead of a payload. */
+  readonly lines?: LineStream;
   /** A whole JSON document instead of a payload. */
   readonly document?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -121,6 +128,8 @@ export interface Success {
   readonly location?: true;
   /** Whether it is an event stream. Such a route does not answer HEAD. */
   readonly events?: true;
+  /** Whether it is lines of JSON, each of which `schema` describes. Such a route does not answer HEAD. */
+  readonly lines?: true;
 }
 
 /** One endpoint. */

@@ -72,7 +72,7 @@ function matchPath(root: Place, path: string): Omit<Found, "search"> | undefined
       continue;
     }
     const { open } = place;
-    const value = open && decodeSegment(path.slice(start, end));
+    const value = open && decodeParameter(open.name, path.slice(start, end));
     if (!open || value === undefined) return undefined;
     params[open.name] = value;
     place = open;
@@ -84,8 +84,12 @@ function matchPath(root: Place, path: string): Omit<Found, "search"> | undefined
 export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
   const methods = [...routes.keys()];
   const get = routes.get("GET");
-  if (get && !get.success.events) methods.push("HEAD");
+  if (get && !isStream(get)) methods.push("HEAD");
   return [...methods, "OPTIONS"].sort().join(", ");
+}
+
+function isStream({ success }: Route): boolean {
+  return Boolean(success.events ?? success.lines);
 }
 
 /**
@@ -95,7 +99,7 @@ export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
  */
 export function routeOf(method: string, routes: ReadonlyMap<string, Route>): Route {
   const route = routes.get(method === "HEAD" ? "GET" : method);
-  if (route && (method !== "HEAD" || !route.success.events)) return route;
+  if (route && (method !== "HEAD" || !isStream(route))) return route;
   const allow = allowedMethods(routes);
   throw new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } });
 }
@@ -121,12 +125,12 @@ function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): 
     const segment = segments.at(index - pattern.length) ?? ""; // counted from the end, because hosts mount it anywhere
     if (!name) continue;
     const { [name as keyof PathParams]: text } = given;
-    params[name] = (text === undefined ? decodeSegment(segment) : possibleId(text)) ?? "";
+    params[name] = (text === undefined ? decodeParameter(name, segment) : possibleValue(name, text)) ?? "";
   }
   return { ...noParams, ...params };
 }
 
-const noParams: PathParams = { id: "", messageId: "" };
+const noParams: PathParams = { id: "", messageId: "", endUser: "" };
 
 function newPlace(name: string): Place {
   return { name, literals: [], routes: new Map() };
@@ -154,18 +158,21 @@ function paramName(segment: string): string | undefined {
   return /^\{(.+)\}$/.exec(segment)?.[1];
 }
 
-/** A segment's text, or undefined if it cannot be an id. */
-function decodeSegment(segment: string): string | undefined {
-  if (!segment.includes("%")) return possibleId(segment);
+/** A parameter's value, or undefined if it cannot be one. */
+function decodeParameter(name: string, segment: string): string | undefined {
+  if (!segment.includes("%")) return possibleValue(name, segment);
   try {
-    return segment.length > maxIdLength ? undefined : possibleId(decodeURIComponent(segment));
+    return segment.length > maxSegmentLength ? undefined : possibleValue(name, decodeURIComponent(segment));
   } catch {
     return undefined; // a bad escape
   }
 }
 
+const maxSegmentLength = 2048; // an end user has up to 128 characters, which are up to 12 each when they are escaped
 const maxIdLength = 1024;
 
-function possibleId(text: string): string | undefined {
-  return text === "" || text.length > maxIdLength || /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
+/** What cannot be an id names nothing. An end user is the app's own id, and checked by its route. */
+function possibleValue(name: string, text: string): string | undefined {
+  if (text === "" || text.length > maxIdLength) return undefined;
+  return name !== "endUser" && /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
 }

@@ -5,13 +5,22 @@
  */
 
 import type { MemoryRecords } from "./memory-records.ts";
-import type { IdempotencyClaim, MadeClaim, Store } from "./store.ts";
+import type { ConversationRecord } from "./records.ts";
+import { type IdempotencyClaim, type MadeClaim, messagesPath, type Store } from "./store.ts";
 
 /** The store's methods about idempotency claims. */
-export function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "sweepClaims"> {
+export function claimMethods(
+  records: MemoryRecords,
+): Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims"> {
   return {
     async findClaim(claim) {
       return madeBefore(records, claim);
+    },
+
+    async forgetEndUser(owner, endUser) {
+      for (const [id, claim] of records.claims) {
+        if (claim.owner === owner && claim.endUser === endUser) records.claims.delete(id);
+      }
     },
 
     async sweepClaims(at) {
@@ -38,8 +47,15 @@ export function keepClaim(
   resourceId: string,
 ): void {
   if (!claim) return;
-  const { fingerprint, expiresAt } = claim;
-  claims.set(claimId(claim), { fingerprint, resourceId, expiresAt });
+  claims.set(claimId(claim), { ...claim, resourceId });
+}
+
+/** Deletes the claims on a conversation's messages, which are of no use without it. */
+export function dropClaimsOn({ claims }: MemoryRecords, conversation: ConversationRecord): void {
+  const { owner, id } = conversation;
+  for (const [name, claim] of claims) {
+    if (claim.owner === owner && claim.path === messagesPath(id)) claims.delete(name);
+  }
 }
 
 function claimId({ owner, endUser, path, key }: IdempotencyClaim): string {

@@ -5,7 +5,7 @@
  */
 
 import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "./records.ts";
-import type { Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
+import type { IdempotencyClaim, Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
 
 /** An API key. */
 export interface KeyEntry {
@@ -31,9 +31,7 @@ export interface MessageEntry {
 }
 
 /** An idempotency claim. */
-export interface ClaimEntry extends MadeClaim {
-  readonly expiresAt: number;
-}
+export interface ClaimEntry extends MadeClaim, IdempotencyClaim {}
 
 /** What one owner has. Every look-up begins here, which hides the records of other owners. */
 export interface OwnerRecords {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { claimMethods, keepClaim, madeBefore } from "./memory-claims.ts";
+import { claimMethods, dropClaimsOn, keepClaim, madeBefore } from "./memory-claims.ts";
 import { clientTokenMethods } from "./memory-client-tokens.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {
@@ -89,7 +89,12 @@ function keyMethods(records: MemoryRecords): KeyMethods {
 
 type ConversationMethods = Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
+  | "createConversation"
+  | "getConversation"
+  | "listConversations"
+  | "readConversations"
+  | "renameConversation"
+  | "deleteConversation"
 >;
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
@@ -125,6 +130,18 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return newestFirst(twinIds ? entries.filter(isListed) : entries, slice);
     },
 
+    async readConversations({ owner, endUser }, after, limit) {
+      const entries = owners.get(owner)?.conversationsByEndUser.get(endUser) ?? [];
+      const isLater = ({ record }: ConversationEntry) =>
+        !after ||
+        record.createdAt > after.createdAt ||
+        (record.createdAt === after.createdAt && record.id > after.id);
+      return entries
+        .filter(isLater)
+        .slice(0, limit)
+        .map(({ record }) => record);
+    },
+
     async renameConversation(reach, id, title, at) {
       const entry = findConversation(records, reach, id);
       if (entry) entry.record = { ...entry.record, title, updatedAt: at };
@@ -134,6 +151,7 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
     async deleteConversation(reach, id) {
       const entry = findConversation(records, reach, id);
       if (!entry) return undefined;
+      dropClaimsOn(records, entry.record);
       const { endUser, twinId } = entry.record;
       const owned = recordsOf(records, reach.owner);
       const { messages } = owned;

@@ -23,6 +23,11 @@ export interface Reach {
   readonly endUser?: string | undefined;
 }
 
+/** An end user's records alone. */
+export interface EndUserReach extends Reach {
+  readonly endUser: string;
+}
+
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
 export interface Slice {
   readonly offset: number;
@@ -48,6 +53,11 @@ export interface IdempotencyClaim {
   readonly createdAt: number;
   /** When the claim expires: then a new one can be made. */
   readonly expiresAt: number;
+}
+
+/** The `path` of claims on a conversation's messages. */
+export function messagesPath(conversationId: string): string {
+  return `/conversations/${conversationId}/messages`;
 }
 
 /** A claim that an earlier request made: its fields, and what it created. */
@@ -174,6 +184,12 @@ export interface Store {
   getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
   /** Conversations, with any twin or one of some, newest first by `createdAt`, then `id`. */
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
+  /** At most `limit` of an end user's conversations, oldest first, starting after one that was read before. */
+  readConversations(
+    reach: EndUserReach,
+    after: Pick<ConversationRecord, "createdAt" | "id"> | undefined,
+    limit: number,
+  ): Promise<readonly ConversationRecord[]>;
   /** Sets the title and returns the conversation as it is now, or undefined if there is none. */
   renameConversation(
     reach: Reach,
@@ -181,7 +197,7 @@ export interface Store {
     title: string | null,
     at: number,
   ): Promise<ConversationRecord | undefined>;
-  /** Deletes a conversation and its messages, and returns it as it was, or undefined if there was none. */
+  /** Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was none. */
   deleteConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
 
   getMessage(reach: Reach, conversationId: string, id: string): Promise<MessageRecord | undefined>;
@@ -235,6 +251,8 @@ export interface Store {
 
   /** The equal claim that was made before this one and has not expired when this one was created. */
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
+  /** Deletes what is left of an end user once its conversations and client tokens are: its claims. */
+  forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**
    * Deletes claims that expired at or before `at`. If there are many, it may do so in several transactions and leave
    * some for the next call, so that nothing else has to wait for long.

@@ -211,6 +211,18 @@ export const clientTokenSchema = record({
   expiresAt: time,
 });
 
+export const erasedSchema = record({
+  endUser: id,
+  conversations: { type: "integer", minimum: 0 },
+  messages: { type: "integer", minimum: 0 },
+  clientTokens: { type: "integer", minimum: 0, description: "Those that had not expired." },
+});
+
+/** A line of an export: a conversation, or a message of the conversation before. */
+export const exportLineSchema = {
+  anyOf: [record({ conversation: conversationSchema }), record({ message: messageSchema })],
+} as const;
+
 export const usageSchema = record({
   scope,
   limit: { type: "integer", description: "Tokens in a full bucket." },

@@ -202,6 +202,8 @@ for (const transport of transports) {
       for (const [method, path, body] of [
         ["POST", "/client-tokens", { endUser: "ann" }],
         ["DELETE", "/client-tokens?endUser=ann", undefined],
+        ["GET", "/end-users/ann/export", undefined],
+        ["DELETE", "/end-users/ann", undefined],
       ] as const) {
         const refused = await fixture.call(method, path, token, body);
         assert.equal(refused.status, 403, `${method} ${path}`);

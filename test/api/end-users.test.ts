@@ -4,8 +4,19 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource } from "../../core/mod.ts";
-import { dataOf, errorOf, type Fixture, openFixture, transports } from "../support/harness.ts";
+import { type ConversationResource, createMemoryStore, type MessageResource } from "../../core/mod.ts";
+import type { ClientTokenResource } from "../../core/wire/schemas.ts";
+import { openChat } from "../support/chat.ts";
+import {
+  dataOf,
+  errorOf,
+  eventsOf,
+  type Fixture,
+  inProcess,
+  openFixture,
+  terminal,
+  transports,
+} from "../support/harness.ts";
 
 /** Begins a conversation, and returns it. */
 async function converse(fixture: Fixture, key: string, fields: object = {}): Promise<ConversationResource> {
@@ -83,3 +94,177 @@ for (const transport of transports) {
     });
   });
 }
+
+/** The lines of an export. */
+async function exported(fixture: Fixture, key: string, endUser: string) {
+  const response = await fixture.call("GET", `/end-users/${encodeURIComponent(endUser)}/export`, key);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "application/x-ndjson");
+  const lines = (await response.text()).split("\n").filter((line) => line !== "");
+  return lines.map(
+    (line) => JSON.parse(line) as { conversation?: ConversationResource; message?: MessageResource },
+  );
+}
+
+async function send(fixture: Fixture, credential: string, id: string, headers: HeadersInit = {}) {
+  const path = `/conversations/${id}/messages`;
+  return fixture.call("POST", path, credential, { content: "Where is the sea?" }, headers);
+}
+
+for (const transport of transports) {
+  describe(`an end user's data, ${transport.name}`, () => {
+    test("an export has each conversation, followed by its messages, oldest first, as the API shows them", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const endUser = "👩‍💻".repeat(42);
+      const first = await converse(fixture, key, { endUser, title: "One" });
+      await converse(fixture, key, { endUser: "bob" });
+      const second = await converse(fixture, key, { endUser });
+      for (let n = 0; n < 12; n++) await send(fixture, key, first.id);
+      await send(fixture, key, second.id);
+      const expected = [];
+      for (const { id } of [first, second]) {
+        expected.push({ conversation: await dataOf(await fixture.call("GET", `/conversations/${id}`, key)) });
+        const messages = await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key);
+        for (const message of await dataOf<MessageResource[]>(messages)) expected.push({ message });
+      }
+      assert.equal(expected.length, 28);
+      assert.deepEqual(await exported(fixture, await fixture.key("read_only"), endUser), expected);
+    });
+
+    test("an unknown end user's export is empty, and so is another owner's", async () => {
+      await using fixture = await openFixture(transport);
+      await converse(fixture, await fixture.key(), { endUser: "ann" });
+      const key = await fixture.key("full_access", "carol");
+      for (const endUser of ["ann", "nobody"]) assert.deepEqual(await exported(fixture, key, endUser), []);
+      const head = await fixture.call("HEAD", "/end-users/ann/export", key);
+      assert.deepEqual([head.status, head.headers.get("allow")], [405, "GET, OPTIONS"]);
+    });
+
+    test("what can be no end user is refused", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const name of ["%00", "a%0Ab", "%C2%85", "x".repeat(129)]) {
+        for (const [method, path] of [
+          ["GET", `/end-users/${name}/export`],
+          ["DELETE", `/end-users/${name}`],
+        ] as const) {
+          const refused = await fixture.call(method, path, key);
+          assert.deepEqual([refused.status, (await errorOf(refused)).code], [400, "validation_error"], name);
+        }
+      }
+    });
+
+    test("erasing removes all of one end user, for good, and nothing of another", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const create = async (endUser: string, fields: object = {}) =>
+        dataOf<ClientTokenResource>(
+          await fixture.call("POST", "/client-tokens", key, { endUser, requestsPerHour: 9, ...fields }),
+        );
+      const old = await create("ann", { expiresInSeconds: 60 });
+      await fixture.clock.advance(60_000);
+      const [ann, bob] = [await create("ann"), await create("bob")];
+      const mine = await converse(fixture, ann.token);
+      await converse(fixture, key, { endUser: "ann" });
+      const other = await converse(fixture, bob.token);
+      const claim = { "Idempotency-Key": "1" };
+      for (const credential of [key, ann.token]) await send(fixture, credential, mine.id, claim);
+      await send(fixture, bob.token, other.id, claim);
+      const erase = async (endUser: string) =>
+        dataOf(await fixture.call("DELETE", `/end-users/${endUser}`, key));
+      assert.deepEqual(await erase("ann"), {
+        endUser: "ann",
+        conversations: 2,
+        messages: 4,
+        clientTokens: 1,
+      });
+      assert.deepEqual(await erase("ann"), {
+        endUser: "ann",
+        conversations: 0,
+        messages: 0,
+        clientTokens: 0,
+      });
+      assert.deepEqual(await exported(fixture, key, "ann"), []);
+      assert.equal((await fixture.call("GET", `/conversations/${mine.id}`, key)).status, 404);
+      for (const { token } of [ann, old]) {
+        assert.equal((await fixture.call("GET", "/twins", token)).status, 401);
+      }
+      assert.equal((await exported(fixture, key, "bob")).length, 3);
+      const again = await send(fixture, bob.token, other.id, claim);
+      assert.equal(again.headers.get("idempotency-replayed"), "true");
+      const fresh = await fixture.call("GET", "/twins", (await create("ann")).token);
+      assert.equal(fresh.headers.get("x-ratelimit-remaining"), "8");
+    });
+
+    test("erasing stops a running reply, whose stream ends as cancelled", async () => {
+      await using chat = await openChat(transport);
+      const { fixture, key } = chat;
+      const { id } = await dataOf<ConversationResource>(
+        await fixture.call("POST", "/conversations", key, { twinId: "scripted", endUser: "ann" }),
+      );
+      const path = `/conversations/${id}/messages/stream`;
+      const streaming = fixture.call("POST", path, key, { content: "Hi" });
+      (await chat.engine.next()).write("Half");
+      const stream = await streaming;
+      const erased = await dataOf(await fixture.call("DELETE", "/end-users/ann", key));
+      assert.deepEqual(erased, { endUser: "ann", conversations: 1, messages: 2, clientTokens: 0 });
+      const [last] = terminal(await eventsOf(stream));
+      assert.ok(last?.data.type === "complete");
+      assert.equal(last.data.message.status, "cancelled");
+    });
+  });
+}
+
+describe("an export", () => {
+  test("reads from the store only as fast as its reader takes it", async () => {
+    const memory = createMemoryStore();
+    let reads = 0;
+    const store = {
+      ...memory,
+      async listMessages(...parameters: Parameters<typeof memory.listMessages>) {
+        reads++;
+        return memory.listMessages(...parameters);
+      },
+    };
+    await using fixture = await openFixture(inProcess, { store });
+    const key = await fixture.key();
+    const { id } = await converse(fixture, key, { endUser: "ann" });
+    for (let n = 0; n < 50; n++) await send(fixture, key, id);
+    const request = new Request("http://twins.test/api/v1/end-users/ann/export", {
+      headers: { "X-API-Key": key },
+    });
+    const response = await fixture.service.fetch(request);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.read();
+    assert.ok(reads <= 3, `${reads} reads`);
+    let size = 0;
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      size += part.value.length;
+    }
+    assert.equal(reads, 6);
+    assert.ok(size > 10_000);
+  });
+
+  test("that breaks off is cut, so that nobody takes a part for the whole", async () => {
+    const memory = createMemoryStore();
+    const store = {
+      ...memory,
+      listMessages: () => Promise.reject(new Error("the disk is gone")),
+    };
+    const logged: string[] = [];
+    await using fixture = await openFixture(inProcess, {
+      store,
+      log: (level, message) => void (level === "error" && logged.push(message)),
+    });
+    const key = await fixture.key();
+    await converse(fixture, key, { endUser: "ann" });
+    const request = new Request("http://twins.test/api/v1/end-users/ann/export", {
+      headers: { "X-API-Key": key },
+    });
+    const response = await fixture.service.fetch(request);
+    await assert.rejects(response.text());
+    assert.deepEqual(logged, ["an export broke off"]);
+  });
+});

@@ -78,6 +78,9 @@ export async function callEverything(given: Store): Promise<void> {
   await store.findClientToken(token.hash);
   await store.deleteClientTokens(owner, token.endUser, start);
   await store.sweepClientTokens(start);
+  await store.readConversations(reach, undefined, 1);
+  await store.readConversations(reach, { id, createdAt: start }, 1);
+  await store.forgetEndUser(owner, reach.endUser);
   await store.ping();
   await store.deleteConversation({ owner }, id);
   uncalled.delete("close");

@@ -128,5 +128,41 @@ export function endUsersContract(current: () => Store): void {
         assert.equal(again?.resourceId, record.id);
       }
     });
+
+    test("an end user's conversations are read oldest first, from any one on", async () => {
+      const store = current();
+      const owner = newOwner();
+      const made = [];
+      for (const createdAt of [start, start, start + 1, start + 2]) {
+        made.push(await newConversation(store, owner, { endUser: "ann", createdAt }));
+        await newConversation(store, owner, { endUser: "bob", createdAt });
+      }
+      const reach = { owner, endUser: "ann" };
+      assert.deepEqual(await store.readConversations(reach, undefined, 9), made);
+      assert.deepEqual(await store.readConversations(reach, made[0], 2), made.slice(1, 3));
+      assert.deepEqual(await store.readConversations(reach, made[3], 2), []);
+      assert.deepEqual(await store.readConversations({ ...reach, owner: newOwner() }, undefined, 9), []);
+    });
+
+    test("the claims on a conversation's messages go with it, and an end user's are forgotten", async () => {
+      const store = current();
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const path = `/conversations/${id}/messages`;
+      const ofSends = [claim(owner, { path }), claim(owner, { path, endUser: "ann" })];
+      for (const each of ofSends) {
+        const { reply } = await begin(store, owner, id, { claim: each });
+        const end = { status: "completed", finishReason: "stop", usage: null, error: null } as const;
+        await store.endReply({ owner, conversationId: id, id: reply.id, completedAt: start, ...end });
+      }
+      const [ofAnn, ofBob] = [claim(owner, { endUser: "ann" }), claim(owner, { endUser: "bob" })];
+      for (const each of [ofAnn, ofBob]) await store.createConversation(conversation(owner), each);
+      await store.deleteConversation({ owner, endUser: "ann" }, id);
+      for (const each of ofSends) assert.equal(await store.findClaim(each), undefined);
+      assert.ok(await store.findClaim(ofAnn));
+      await store.forgetEndUser(owner, "ann");
+      assert.equal(await store.findClaim(ofAnn), undefined);
+      assert.ok(await store.findClaim(ofBob));
+    });
   });
 }

@@ -65,6 +65,10 @@ export async function assertConforms(
     assertStream(response, operation);
     return;
   }
+  if (response.headers.get("content-type") === "application/x-ndjson") {
+    assertLines(text, operation);
+    return;
+  }
   assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
   assertBody(JSON.parse(text), response, method, path, operation);
 }
@@ -98,6 +102,14 @@ function assertStream({ headers, status }: Response, operation: Operation | unde
   assert.equal(headers.get("cache-control"), "no-store, no-transform");
   assert.equal(headers.get("x-accel-buffering"), "no");
   assert.ok(operation?.responses["200"]?.content?.["text/event-stream"], "a stream is documented as one");
+}
+
+function assertLines(text: string, operation: Operation | undefined): void {
+  assert.ok(operation?.responses["200"]?.content?.["application/x-ndjson"], "lines are documented as such");
+  assert.ok(text === "" || text.endsWith("\n"));
+  for (const line of text.split("\n").slice(0, -1)) {
+    assert.match(Object.keys(JSON.parse(line)).join(), /^(?:conversation|message)$/);
+  }
 }
 
 function assertBody(
@@ -181,7 +193,9 @@ function operationAt(method: string, path: string): Operation | undefined {
     return (
       parts.length === segments.length &&
       parts.every(
-        (part, index) => part === segments[index] || (part.startsWith("{") && isId(segments[index])),
+        (part, index) =>
+          part === segments[index] ||
+          (part === "{endUser}" ? isSegment(segments[index]) : part.startsWith("{") && isId(segments[index])),
       )
     );
   });
@@ -191,9 +205,16 @@ function operationAt(method: string, path: string): Operation | undefined {
 
 /** Whether a segment can be an id; others match nothing. */
 function isId(segment = ""): boolean {
-  if (segment === "" || segment.length > 1024) return false;
+  return (
+    segment.length <= 1024 && isSegment(segment) && !/[\u0000-\u001f\u007f]/.test(decodeURIComponent(segment))
+  );
+}
+
+/** Whether a segment can be a parameter's value at all. */
+function isSegment(segment = ""): boolean {
+  if (segment === "" || segment.length > 2048) return false;
   try {
-    return !/[\u0000-\u001f\u007f]/.test(decodeURIComponent(segment));
+    return decodeURIComponent(segment) !== "";
   } catch {
     return false; // a malformed escape
   }

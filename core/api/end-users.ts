@@ -1,0 +1,135 @@
+/**
+ * The endpoints of an owner's end users: what is stored of one, to take along or to erase.
+ *
+ * @module
+ */
+
+import { bucketOf } from "../http/admission.ts";
+import { requireValid } from "../http/input.ts";
+import { type HandlerContext, route } from "../http/route.ts";
+import type { ConversationRecord } from "../store/records.ts";
+import type { EndUserReach, Reach, Store } from "../store/store.ts";
+import { LineStream } from "../wire/lines.ts";
+import { conversationResource, messageResource } from "../wire/resources.ts";
+import { clientTokensQuerySchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
+
+/** How many records are read at a time. Few, because a reply may have 4 Mi characters. */
+const recordsAtOnce = 20;
+
+/** How many conversations are deleted at a time, in one transaction. */
+const deletedAtOnce = 50;
+
+export const endUserRoutes = [
+  route({
+    operationId: "exportEndUser",
+    method: "GET",
+    path: "/api/v1/end-users/{endUser}/export",
+    summary: "Read all that is stored of an end user, a JSON object a line, oldest first",
+    credential: "api_key",
+    scope: "read_only",
+    keysOnly: true,
+    success: {
+      status: 200,
+      description: "Each conversation, followed by its messages. Empty if there is none.",
+      schema: exportLineSchema,
+      lines: true,
+    },
+    errors: ["validation_error"],
+    async handle({ owner, params, requestId }, { store, clock, log }) {
+      const endUser = requireEndUser(params.endUser);
+      const pieces = exportPieces(store, { owner, endUser });
+      const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
+      return { lines: new LineStream({ pieces, clock, failed }) };
+    },
+  }),
+
+  route({
+    operationId: "eraseEndUser",
+    method: "DELETE",
+    path: "/api/v1/end-users/{endUser}",
+    summary: "Erase all that is stored of an end user, finally; running replies are cancelled",
+    credential: "api_key",
+    scope: "full_access",
+    keysOnly: true,
+    success: { status: 200, description: "What was erased.", schema: erasedSchema },
+    errors: ["validation_error"],
+    async handle({ owner, params }, context) {
+      const endUser = requireEndUser(params.endUser);
+      const { store, keys, clock } = context;
+      const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());
+      keys.forgetClientTokens(owner, endUser);
+      const erased = await eraseConversations(context, { owner, endUser });
+      await store.forgetEndUser(owner, endUser);
+      await forgetBuckets(context, owner, endUser);
+      return { data: { endUser, ...erased, clientTokens } };
+    },
+  }),
+];
+
+/** The end user that a path names. */
+function requireEndUser(endUser: string): string {
+  requireValid(clientTokensQuerySchema, { endUser });
+  return endUser;
+}
+
+async function* exportPieces(store: Store, reach: EndUserReach) {
+  for (let after: ConversationRecord | undefined; ; ) {
+    const conversations: readonly ConversationRecord[] = await store.readConversations(
+      reach,
+      after,
+      recordsAtOnce,
+    );
+    for (const conversation of conversations) {
+      yield lineOf({ conversation: conversationResource(conversation) });
+      yield* messagePieces(store, reach, conversation.id);
+    }
+    after = conversations.at(-1);
+    if (!after) return;
+  }
+}
+
+async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
+  for (let offset = 0; ; offset += recordsAtOnce) {
+    const slice = { offset, limit: recordsAtOnce, order: "asc" } as const;
+    const messages = await store.listMessages(reach, conversationId, slice);
+    if (!messages?.items.length) return; // the conversation may have been deleted in the meantime
+    yield messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
+  }
+}
+
+function lineOf(record: object): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */
+async function eraseConversations(
+  { store, conversations: cache, replies }: HandlerContext,
+  reach: EndUserReach,
+): Promise<{ conversations: number; messages: number }> {
+  const erased = { conversations: 0, messages: 0 };
+  for (;;) {
+    const found = await store.readConversations(reach, undefined, deletedAtOnce);
+    if (found.length === 0) return erased;
+    const deleted = await Promise.all(found.map(({ id }) => store.deleteConversation(reach, id)));
+    for (const conversation of deleted) {
+      if (!conversation) continue;
+      erased.conversations++;
+      erased.messages += conversation.messageCount;
+      cache.forget(conversation.id);
+      if (conversation.replyId !== null) replies.drop(conversation.replyId);
+    }
+  }
+}
+
+/** Removes the end user's buckets of all keys of the owner. */
+async function forgetBuckets(
+  { store, limiter }: HandlerContext,
+  owner: string,
+  endUser: string,
+): Promise<void> {
+  for (let offset = 0; ; offset += 100) {
+    const { items } = await store.listKeys(owner, { offset, limit: 100 });
+    if (items.length === 0) return;
+    await limiter.forget(items.map(({ id }) => bucketOf(id, endUser)));
+  }
+}
