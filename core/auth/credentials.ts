@@ -37,7 +37,7 @@ export function readToken(fields: CredentialFields): string {
   const { bearer, apiKey } = readCredentials(fields);
   const isKey = [apiKeys, clientTokens].some((kind) => kind.isWellFormed(bearer ?? ""));
   if (bearer === undefined ? apiKey !== undefined : isKey) {
-    throw invalidToken("An API key or a client token is not accepted here: send a JWT as a Bearer token.");
+    throw invalidToken("An API key is not accepted here, and no client token: send a JWT as a Bearer token.");
   }
   if (bearer !== undefined) return bearer;
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
