@@ -82,9 +82,8 @@ function isToldWhole({ knowledge, instructions, documents }: Twin): boolean {
 }
 
 function wholeText({ instructions, documents }: Twin): string {
-  return [instructions, ...documents.map(({ path, text }) => `<!-- ${path} -->\n\n${text}`)]
-    .join("\n\n")
-    .trim();
+  const texts = [instructions, ...documents.map(({ path, text }) => `<!-- ${path} -->\n\n${text}`)];
+  return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** What fits the question; where that is little, as for "and how much?", what fits the last questions together, too. */

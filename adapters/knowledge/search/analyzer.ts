@@ -93,10 +93,17 @@ export class Analyzer {
   /** The terms of a text in order, for an index. */
   terms(text: string): string[] {
     const normal = normalize(text);
-    const spaced = (normal.match(words) ?? []).flatMap((word) =>
-      unspaced.test(word) ? this.#unspacedTerms(word) : this.#term(word),
-    );
-    return [...spaced.filter((term) => term !== ""), ...codesOf(normal)];
+    const mayBeUnspaced = unspaced.test(normal);
+    const terms = codesOf(normal);
+    for (const word of normal.match(words) ?? []) {
+      if (mayBeUnspaced && unspaced.test(word)) {
+        for (const term of this.#unspacedTerms(word)) if (term !== "") terms.push(term);
+      } else {
+        const term = this.#term(word);
+        if (term !== "") terms.push(term);
+      }
+    }
+    return terms;
   }
 
   /** The terms of a question, each with its weight. */

@@ -39,9 +39,11 @@ const manyWritten = new RegExp(`[${Object.keys(oneLetter).join("")}]`, "gu");
 
 /** A text in lower case, in which each word has only one spelling that could be typed for it. */
 export function normalize(text: string): string {
-  const lower = text.replace(heapedMarks, "$1").normalize("NFKC").toLowerCase();
-  if (/^[\u0020-\u007f]*$/u.test(lower)) return lower;
-  return lower
+  if (!/[^\0-\x7f]/u.test(text)) return text.toLowerCase();
+  return text
+    .replace(heapedMarks, "$1")
+    .normalize("NFKC")
+    .toLowerCase()
     .replace(invisible, "")
     .replace(pointing, "")
     .replace(/[\u0915-\u0939]\u093c|[\u0958-\u095f]/gu, (letter) => letter.normalize("NFD"))

@@ -6,16 +6,16 @@
  */
 
 /** Where in a passage a term is. The weights are those of the ranking. */
-export const fieldWeights = { heading: 3, title: 3, askedAs: 3, parents: 1.5, text: 1 } as const;
+const fieldWeights = { heading: 3, title: 3, askedAs: 3, parents: 1.5, text: 1 } as const;
 
 /** One of these places. */
 export type Field = keyof typeof fieldWeights;
 
 /**
  * Receives a passage that contains a term. `frequency` is how much the passage is about it: BM25F's term frequency, which
- * counts headings above text. `titled`: whether the term is in a heading, a title or an `asked as`.
+ * counts headings above text.
  */
-export type PostingVisitor = (passage: number, frequency: number, titled: boolean) => void;
+export type PostingVisitor = (passage: number, frequency: number) => void;
 
 /** Numbers that are appended one by one. */
 class Column {
@@ -150,18 +150,38 @@ export class Postings {
     return this.#inverseFrequency(1);
   }
 
+  /** How many passages contain a term. */
+  count(term: string): number {
+    const [begin, end] = this.#range(term);
+    return end - begin;
+  }
+
   /** Visits the passages that contain a term. */
   visit(term: string, visitor: PostingVisitor): void {
-    const { passages, weights, lengths } = this.#columns;
+    const { passages } = this.#columns;
     const [begin, end] = this.#range(term);
-    for (let at = begin; at < end; at++) {
-      const passage = passages[at] ?? 0;
-      const weight = weights[at] ?? 0;
-      const inHeadings = (weight >> 8) / 2;
-      const length = (lengths[passage] ?? 0) / this.#averageLength;
-      const raw = inHeadings + (weight & 255) / (1 - lengthDiscount + lengthDiscount * length);
-      visitor(passage, (raw * (saturation + 1)) / (saturation + raw), inHeadings >= 3);
+    for (let at = begin; at < end; at++) visitor(passages[at] ?? 0, this.#frequencyAt(at));
+  }
+
+  /** Where in a passage a term is. Undefined: it is not there. */
+  placeOf(term: string, passage: number): "title" | "text" | undefined {
+    const { passages, weights } = this.#columns;
+    let [begin, end] = this.#range(term);
+    while (begin < end) {
+      const middle = (begin + end) >> 1;
+      if ((passages[middle] ?? 0) < passage) begin = middle + 1;
+      else end = middle;
     }
+    if (begin >= this.#range(term)[1] || passages[begin] !== passage) return undefined;
+    return (weights[begin] ?? 0) >> 8 >= 2 * fieldWeights.title ? "title" : "text";
+  }
+
+  #frequencyAt(at: number): number {
+    const { passages, weights, lengths } = this.#columns;
+    const weight = weights[at] ?? 0;
+    const length = (lengths[passages[at] ?? 0] ?? 0) / this.#averageLength;
+    const raw = (weight >> 8) / 2 + (weight & 255) / (1 - lengthDiscount + lengthDiscount * length);
+    return (raw * (saturation + 1)) / (saturation + raw);
   }
 
   #range(term: string): [begin: number, end: number] {

@@ -43,6 +43,8 @@ interface Asked {
 
 // How many terms are searched for in other spellings. With more unknown ones, nothing answers the question anyway.
 const mostGuesses = 12;
+// How many occurrences are looked at, of rare terms first: some milliseconds. Frequent ones hardly change the order.
+const mostVisits = 200_000;
 // How many passages are looked at closely.
 const mostCandidates = 60;
 // Of a section's many `asked as` phrases, how many are compared with the question.
@@ -125,8 +127,11 @@ export class Ranking {
   /** The passages with the highest scores (BM25F), with their scores. */
   #candidates(asked: readonly Asked[]): Map<number, number> {
     const scores = new Float64Array(this.#passages.length);
-    for (const { weight, variants } of asked) {
+    let visits = 0;
+    for (const { weight, variants } of asked.toSorted((one, other) => other.weight - one.weight)) {
+      if (visits > mostVisits) break;
       for (const [variant, likeness] of variants) {
+        visits += this.#postings.count(variant);
         this.#postings.visit(variant, (passage, frequency) => {
           scores[passage] = (scores[passage] ?? 0) + weight * likeness * frequency;
         });
@@ -137,30 +142,25 @@ export class Ranking {
     return new Map(found.sort(([, one], [, other]) => other - one).slice(0, mostCandidates));
   }
 
+  /** What of the query is in each candidate. */
   #details(asked: readonly Asked[], candidates: ReadonlyMap<number, number>) {
-    const details = new Map(
-      [...candidates].map(([position, score]) => [
-        position,
-        { position, score, met: 0, terms: new Set<string>(), titled: false },
-      ]),
-    );
-    for (const { term, weight, variants, full } of asked) {
-      const likenesses = new Map<number, number>();
-      for (const [variant, likeness] of variants) {
-        this.#postings.visit(variant, (passage, _, titled) => {
-          const detail = details.get(passage);
-          if (!detail) return;
-          detail.terms.add(term);
-          detail.titled ||= titled && full;
-          likenesses.set(passage, Math.max(likenesses.get(passage) ?? 0, likeness));
-        });
+    return [...candidates].map(([position, score]) => {
+      const terms = new Set<string>();
+      let met = 0;
+      let titled = false;
+      for (const { term, weight, variants, full } of asked) {
+        let best = 0;
+        for (const [variant, likeness] of variants) {
+          const place = this.#postings.placeOf(variant, position);
+          if (!place) continue;
+          best = Math.max(best, likeness);
+          titled ||= full && place === "title";
+        }
+        if (best > 0) terms.add(term);
+        met += weight * best;
       }
-      for (const [passage, likeness] of likenesses) {
-        const detail = details.get(passage);
-        if (detail) detail.met += weight * likeness;
-      }
-    }
-    return [...details.values()];
+      return { position, score, met, terms, titled };
+    });
   }
 
   /** How much of what a passage is called is among the query's terms. */
