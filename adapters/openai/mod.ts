@@ -15,6 +15,7 @@ import {
   textRule,
 } from "../../core/base/rules.ts";
 import type { ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
+import { createBriefings } from "../knowledge/mod.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { CompletionReader } from "./completion.ts";
 import { type ContinuationMode, continuationModes, OverlapFilter } from "./continuation.ts";
@@ -99,8 +100,10 @@ const maxRetryAfterMs = 5_000;
  * Creates an engine that streams chat completions (`POST {baseUrl}/chat/completions`).
  *
  * The model gets the twin's instructions as the system message, the history (its later part, if the server refuses all
- * of it), and the question. Replies reject with a `ModelError`, or with the reason of the output's signal once that has
- * aborted. No error message contains the key, or more of a response body than error codes.
+ * of it), and the question. Of a long text, or where the twin's `knowledge` is `search`, the system message has the persona
+ * and the sections that fit the question; a `sources` progress event names them. Replies reject with a `ModelError`, or
+ * with the reason of the output's signal once that has aborted. No error message contains the key, or more of a response
+ * body than error codes.
  *
  * @example
  * ```ts
@@ -123,6 +126,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   } = options;
   const address = requireBaseUrl(options.baseUrl);
   const attempt = createAttempts(options);
+  const brief = createBriefings({ clock });
   /** By model: whether its server counts tokens on request. Missing: not known yet. */
   const counting = new Map<string | undefined, boolean>();
 
@@ -139,7 +143,10 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
     async reply(turn, output) {
       output.signal.throwIfAborted();
       const model = turn.twin.model ?? options.model;
-      let asking: Asking = { turn, model, counted: counting.get(model) !== false, continuation };
+      const { instructions, sources } = await brief(turn);
+      if (sources) output.progress({ stage: "sources", sources });
+      const counted = counting.get(model) !== false;
+      let asking: Asking = { turn, instructions, model, counted, continuation };
       const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
       try {
         for (let repeated = 0; ; ) {

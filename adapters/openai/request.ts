@@ -10,20 +10,21 @@ import { type ContinuationMode, continuationOf } from "./continuation.ts";
 /** What a model is asked, and whether its tokens are to be counted. */
 export interface Asking {
   readonly turn: Turn;
+  /** The system message: the twin's persona, and what it knows. */
+  readonly instructions: string;
   readonly model: string | undefined;
   readonly counted: boolean;
   readonly continuation: ContinuationMode;
 }
 
 /** The request's body. Tokens are counted only on request, which some servers, such as Mistral's, treat as an error. */
-export function completionRequest({ turn, model, counted, continuation }: Asking) {
+export function completionRequest({ turn, instructions, model, counted, continuation }: Asking) {
   const { twin, history, content, partial } = turn;
   const { messages, members } = continuationOf(partial, continuation);
-  const instructions =
-    twin.instructions.trim() === "" ? [] : [{ role: "system", content: twin.instructions }];
+  const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
   return {
     model,
-    messages: [...instructions, ...history, { role: "user", content }, ...messages],
+    messages: [...system, ...history, { role: "user", content }, ...messages],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,

@@ -11,7 +11,13 @@ import { inspect } from "node:util";
 import { createOpenAIEngine, type ModelTransport, type OpenAIOptions } from "../../adapters/openai/mod.ts";
 import { fetchTransport } from "../../adapters/openai/transport.ts";
 import type { Clock } from "../../core/base/clock.ts";
-import { type EngineResult, ModelError, type ReplyOutput, type Turn } from "../../core/twins/engine.ts";
+import {
+  type EngineProgress,
+  type EngineResult,
+  ModelError,
+  type ReplyOutput,
+  type Turn,
+} from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createManualClock } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";
@@ -43,10 +49,11 @@ export function turn(fields: Partial<Turn> = {}): Turn {
 export function createOutput() {
   const controller = new AbortController();
   const writes: string[] = [];
+  const progress: EngineProgress[] = [];
   const written = new EventTarget();
   const output: ReplyOutput = {
     signal: controller.signal,
-    progress: () => assert.fail("The engine reports no progress."),
+    progress: (event) => void progress.push(event),
     write(text) {
       writes.push(text);
       written.dispatchEvent(new Event("write"));
@@ -55,6 +62,7 @@ export function createOutput() {
   return {
     output,
     writes,
+    progress,
     text: () => writes.join(""),
     firstWrite: once(written, "write"),
     abort: (reason?: unknown) => controller.abort(reason),

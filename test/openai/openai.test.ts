@@ -29,6 +29,7 @@ for (const [name, transport] of Object.entries(transports)) {
         usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 },
       });
       assert.equal(out.text(), "Hello!");
+      assert.deepEqual(out.progress, []);
     });
 
     test("the request carries instructions, history, question, model, temperature and key", async (t) => {
@@ -46,6 +47,24 @@ for (const [name, transport] of Object.entries(transports)) {
         model: "large",
         messages: [{ role: "system", content: "You are Ada." }, ...history, { role: "user", content: "Hi?" }],
         temperature: 0,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+    });
+
+    test("where the twin searches its knowledge, the request has what fits the question, and progress names it", async (t) => {
+      const { server, out, reply } = await start(t, transport, []);
+      const instructions = "You are Ada.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
+      await reply(
+        turn({ content: "does the lamp turn?", twin: twin({ instructions, knowledge: "search" }) }),
+      );
+      const { body } = await server.received(0);
+      assert.deepEqual(out.progress, [{ stage: "sources", sources: [{ heading: "Lamp", score: 1 }] }]);
+      assert.deepEqual(body, {
+        messages: [
+          { role: "system", content: "You are Ada.\n\n## Lamp\n\nIt turns." },
+          { role: "user", content: "does the lamp turn?" },
+        ],
         stream: true,
         stream_options: { include_usage: true },
       });

@@ -1,0 +1,91 @@
+/** What engines that ask a model are told of a twin. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createBriefings, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
+import type { HistoryMessage } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { newTwin } from "../support/harness.ts";
+
+const persona = "You are Odd. Be short.\n\n## Voice\n\n- thanks: Aye.";
+const sections = Array.from(
+  { length: 100 },
+  (_, at) =>
+    `## Lamp ${at}\n\nLamp number ${at} is lit by keeper K${at}. ${"It shines over the sea. ".repeat(20)}`,
+);
+const long = [persona, ...sections].join("\n\n");
+
+function brief(content: string, fields: Partial<Twin>, history: readonly HistoryMessage[] = []) {
+  return createBriefings()({ twin: newTwin({ id: "odd", name: "Odd", ...fields }), history, content });
+}
+
+test("a short text is told as a whole, with its documents", async () => {
+  const { instructions, sources } = await brief("lamp?", {
+    instructions: "You are Odd.\n\n## Lamp\n\nIt turns.",
+    documents: [{ path: "hours.txt", text: "Open in May." }],
+  });
+  assert.equal(instructions, "You are Odd.\n\n## Lamp\n\nIt turns.\n\n<!-- hours.txt -->\n\nOpen in May.");
+  assert.equal(sources, null);
+});
+
+test("of a long text, the persona and the sections that fit the question are told, and named", async () => {
+  const { instructions, sources } = await brief("Who lights lamp 42? K42?", { instructions: long });
+  assert.ok(instructions.startsWith("You are Odd. Be short.\n\n- thanks: Aye."));
+  assert.match(instructions, /## Lamp 42\n\nLamp number 42 is lit by keeper K42\./u);
+  assert.equal(sources?.[0]?.heading, "Lamp 42");
+  assert.ok((sources ?? []).length <= 8);
+  assert.ok(instructions.length < 12_500, `${instructions.length} characters`);
+});
+
+test("front matter decides: all of a long text, or a search in a short one", async () => {
+  const whole = await brief("lamp 42", { instructions: long, knowledge: "whole" });
+  assert.deepEqual([whole.instructions, whole.sources], [long, null]);
+  const text = "You are Odd.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
+  const searched = await brief("does the lamp turn?", { instructions: text, knowledge: "search" });
+  assert.equal(searched.instructions, "You are Odd.\n\n## Lamp\n\nIt turns.");
+  assert.deepEqual(searched.sources, [{ heading: "Lamp", score: 1 }]);
+});
+
+test("where nothing fits, the persona is told, and no source is named", async () => {
+  assert.deepEqual(
+    await brief("xyzzy", { instructions: "You are Odd.\n\n## Lamp\n\nIt turns.", knowledge: "search" }),
+    {
+      instructions: "You are Odd.",
+      sources: [],
+    },
+  );
+});
+
+test("a question that refers to earlier ones finds their sections, too", async () => {
+  const text = "You are Odd.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
+  const history: HistoryMessage[] = [
+    { role: "user", content: "does the lamp turn?" },
+    { role: "assistant", content: "Yes." },
+  ];
+  const { sources } = await brief("and how often?", { instructions: text, knowledge: "search" }, history);
+  assert.deepEqual(
+    sources?.map(({ heading }) => heading),
+    ["Lamp"],
+  );
+});
+
+test("an index of one's own finds sections with their headings, up to a number and a length", async () => {
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: `# House\n\n${long}` });
+  const found = index.search("lamp", { sections: 3 });
+  assert.equal(found.length, 3);
+  assert.ok(index.search("lamp", { characters: 1_300 }).length <= 2);
+  const [best] = index.search("Who is K7?");
+  assert.equal(best?.heading, "Lamp 7");
+  assert.match(best?.text ?? "", /^Lamp number 7 is lit/u);
+});
+
+test("a long section is told by its passages that fit best", async () => {
+  const text = Array.from(
+    { length: 60 },
+    (_, at) => `Paragraph ${at} is about word${at}. ${"More. ".repeat(20)}`,
+  );
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: `## Words\n\n${text.join("\n\n")}` });
+  const [best] = index.search("what about word33?");
+  assert.match(best?.text ?? "", /Paragraph 33/u);
+  assert.ok((best?.text.length ?? 0) <= 3_000);
+});
