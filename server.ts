@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { createJsonLog } from "./adapters/json-log.ts";
 import type { RunningServer } from "./adapters/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
-import { openTwinFiles } from "./adapters/twin-files/mod.ts";
+import { checkTwins, openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { createService, type Service } from "./core/service.ts";
 import packageInfo from "./package.json" with { type: "json" };
@@ -53,11 +53,20 @@ async function main(): Promise<void> {
     case "token":
       process.stdout.write(`${await makeToken(config.settings, config)}\n`);
       return;
+    case "check":
+      return check(config.settings);
     case "copy":
       return copy(config);
     case "serve":
       return run(config.settings);
   }
+}
+
+async function check(settings: Settings): Promise<void> {
+  const twinsDir = settings.twinsDir ?? (await findTwins(openLog(settings)));
+  const { lines, passed } = await checkTwins(twinsDir).catch(blameTwinsDir(twinsDir));
+  process.stdout.write(`${lines.join("\n")}\n`);
+  if (!passed) process.exitCode = 1;
 }
 
 async function copy({ settings, ...request }: CopyRequest & { settings: Settings }): Promise<void> {
@@ -168,12 +177,17 @@ async function importServe() {
 
 async function openTwins(twinsDir: string, engines: Engines, log: Log) {
   const defaultEngine = engines.openai ? "openai" : "knowledge";
-  return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch((error: unknown) => {
+  return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch(blameTwinsDir(twinsDir));
+}
+
+/** Explains a folder of twin files that cannot be read. */
+function blameTwinsDir(twinsDir: string): (error: unknown) => never {
+  return (error) => {
     if (codeOf(error) === undefined) throw error; // already a one-line error about a twin file
     const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
     const accepted = "choose a folder of Markdown files that this process can read";
     throw new ConfigError(`${nameOf("twinsDir")}: ${problem}; ${accepted}.`, { cause: error });
-  });
+  };
 }
 
 /** `./twins`, or the samples next to this file if that folder does not exist. */

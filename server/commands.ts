@@ -33,6 +33,12 @@ export const commands = {
     flags: ["sub", "expires-in"],
     read: (flags) => ({ sub: readOwner("token", flags), expiresInSeconds: readLifetime(flags) }),
   }),
+  check: command({
+    takes: "[--twins <folder>]",
+    about: "check the twin files, and ask the questions that they list as tests; needs no network",
+    flags: [],
+    read: () => ({}),
+  }),
   copy: command({
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseDocument } from "yaml";
+import { type Document, isNode, parseDocument } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
 import {
@@ -24,6 +24,8 @@ export interface GoldenQuestion {
   readonly says?: readonly string[];
   /** What the answer must not contain, ignoring case. */
   readonly never?: readonly string[];
+  /** The line of the file that it is on, from 1. */
+  readonly line: number;
 }
 
 /** A twin as its file defines it. The times come from the file system, further documents from its folder. */
@@ -45,9 +47,15 @@ export interface TwinFileOptions {
 /** A twin file cannot be used. The message is one line that names the file, what is wrong and what is accepted. */
 export class TwinFileError extends Error {
   override readonly name = "TwinFileError";
+  /** What is wrong, without the file's name. */
+  readonly problem: string;
+  /** The line that is wrong, from 1. */
+  readonly line: number;
 
-  constructor(file: string, problem: string, options?: ErrorOptions) {
+  constructor(file: string, problem: string, options: ErrorOptions & { readonly line?: number } = {}) {
     super(`Twin file ${JSON.stringify(file)}: ${problem}`, options);
+    this.problem = problem;
+    this.line = options.line ?? 1;
   }
 }
 
@@ -65,7 +73,7 @@ export const tooLarge = "is larger than 1 MiB.";
 export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFileOptions): TwinFile {
   if (bytes.length > largestTwinFile) throw new TwinFileError(file, tooLarge);
   const { frontMatter, body, line } = splitFile(file, decode(file, bytes));
-  const values = readFrontMatter(file, frontMatter, options.engines);
+  const { values, lineOf } = readFrontMatter(file, frontMatter, options.engines);
   const twin = {
     id: values.id ?? idFromName(file),
     name: values.name ?? missing(file, "name"),
@@ -81,13 +89,15 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
     language: values.language ?? null,
     knowledge: values.knowledge ?? null,
   };
-  return { twin, tests: (values.tests ?? []).map(toGoldenQuestion), instructionsLine: line };
+  const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
+  return { twin, tests, instructionsLine: line };
 }
 
 /** A text may be given alone, or in a list of texts. */
-function toGoldenQuestion({ ask, source, says, never }: WrittenTest): GoldenQuestion {
+function toGoldenQuestion({ ask, source, says, never }: WrittenTest, line: number): GoldenQuestion {
   return {
     ask,
+    line,
     ...(source !== undefined && { source }),
     says: [says ?? []].flat(),
     never: [never ?? []].flat(),
@@ -148,32 +158,59 @@ interface WrittenTest {
   readonly never?: string | readonly string[];
 }
 
-function readFrontMatter(file: string, yaml: string, engines: readonly string[]): FrontMatter {
-  const values = parseYaml(file, yaml);
+/** Front matter that was read. */
+interface ReadFrontMatter {
+  readonly values: FrontMatter;
+  /** The line of the file that a value is on, from 1. */
+  lineOf(path: Path): number;
+}
+
+type Path = readonly (string | number)[];
+
+function readFrontMatter(file: string, yaml: string, engines: readonly string[]): ReadFrontMatter {
+  const document = parseYaml(file, yaml);
+  const lineOf = (path: Path) => lineInFile(yaml, document.getIn(path, true));
+  const values = valuesOf(file, document);
   const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
   for (const [key, value] of Object.entries(values)) {
     const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    const line = lineOf([key]);
     if (!rule) {
       const known = Object.keys(rules).join(", ");
-      throw new TwinFileError(
-        file,
-        `${JSON.stringify(key)} is not a known key; the known keys are ${known}.`,
-      );
+      const problem = `${JSON.stringify(key)} is not a known key; the known keys are ${known}.`;
+      throw new TwinFileError(file, problem, { line });
     }
-    if (!rule.accepts(value)) throw new TwinFileError(file, `${key} must be ${rule.expected}.`);
+    if (!rule.accepts(value)) throw new TwinFileError(file, `${key} must be ${rule.expected}.`, { line });
   }
-  return values;
+  return { values, lineOf };
 }
 
-function parseYaml(file: string, yaml: string): JsonObject {
+/** The line of a part of the front matter, which begins on the file's second line. */
+function lineInFile(yaml: string, node: unknown): number {
+  const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
+  return yaml.slice(0, offset).split("\n").length + 1;
+}
+
+/** The errors that a value with a colon or a sign of its own causes, and what to do about them. */
+const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
+
+function parseYaml(file: string, yaml: string): Document.Parsed {
   // The core schema knows strings, numbers, booleans, null, lists and maps: nothing that could run or load.
   const document = parseDocument(yaml, { schema: "core", stringKeys: true, logLevel: "silent" });
   const [problem] = [...document.errors, ...document.warnings];
-  if (problem) {
-    const line = (problem.linePos?.[0].line ?? 0) + 1; // after the opening dashes
-    const [message] = problem.message.split(/ at line \d|\n/u);
-    throw new TwinFileError(file, `line ${line} is not valid front matter: ${message}.`, { cause: problem });
-  }
+  if (!problem) return document;
+  const line = (problem.linePos?.[0].line ?? 0) + 1; // after the opening dashes
+  const [message = ""] = problem.message.split(/ at line \d|\n/u);
+  const advice = unquoted.has(problem.code)
+    ? '; put the value in quotes, as in description: "Ada: a life"'
+    : "";
+  throw new TwinFileError(file, `line ${line} is not valid front matter: ${message}${advice}.`, {
+    cause: problem,
+    line,
+  });
+}
+
+function valuesOf(file: string, document: Document.Parsed): JsonObject {
   const content = toPlain(file, () => document.toJS({ maxAliasCount: 0 }));
   if (content === null) return {};
   if (isJsonObject(content)) return content;

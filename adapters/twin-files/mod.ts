@@ -15,7 +15,8 @@ import { occasions, readInstructions } from "../knowledge/mod.ts";
 import { type FileState, type Folder, hasChanged, readFolder } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
-export { TwinFileError } from "./file.ts";
+export { type Check, checkTwins } from "./check.ts";
+export { type GoldenQuestion, TwinFileError } from "./file.ts";
 
 /** Options of {@link openTwinFiles}. */
 export interface TwinFilesOptions {

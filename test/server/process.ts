@@ -43,7 +43,8 @@ function launch(args: readonly string[], variables: Variables) {
 export async function runServer(args: readonly string[], variables: Variables = {}): Promise<Ended> {
   const { child, ended } = launch(args, variables);
   child.stdout.once("data", () => {
-    if (args.every((argument) => !/^(token|copy|-h|--help|--version)$/.test(argument))) child.kill("SIGKILL"); // it serves
+    if (args.every((argument) => !/^(token|check|copy|-h|--help|--version)$/.test(argument)))
+      child.kill("SIGKILL"); // it serves
   });
   return ended;
 }

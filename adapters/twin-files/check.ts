@@ -1,0 +1,118 @@
+/**
+ * Checks twin files: their faults, and the answers to the questions that their front matter lists.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { TwinEngine } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { createKnowledgeEngine, readInstructions } from "../knowledge/mod.ts";
+import type { GoldenQuestion } from "./file.ts";
+import { type FileState, readFolder } from "./folder.ts";
+
+/** The result of {@link checkTwins}. */
+export interface Check {
+  /** One line for each fault, such as `twins/ada.md:12: …`, and one that sums up. */
+  readonly lines: readonly string[];
+  /** Whether there is no fault. */
+  readonly passed: boolean;
+}
+
+/** The engines that a file may name. Its questions are asked of the one that needs no network, whichever it names. */
+const engines = ["knowledge", "openai", "echo"];
+
+/**
+ * Checks the twin files of a folder, and asks the questions that they list as `tests`. No network is needed.
+ *
+ * @example
+ * ```ts
+ * import { checkTwins } from "twin-service/twin-files";
+ *
+ * const { lines, passed } = await checkTwins("./twins");
+ * console.log(lines.join("\n"), passed);
+ * ```
+ *
+ * @throws if the folder cannot be read.
+ */
+export async function checkTwins(folder: string): Promise<Check> {
+  const files = await readFolder(folder, new Map(), { defaultEngine: "knowledge", engines });
+  const engine = createKnowledgeEngine();
+  const lines: string[] = [];
+  let questions = 0;
+  for (const [file, state] of files) {
+    questions += state.tests.length;
+    for (const { line, message } of [...faultsOf(state), ...(await failuresOf(state, engine))]) {
+      lines.push(`${join(folder, file)}:${line}: ${message}`);
+    }
+  }
+  const faults = lines.length === 0 ? "no faults" : count(lines.length, "fault");
+  const summary = `${count(files.size, "twin file")}, ${count(questions, "question")}: ${faults}`;
+  return { lines: [...lines, summary], passed: lines.length === 0 };
+}
+
+interface Fault {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Why a file cannot be used, or what is not read as it looks. */
+function faultsOf({ twin, problem, instructionsLine }: FileState): Fault[] {
+  if (problem || !twin) return problem ? [{ line: problem.line, message: problem.problem }] : [];
+  const { warnings } = readInstructions(twin.name, twin.instructions);
+  return warnings.map(({ line, message }) => ({ line: instructionsLine + line - 1, message }));
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+async function failuresOf({ twin, tests }: FileState, engine: TwinEngine): Promise<Fault[]> {
+  const failures: Fault[] = [];
+  if (!twin) return failures;
+  for (const test of tests) {
+    for (const failure of failuresIn(test, await ask(engine, twin, test.ask))) {
+      failures.push({ line: test.line, message: `${JSON.stringify(test.ask)} ${failure}` });
+    }
+  }
+  return failures;
+}
+
+interface Answered {
+  readonly text: string;
+  /** Headings, the best first. */
+  readonly sources: readonly string[];
+}
+
+async function ask(engine: TwinEngine, twin: Twin, content: string): Promise<Answered> {
+  let text = "";
+  let sources: readonly string[] = [];
+  const output = {
+    write(part: string) {
+      text += part;
+    },
+    progress(event: { readonly [field: string]: unknown }) {
+      if (Array.isArray(event.sources)) sources = event.sources.map(({ heading }) => String(heading));
+    },
+    signal: new AbortController().signal,
+  };
+  await engine.reply({ twin, history: [], content }, output);
+  return { text, sources };
+}
+
+function failuresIn(
+  { source, says = [], never = [] }: GoldenQuestion,
+  { text, sources }: Answered,
+): string[] {
+  const has = (part: string) => text.toLowerCase().includes(part.toLowerCase());
+  const [from] = sources;
+  const came = from === undefined ? "was not answered" : `was answered from ${JSON.stringify(from)}`;
+  return [
+    ...(source === null && from !== undefined ? [`${came}, although nothing should answer it.`] : []),
+    ...(typeof source === "string" && from !== source
+      ? [`${came}, not from ${JSON.stringify(source)}.`]
+      : []),
+    ...says.filter((part) => !has(part)).map((part) => `${came}, without ${JSON.stringify(part)}.`),
+    ...never.filter(has).map((part) => `${came}, with ${JSON.stringify(part)}.`),
+  ];
+}

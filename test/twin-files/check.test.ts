@@ -1,0 +1,91 @@
+/** `server.ts check`, as an operator runs it. */
+
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runServer } from "../server/process.ts";
+
+async function check(t: TestContext, files: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), "twins-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(join(folder, file, ".."), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+  // The proxy and the database do not exist: nothing may ask for them.
+  const { code, stdout } = await runServer(["check", "--twins", folder], {
+    DATABASE_URL: "postgres://127.0.0.1:1/none",
+  });
+  return { code, lines: stdout.trim().replaceAll(`${folder}/`, "").split("\n") };
+}
+
+const odd = `---
+name: Odd
+engine: openai
+tests:
+  - ask: How often does the lamp turn?
+    source: Lamp
+    says: [twelve seconds, TURNS]
+    never: oil
+  - ask: Who won the world cup?
+    source: null
+---
+
+## Lamp
+
+It turns every twelve seconds.
+`;
+
+test("twins that answer as they should pass, without a model", async (t) => {
+  assert.deepEqual(await check(t, { "odd.md": odd, "eve/twin.md": odd, "eve/more.md": "# Fog\n\nThick." }), {
+    code: 0,
+    lines: ["2 twin files, 4 questions: no faults"],
+  });
+});
+
+test("each fault is told with its file and line, and fails the check", async (t) => {
+  const wrong = odd
+    .replace("source: Lamp", "source: Hours")
+    .replace("twelve seconds, TURNS", "thirteen")
+    .replace("never: oil", "never: twelve")
+    .replace("Who won the world cup?", "the lamp");
+  const files = {
+    "a.md": wrong,
+    "b.md": "---\nname: Ada\nacess: [alice]\n---\n",
+    "c.md": "---\nname: Ada\ndescription: A life: short\n---\n",
+    "d.md": "---\nname: Ada\n---\n\n# Lamp\n\n```\nturn\n",
+    "e.md": "no front matter",
+  };
+  const { code, lines } = await check(t, files);
+  assert.equal(code, 1);
+  assert.deepEqual(
+    lines.map((line) => line.replace(/; the known keys.*|; put the value.*/u, "")),
+    [
+      'a.md:5: "How often does the lamp turn?" was answered from "Lamp", not from "Hours".',
+      'a.md:5: "How often does the lamp turn?" was answered from "Lamp", without "thirteen".',
+      'a.md:5: "How often does the lamp turn?" was answered from "Lamp", with "twelve".',
+      'a.md:9: "the lamp" was answered from "Lamp", although nothing should answer it.',
+      'b.md:3: "acess" is not a known key',
+      "c.md:3: line 3 is not valid front matter: Nested mappings are not allowed in compact mappings",
+      "d.md:7: The code block that begins with ``` is not closed.",
+      'e.md:1: must begin with YAML front matter between two lines "---".',
+      "5 twin files, 2 questions: 8 faults",
+    ],
+  );
+});
+
+test("a folder that does not exist is explained in one line", async () => {
+  const { code, stdout, stderr } = await runServer(["check", "--twins", "/none/such"]);
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /^twin-service: TWINS_DIR \(--twins\): the folder .* cannot be read \(ENOENT\).*\n$/u);
+});
+
+test("the sample twins pass", async () => {
+  const samples = fileURLToPath(new URL("../../twins", import.meta.url));
+  const { code, stdout } = await runServer(["check", "--twins", samples]);
+  assert.match(stdout, /^3 twin files, \d{2} questions: no faults$/mu);
+  assert.equal(code, 0);
+});
