@@ -86,7 +86,7 @@ export const german: Language = {
   code: "de",
   stem: stemGerman,
   stopWords: germanStopWords,
-  askingWords: `habt heute morgen gestern jetzt nehmen bekommen kriegen finden findet bitte gibt geben kann kannst könnt könnte könnten kannste darf dürfen möchte möchten mag will wollen
+  askingWords: `los lassen lasse jemand wirklich überhaupt lohnt zwei drei vier fünf sechs zehn habt heute morgen gestern jetzt nehmen bekommen kriegen finden findet bitte gibt geben kann kannst könnt könnte könnten kannste darf dürfen möchte möchten mag will wollen
     würde würden soll sollte muss müssen brauche brauchen eigentlich denn mal wissen weiß weißt sagen sag erklären
     erklär erzählen erzähl frage geht gehen tun machen mache macht wieviel wieviele wann wo wohin woher wer wen wem was
     welche welcher welches welchen wie warum wieso weshalb viel viele lange lang hallo danke ja nein euch euer eure
@@ -132,7 +132,7 @@ export const dutch: Language = {
   code: "nl",
   stem: stemDutch,
   stopWords: dutchStopWords,
-  askingWords: `vandaag nu morgen alstublieft alsjeblieft kan kunnen kun mag mogen wil willen zou zouden moet moeten weten weet zeggen zeg
+  askingWords: `twee drie vier vijf zes tien vandaag nu morgen alstublieft alsjeblieft kan kunnen kun mag mogen wil willen zou zouden moet moeten weten weet zeggen zeg
     vertel vertellen uitleggen vraag hoe hoeveel wanneer waar wie wat welke welk waarom graag hallo bedankt ja nee jullie
     gaat gaan doen doe heb hebt heeft krijg krijgen lang veel`,
   compounds: true,
@@ -172,7 +172,7 @@ export const swedish: Language = {
   code: "sv",
   stem: stemSwedish,
   stopWords: swedishStopWords,
-  askingWords: `snälla kan kunna får få vill skulle ska måste vet veta säga säg berätta förklara fråga hur mycket många när
+  askingWords: `två tre fyra fem snälla kan kunna får få vill skulle ska måste vet veta säga säg berätta förklara fråga hur mycket många när
     var vart vem vad vilken vilket vilka varför gärna hej tack ja nej finns går göra gör har behöver länge`,
   compounds: true,
   smallTalk: {
@@ -204,7 +204,7 @@ export const danish: Language = {
   code: "da",
   stem: stemDanish,
   stopWords: danishStopWords,
-  askingWords: `venligst kan kunne må vil ville skal skulle ved vide sige sig fortæl fortælle forklar spørge hvor meget mange
+  askingWords: `to tre fire fem venligst kan kunne må vil ville skal skulle ved vide sige sig fortæl fortælle forklar spørge hvor meget mange
     hvornår hvem hvad hvilken hvilket hvilke hvorfor hvordan gerne hej tak ja nej findes går gøre gør har længe`,
   compounds: true,
   smallTalk: {
@@ -236,7 +236,7 @@ export const norwegian: Language = {
   code: "no",
   stem: stemNorwegian,
   stopWords: norwegianStopWords,
-  askingWords: `vennligst kan kunne må vil ville skal skulle vet vite si fortell fortelle forklar spørre hvor mye mange når hvem
+  askingWords: `to tre fire fem vennligst kan kunne må vil ville skal skulle vet vite si fortell fortelle forklar spørre hvor mye mange når hvem
     hva hvilken hvilket hvilke hvorfor hvordan gjerne hei takk ja nei finnes går gjøre gjør har lenge`,
   compounds: true,
   smallTalk: {

@@ -162,7 +162,7 @@ export const turkish: Language = {
   code: "tr",
   stem: stemTurkish,
   stopWords: turkishStopWords,
-  askingWords: `bugün şimdi yarın lütfen olur mı mi mu mü mısınız misiniz musunuz müsünüz var yok istiyorum isterim gerek gerekir lazım bilmek biliyor
+  askingWords: `iki üç dört beş bugün şimdi yarın lütfen olur mı mi mu mü mısınız misiniz musunuz müsünüz var yok istiyorum isterim gerek gerekir lazım bilmek biliyor
     söyle söyler anlat açıkla soru kaç kadar ne zaman nerede nereye nereden kim hangi niye neden nasıl merhaba teşekkür evet
     hayır yapmak yapabilir yapılır yapabilirim edebilir edebilirim edilir miyim mıyım benim bana sizin size çok uzun süre ise
     için ile demek anlama`,

@@ -20,7 +20,7 @@ export const french: Language = {
   code: "fr",
   stem: stemFrench,
   stopWords: frenchStopWords,
-  askingWords: `aujourd hui maintenant demain trouver svp plaît peut peux peuvent pouvez puis puisje pourrais pourrait veux veut voulez voudrais voudrait dois doit
+  askingWords: `deux trois quatre cinq six dix vraiment aujourd hui maintenant demain trouver svp plaît peut peux peuvent pouvez puis puisje pourrais pourrait veux veut voulez voudrais voudrait dois doit
     devez faut savoir sais savez dire dites dis expliquer expliquez question combien quand où qui quoi que quel quelle quels
     quelles pourquoi comment est-ce bonjour merci oui non fait faire faites faut-il avoir cela ça si chez très beaucoup
     temps fois tout toute tous toutes y existe quelqu quelque quelques aller va vais passe signifie`,
@@ -62,7 +62,7 @@ export const spanish: Language = {
   code: "es",
   stem: stemSpanish,
   stopWords: spanishStopWords,
-  askingWords: `hoy ahora mañana encontrar favor puedo puede puedes pueden podría podrías quiero quiere quisiera querría debo debe hay saber sé sabe sabes
+  askingWords: `dos tres cuatro cinco seis diez hoy ahora mañana encontrar favor puedo puede puedes pueden podría podrías quiero quiere quisiera querría debo debe hay saber sé sabe sabes
     decir dime diga explicar explica pregunta cuánto cuánta cuántos cuántas cuándo dónde adónde quién qué cuál cuáles por cómo
     hola gracias sí no hacer hace hago hacen tengo tiene tienen tener necesito necesita va voy ir mucho mucha tiempo
     algo alguien también pasa significa`,
@@ -102,7 +102,7 @@ export const italian: Language = {
   code: "it",
   stem: stemItalian,
   stopWords: italianStopWords,
-  askingWords: `oggi adesso domani favore posso può puoi possono potrei potrebbe voglio vuole vorrei devo deve bisogna sapere so sai sa dire dimmi
+  askingWords: `due tre quattro cinque sei dieci oggi adesso domani favore posso può puoi possono potrei potrebbe voglio vuole vorrei devo deve bisogna sapere so sai sa dire dimmi
     spiegare spiega domanda quanto quanta quanti quante quando dove chi che cosa quale quali perché come ciao grazie sì no
     fare fa faccio fanno ho ha hanno avere c'è ci sono molto tempo qualcosa qualcuno anche succede significa`,
   synonyms: `prezzo prezzi tariffa tariffe costo costa costano caro pagare quanto;
@@ -140,7 +140,7 @@ export const portuguese: Language = {
   code: "pt",
   stem: stemPortuguese,
   stopWords: portugueseStopWords,
-  askingWords: `hoje agora amanhã favor posso pode podes podem poderia quero quer queria gostaria devo deve há saber sei sabe dizer diga diz explicar
+  askingWords: `dois três quatro cinco seis dez hoje agora amanhã favor posso pode podes podem poderia quero quer queria gostaria devo deve há saber sei sabe dizer diga diz explicar
     explique pergunta quanto quanta quantos quantas quando onde quem que qual quais porque como olá oi obrigado obrigada sim
     não fazer faz faço tenho tem têm ter preciso precisa vai vou ir muito tempo algo alguém também acontece significa vocês`,
   synonyms: `preço preços tarifa custo custa custam caro pagar quanto;

@@ -16,7 +16,7 @@ export const russian: Language = {
   code: "ru",
   stem: stemRussian,
   stopWords: russianStopWords,
-  askingWords: `сегодня сейчас завтра пожалуйста можно могу может можете могут можем хочу хочет хотел хотела бы нужно надо должен должна должно есть
+  askingWords: `два две три четыре пять шесть десять сегодня сейчас завтра пожалуйста можно могу может можете могут можем хочу хочет хотел хотела бы нужно надо должен должна должно есть
     знать знаю знаешь знаете скажи скажите расскажи расскажите объясни объясните вопрос сколько когда где куда откуда кто
     что какой какая какое какие каком какую каких чем почему зачем как привет здравствуйте спасибо да нет ли же вас вам вами
     ваш ваша ваше ваши вашей нас нам у меня мне мой моя мое мои моего делать делаю делает если это этот эта такое очень много
@@ -133,7 +133,7 @@ export const polish: Language = {
     kto która które który którzy ku lub ma mają mam mi mnie moje mój może na nad nam nas nasz nic nie niech nim niż no o od
     on ona one oni ono oraz po pod ponieważ przed przez przy są się skąd ta tak tam te tego tej ten też to tu tylko tych tym
     u w was we wszystko więc wy z za ze że żeby`),
-  askingWords: `dziś dzisiaj teraz jutro proszę mogę może możesz można chcę chce chciałbym chciałabym muszę trzeba wiedzieć wiem wiesz powiedz opowiedz
+  askingWords: `dwa dwie trzy cztery pięć dziś dzisiaj teraz jutro proszę mogę może możesz można chcę chce chciałbym chciałabym muszę trzeba wiedzieć wiem wiesz powiedz opowiedz
     wyjaśnij pytanie ile jak cześć dziękuję tak nie robić robię macie państwo pan pani wasz długo dużo czas oznacza`,
   synonyms: `cena ceny koszt koszty kosztuje cennik opłata drogo ile płacić;godziny otwarcia otwarte otwarty zamknięte kiedy czynne;
     kontakt telefon numer zadzwonić;adres dojazd gdzie;dostawa wysyłka dostarczyć;zwrot zwroty zwrócić;

@@ -56,6 +56,8 @@ export class Analyzer {
   readonly #vague: ReadonlySet<string>;
   /** For each term of a group of synonyms, the others. */
   readonly #synonyms: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Terms of groups of synonyms that have a question word. */
+  readonly #questionWords: ReadonlySet<string>;
   /** Synonyms in scripts without spaces, which are found wherever they are. */
   readonly #unspacedSynonyms: readonly string[];
   /** Each word's term, "" for words that say nothing. A text repeats its words. */
@@ -70,7 +72,15 @@ export class Analyzer {
     this.#vague = new Set(wordsOf(language.vagueWords ?? "").map((word) => this.#stem(word)));
     const groups = (language.synonyms ?? "").split(";").map((group) => splitWords(normalize(group)));
     this.#synonyms = this.#readSynonyms(groups);
+    const asking = groups.filter((group) => group.some((word) => this.#frequent.has(word)));
+    this.#questionWords = new Set(asking.flat().map((word) => this.#stem(word)));
     this.#unspacedSynonyms = groups.flat().filter((word) => unspaced.test(word));
+  }
+
+  /** A word for what many questions ask for, "costs" or "open", says little by itself: it goes with every section. */
+  #weightOf(term: string): number {
+    if (this.#vague.has(term)) return vagueWeight;
+    return this.#questionWords.has(term) ? questionWordWeight : 1;
   }
 
   /** Other terms for the same thing. */
@@ -115,8 +125,7 @@ export class Analyzer {
     const normal = normalize(text);
     for (const word of normal.match(words) ?? []) {
       if (unspaced.test(word)) this.#addUnspaced(word, add);
-      else if (this.#term(word) !== "")
-        add(this.#term(word), this.#vague.has(this.#term(word)) ? vagueWeight : 1);
+      else if (this.#term(word) !== "") add(this.#term(word), this.#weightOf(this.#term(word)));
       else if (this.#synonyms.has(this.#stem(word))) add(this.#stem(word), questionWordWeight);
     }
     for (const term of codesOf(normal)) add(term, 1);

@@ -5,7 +5,7 @@
  */
 
 import type { Passage } from "../text/passages.ts";
-import type { Analyzer } from "./analyzer.ts";
+import { type Analyzer, vagueWeight } from "./analyzer.ts";
 import type { Postings } from "./postings.ts";
 import type { Spelling } from "./spelling.ts";
 
@@ -35,6 +35,8 @@ interface Asked {
   /** Its weight in the query, times how much it says. */
   readonly weight: number;
   readonly full: boolean;
+  /** Whether it says what is asked for: it is no vague word. */
+  readonly asks: boolean;
   /** Terms of the text, each with its likeness, 0 to 1. */
   readonly variants: ReadonlyMap<string, number>;
   /** Those that are the same word, without its synonyms. */
@@ -121,7 +123,13 @@ export class Ranking {
     const rarity = Math.max(0, ...[...variants.keys()].map((variant) => this.#postings.rarity(variant)));
     const unknown =
       this.#postings.greatestRarity * (this.#analyzer.isPair(term) ? unknownPair : unknownRarity);
-    return { term, weight: weight * (rarity || unknown), full: weight === 1, variants };
+    return {
+      term,
+      weight: weight * (rarity || unknown),
+      full: weight === 1,
+      asks: weight > vagueWeight,
+      variants,
+    };
   }
 
   /** The passages with the highest scores (BM25F), with their scores. */
@@ -148,13 +156,13 @@ export class Ranking {
       const terms = new Set<string>();
       let met = 0;
       let titled = false;
-      for (const { term, weight, variants, full } of asked) {
+      for (const { term, weight, variants, asks } of asked) {
         let best = 0;
         for (const [variant, likeness] of variants) {
           const place = this.#postings.placeOf(variant, position);
           if (!place) continue;
           best = Math.max(best, likeness);
-          titled ||= full && place === "title";
+          titled ||= asks && place === "title";
         }
         if (best > 0) terms.add(term);
         met += weight * best;
