@@ -53,7 +53,7 @@ const flagsToTry = [
   ["--no-memory-reducer"],
   ["--no-flush-bytecode"],
   ["--no-memory-reducer", "--no-flush-bytecode"],
-  ["--max-semi-space-size=32"],
+  ["--min-semi-space-size=16"],
 ] as const;
 
 const variants: readonly Variant[] = [
