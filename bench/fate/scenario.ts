@@ -6,6 +6,7 @@
 
 import { messageOf } from "../command-line/errors.ts";
 import type { Contender } from "../contenders/contender.ts";
+import { continuingService, twinService } from "../contenders/twin-service/contender.ts";
 import type { Stage } from "../live/session.ts";
 import type { Part, Row } from "../report/tables.ts";
 import { type Fate, fatesOf, killing, leaving } from "./stages.ts";
@@ -25,7 +26,7 @@ export async function fate(
 ): Promise<Part[]> {
   const rows: { left: Row[]; killed: Row[] } = { left: [], killed: [] };
   const failures: string[] = [];
-  for (const contender of contenders) {
+  for (const contender of contenders.flatMap(variantsOf)) {
     const { name } = contender;
     try {
       const fates = await fatesOf(contender, [leaving, killing], replies, stage);
@@ -47,6 +48,11 @@ export async function fate(
     part("their clients leave in the middle", rows.left, notes),
     part("the server is killed in the middle and started again", rows.killed, failures),
   ];
+}
+
+/** This service takes part a second time, as it can ask some models to go on with a reply. */
+function variantsOf(contender: Contender): readonly Contender[] {
+  return contender === twinService ? [twinService, continuingService] : [contender];
 }
 
 function rowOf(name: string, { finished, kept, lost, doubled, got }: Fate): Row {

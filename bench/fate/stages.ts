@@ -42,11 +42,8 @@ export interface Event {
 /** The clients leave. */
 export const leaving: Event = { name: "left", settlingMs: 3000, happen: async () => {} };
 
-/**
- * The server is killed and started again on its data. This service takes a reply over when the lease of the process that
- * was killed has run out: after 30 s.
- */
-export const killing: Event = { name: "killed", settlingMs: 40_000, happen: (server) => server.restart() };
+/** The server is killed and started again on its data. What it does about its replies then may take a while. */
+export const killing: Event = { name: "killed", settlingMs: 10_000, happen: (server) => server.restart() };
 
 /** The fate of one contender's replies in each event: each has replies of its own. */
 export async function fatesOf(
@@ -75,7 +72,7 @@ interface Run {
 /** Begins replies, has something happen to them, and looks what is left; then sends the same requests again. */
 async function fateOf({ contender, server, stage, replies }: Run, event: Event): Promise<Fate> {
   const { load } = stage;
-  const prefix = `${contender.folder}-${event.name}-`;
+  const prefix = `${contender.name.replace(/\W+/g, "-")}-${event.name}-`;
   const conversations = await contender.prepare(server, replies);
   const requests = conversations.map((conversation, index) =>
     requestOf(conversation, replyQuestion(`${prefix}${index}`, tokens, perSecond)),

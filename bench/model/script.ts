@@ -16,6 +16,8 @@ export interface ReplyScript {
   readonly id: string;
   readonly tokens: number;
   readonly perSecond: number;
+  /** How many tokens the text has that the model is asked to continue. */
+  readonly from: number;
 }
 
 /** What a question asks the model to do. */
@@ -38,5 +40,11 @@ export function scriptIn(body: string): Script | undefined {
   const [, kind, name = "", tokens, perSecond] = [...body.matchAll(orders)].at(-1) ?? [];
   if (kind === "live") return { kind, group: name };
   if (kind !== "reply") return undefined;
-  return { kind, id: name, tokens: Number(tokens), perSecond: Number(perSecond) };
+  return { kind, id: name, tokens: Number(tokens), perSecond: Number(perSecond), from: continuedFrom(body) };
+}
+
+/** A request may have the beginning of the reply, and ask for the rest, as vLLM understands it. */
+function continuedFrom(body: string): number {
+  if (!body.includes('"continue_final_message":true')) return 0;
+  return [...body.matchAll(/~(\w+):/g)].length;
 }

@@ -51,10 +51,10 @@ const usage = '{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}';
 const last = `${chunk("{}", '"stop"')}data: {${common},"choices":[],"usage":${usage}}\n\ndata: [DONE]\n\n`;
 const [before = "", after = ""] = chunk('{"content":"|"}').split("|");
 
-function begin(response: ServerResponse): Stream {
+function begin(response: ServerResponse, sent = 0): Stream {
   response.writeHead(200, head);
   response.write(first);
-  return { response, sent: 0 };
+  return { response, sent };
 }
 
 function give(stream: Stream): void {
@@ -69,9 +69,9 @@ function stayLive(response: ServerResponse, group: string): void {
   give(stream);
 }
 
-function reply(response: ServerResponse, { id, tokens, perSecond }: ReplyScript): void {
+function reply(response: ServerResponse, { id, tokens, perSecond, from }: ReplyScript): void {
   asked.set(id, (asked.get(id) ?? 0) + 1);
-  const stream = begin(response);
+  const stream = begin(response, from);
   running.set(stream, id);
   const take = () => {
     if (stream.sent < tokens) give(stream);

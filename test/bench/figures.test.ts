@@ -72,9 +72,16 @@ describe("the model's tokens", () => {
 
   test("are ordered by the last question in a request", () => {
     const body = JSON.stringify([liveQuestion("a"), "and", replyQuestion("b-1", 40, 20)]);
-    assert.deepEqual(scriptIn(body), { kind: "reply", id: "b-1", tokens: 40, perSecond: 20 });
+    assert.deepEqual(scriptIn(body), { kind: "reply", id: "b-1", tokens: 40, perSecond: 20, from: 0 });
     assert.deepEqual(scriptIn(JSON.stringify(liveQuestion("a"))), { kind: "live", group: "a" });
     assert.equal(scriptIn("{}"), undefined);
+  });
+
+  test("go on where a text ends that is to be continued", () => {
+    const content = tokenOf(0, 99) + tokenOf(1, 99);
+    const messages = [{ content: replyQuestion("b", 40, 20) }, { content }];
+    const script = scriptIn(JSON.stringify({ messages, continue_final_message: true }));
+    assert.deepEqual(script, { kind: "reply", id: "b", tokens: 40, perSecond: 20, from: 2 });
   });
 });
 

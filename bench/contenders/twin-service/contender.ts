@@ -33,6 +33,16 @@ export const twinService: Contender = {
   prepare: ({ url }, count) => openConversations(url, count),
 };
 
+/** The same with a model that can be asked to go on with a text. */
+export const continuingService: Contender = {
+  ...twinService,
+  name: "this service, CONTINUE_REPLIES=continue_final_message",
+  async launch(place) {
+    const launch = await twinService.launch(place);
+    return { ...launch, env: { ...launch.env, CONTINUE_REPLIES: "continue_final_message" } };
+  },
+};
+
 /** The twin `model` asks the model, the others repeat the question. */
 function writeTwins(folder: string): string {
   mkdirSync(folder, { recursive: true });
