@@ -33,6 +33,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "bench/visit.test.ts": otherNode,
       "bench/cluster.test.ts": otherNode,
       "browser/playground.test.ts": otherNode,
+      "browser/use-chat.test.ts": otherNode,
+      "browser/widget.test.ts": otherNode,
       "client/size.test.ts": otherNode,
       "project/pages.test.ts": otherNode,
       "web/browsers.test.ts": otherNode,
@@ -52,6 +54,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "http/bodies.test.ts": ownFraming,
       "browser/playground.test.ts": ownNode,
+      "browser/use-chat.test.ts": ownNode,
+      "browser/widget.test.ts": ownNode,
       "client/size.test.ts": ownNode,
       "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,
@@ -78,6 +82,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       "http/bodies.test.ts": ownFraming,
       "browser/playground.test.ts": ownNode,
+      "browser/use-chat.test.ts": ownNode,
+      "browser/widget.test.ts": ownNode,
       "client/size.test.ts": ownNode,
       "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,

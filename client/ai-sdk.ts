@@ -1,0 +1,164 @@
+/**
+ * The client as the transport of the AI SDK's `useChat`: a reply survives a reload, and is never asked for twice.
+ *
+ * Its types are written out here, so that it fits any version of the `ai` package that has these parts; a test compares
+ * them with the real ones.
+ *
+ * @module
+ */
+
+import type { MessageResource } from "../core/wire/schemas.ts";
+import type { TwinClient } from "./client.ts";
+import { NotFoundError } from "./http/errors.ts";
+import type { ReplyStream } from "./reply/reply-stream.ts";
+
+/** The parts of the AI SDK's `UIMessage` that are read. */
+export interface ChatMessage {
+  readonly role: string;
+  readonly parts: readonly { readonly type: string }[];
+}
+
+/** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
+export type ChatChunk =
+  | { type: "start"; messageId: string }
+  | { type: "text-start"; id: string }
+  | { type: "text-delta"; id: string; delta: string }
+  | { type: "text-end"; id: string }
+  | { type: "finish"; finishReason: "stop" | "length" | "content-filter" | "other" }
+  | { type: "error"; errorText: string };
+
+/** A `ChatTransport` of the AI SDK. */
+export interface TwinChatTransport {
+  /** A reply that is followed again comes from its beginning. */
+  readonly resumeStreamIsReplay: true;
+  sendMessages(options: {
+    chatId: string;
+    messages: ChatMessage[];
+    abortSignal: AbortSignal | undefined;
+  }): Promise<ReadableStream<ChatChunk>>;
+  reconnectToStream(options: { chatId: string }): Promise<ReadableStream<ChatChunk> | null>;
+}
+
+/** Options of {@link createChatTransport}. */
+export interface ChatTransportOptions {
+  /** The twin that new chats are with. */
+  readonly twinId: string;
+}
+
+/**
+ * Creates a transport for `useChat`. A chat's id is its conversation's id. A chat with an id of its own making gets a
+ * conversation with its first message; the same id finds it again for 24 hours.
+ *
+ * The newest message alone is sent: the service has the others. Stopping a chat cancels the reply. Regenerating sends the
+ * last message again.
+ *
+ * @example
+ * ```ts
+ * import { TwinClient } from "twin-service/client";
+ * import { createChatTransport } from "twin-service/ai-sdk";
+ *
+ * const client = new TwinClient({ baseUrl: "https://twins.example.com", getToken: () => token });
+ * const transport = createChatTransport(client, { twinId: "ada" });
+ * // useChat({ id: conversation.id, transport, resume: true })
+ * ```
+ */
+export function createChatTransport(client: TwinClient, { twinId }: ChatTransportOptions): TwinChatTransport {
+  async function conversationOf(chatId: string): Promise<string> {
+    if (chatId.startsWith("conv_")) return chatId;
+    return (await client.conversations.create({ twinId }, { idempotencyKey: `chat ${chatId}` })).id;
+  }
+
+  return {
+    resumeStreamIsReplay: true,
+    async sendMessages({ chatId, messages, abortSignal }) {
+      const content = textOf(messages.at(-1));
+      return chunksOf(client.messages.stream(await conversationOf(chatId), { content }), abortSignal);
+    },
+    async reconnectToStream({ chatId }) {
+      if (!chatId.startsWith("conv_")) return null;
+      const running = await runningReply(client, chatId);
+      return running ? chunksOf(client.messages.resume(chatId, running.id), undefined) : null;
+    },
+  };
+}
+
+/** A conversation's history as messages of the AI SDK, for `useChat({ messages })`. A reply that runs is left out. */
+export function toUIMessages(
+  messages: readonly MessageResource[],
+): { id: string; role: "user" | "assistant"; parts: { type: "text"; text: string }[] }[] {
+  return messages
+    .filter(({ status }) => status !== "in_progress")
+    .map(({ id, role, content }) => ({ id, role, parts: [{ type: "text", text: content }] }));
+}
+
+function textOf(message: ChatMessage | undefined): string {
+  const texts = message?.parts.map((part) => (isText(part) ? part.text : "")) ?? [];
+  return texts.join("");
+}
+
+function isText(part: { readonly type: string }): part is { readonly type: "text"; readonly text: string } {
+  return part.type === "text" && "text" in part && typeof part.text === "string";
+}
+
+async function runningReply(
+  client: TwinClient,
+  conversationId: string,
+): Promise<MessageResource | undefined> {
+  try {
+    const { data } = await client.messages.list(conversationId, { order: "desc", limit: 1 });
+    return data.find(({ status }) => status === "in_progress");
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** A reply as chunks. The signal cancels it; a reader that leaves only leaves. */
+function chunksOf(reply: ReplyStream, signal: AbortSignal | undefined): ReadableStream<ChatChunk> {
+  const cancel = () => void reply.cancel().catch(() => {}); // who reads the stream gets the reason there
+  if (signal?.aborted) cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  const chunks = toChunks(reply);
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (value) controller.enqueue(value);
+      if (done) controller.close();
+    },
+    cancel: () => reply.detach(),
+  });
+}
+
+async function* toChunks(reply: ReplyStream): AsyncGenerator<ChatChunk, undefined, undefined> {
+  const id = "reply";
+  let isStarted = false;
+  try {
+    for await (const delta of reply.text) {
+      if (!isStarted) yield* [start(reply), { type: "text-start", id } as const];
+      isStarted = true;
+      yield { type: "text-delta", id, delta };
+    }
+    const message = await reply.final();
+    if (!isStarted) yield* [start(reply), { type: "text-start", id } as const];
+    yield { type: "text-end", id };
+    yield { type: "finish", finishReason: finishReasonOf(message) };
+  } catch (error) {
+    yield { type: "error", errorText: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function start(reply: ReplyStream): ChatChunk {
+  return { type: "start", messageId: String(reply.messageId) };
+}
+
+function finishReasonOf({ finishReason }: MessageResource) {
+  switch (finishReason) {
+    case "stop":
+    case "length":
+      return finishReason;
+    case "content_filter":
+      return "content-filter";
+    default:
+      return "other";
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * `useChat` of the AI SDK in a page, with the client as its transport.
+ */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { createServer, request, type Server } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { Browser } from "playwright-core";
+import { type Message, TwinClient } from "../../client/mod.ts";
+import { listen } from "../support/ports.ts";
+import { browsers, openPage } from "./browsers.ts";
+import { longText, openPlayground, type Playground } from "./playground.ts";
+
+const [chromium] = browsers;
+const packages = fileURLToPath(new URL("use-chat/node_modules", import.meta.url));
+const without = !existsSync(packages) && "needs npm ci --prefix test/browser/use-chat";
+
+async function buildPage(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("use-chat/page.tsx", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2022",
+    jsx: "automatic",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const script = outputFiles[0]?.text.replaceAll("</script", "<\\/script");
+  return `<!doctype html><meta charset="utf-8"><title>Chat</title><link rel="icon" href="data:,"><body><script type="module">${script}</script>`;
+}
+
+/** Serves the page, and passes everything else on to the service: an app's own server. */
+function serveApp(page: string, service: string): Server {
+  return createServer((incoming, response) => {
+    if (incoming.url?.startsWith("/?")) {
+      response.setHeader("Content-Type", "text/html").end(page);
+      return;
+    }
+    const { method = "GET", headers, url = "" } = incoming;
+    const passed = request(service + url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    incoming.pipe(passed);
+    response.on("close", () => passed.destroy());
+    passed.on("error", () => response.destroy());
+  });
+}
+
+describe("useChat", { skip: without || (chromium?.skip ?? "there is no Chromium") }, () => {
+  let browser: Browser;
+  let server: Playground;
+  let app: Server;
+  let origin: string;
+  let key: string;
+  let client: TwinClient;
+
+  before(async () => {
+    server = await openPlayground();
+    const token = (await server.link()).split("=")[1] ?? "";
+    const owner = new TwinClient({ baseUrl: server.url, apiKey: token });
+    ({ key } = await owner.keys.create({ name: "chat", scope: "full_access" }));
+    client = new TwinClient({ baseUrl: server.url, apiKey: key });
+    app = serveApp(await buildPage(), server.url);
+    origin = `http://127.0.0.1:${await listen(app)}`;
+    browser = (await chromium?.start()) as Browser;
+  });
+  after(async () => {
+    await browser?.close();
+    app?.closeAllConnections();
+    app?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  /** A page with a new conversation, that has been asked something. */
+  async function ask(content: string) {
+    const { id } = await client.conversations.create({ twinId: "echo" });
+    const opened = await openPage(browser);
+    await opened.page.goto(`${origin}/?conversation=${id}&key=${key}`);
+    await opened.page.fill("#text", content);
+    await opened.page.click("#send");
+    await opened.page.locator(".assistant").waitFor();
+    const stored = async (): Promise<Message[]> => (await client.messages.list(id)).data;
+    return { ...opened, stored };
+  }
+
+  test("shows a reply, which is stored once", async () => {
+    await using chat = await ask(longText);
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    assert.equal(await chat.page.innerText(".assistant"), longText);
+    assert.deepEqual(
+      (await chat.stored()).map(({ content }) => content),
+      [longText, longText],
+    );
+  });
+
+  test("goes on with a reply after a reload in the middle of it", async () => {
+    await using chat = await ask(longText);
+    assert.equal(await chat.page.innerText("#status"), "streaming");
+    await chat.page.reload();
+    await chat.page.locator(".assistant").waitFor();
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    assert.deepEqual(await chat.page.locator(".assistant").allInnerTexts(), [longText]);
+    assert.equal((await chat.stored()).length, 2);
+  });
+
+  test("stops a reply, which keeps its text so far", async () => {
+    await using chat = await ask(longText);
+    await chat.page.click("#stop");
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    const [, reply] = await chat.stored();
+    assert.ok(reply?.status === "cancelled" || reply?.status === "in_progress");
+    assert.equal((await client.messages.resume(reply.conversationId, reply.id).final()).status, "cancelled");
+  });
+});
