@@ -145,7 +145,10 @@ const rules: RulesFor<ServiceOptions> = {
   observe: optional(observerRule),
   basePath: optional(basePathRule),
   corsOrigins: optional(originsRule),
-  pages: optional({ expected: "an object of pages, each with html and policy, by paths", accepts: arePages }),
+  pages: optional({
+    expected: "an object of pages, each with content and headers, by paths",
+    accepts: arePages,
+  }),
   requestsPerHour: optional({
     expected: "an object of whole numbers from 1 to 1000000, named read_only and full_access",
     accepts: (value) =>
@@ -213,7 +216,7 @@ function arePages(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(
     ([path, page]) =>
-      path.startsWith("/") && isJsonObject(page) && isString(page.html) && isString(page.policy),
+      path.startsWith("/") && isJsonObject(page) && isString(page.content) && isJsonObject(page.headers),
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Builds the pages that the server serves: each one document with its style and script inside, as a module in
- * `web/built/`. These are committed, so that a server runs from a checkout without building anything.
+ * Builds what the server serves: each page as one document with its style and script inside, and the widget as one
+ * script. Each is a module in `web/built/`. These are committed, so that a server runs from a checkout without building anything.
  *
  * Run as `npm run build:web`.
  */
@@ -19,8 +19,8 @@ function pathOf(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-/** Where a page's module is. */
-export function builtPath(name: PageName): string {
+/** Where the module of a page, or of the widget, is. */
+export function builtPath(name: PageName | "widget"): string {
   return pathOf(`built/${name}.ts`);
 }
 
@@ -45,7 +45,21 @@ ${body}<script type="module">${script}</script>
 </body>
 </html>
 `;
-  const page = { html, policy: policyFor(style, script) };
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": policyFor(style, script),
+    "Referrer-Policy": "no-referrer",
+  };
+  return moduleOf(name, { content: html, headers });
+}
+
+/** The text of the widget's module: one script, with everything that it needs. */
+export async function buildWidget(): Promise<string> {
+  const headers = { "Content-Type": "text/javascript; charset=utf-8" };
+  return moduleOf("widget", { content: await bundle("widget/mod.ts"), headers });
+}
+
+function moduleOf(name: string, page: { readonly content: string; readonly headers: object }): string {
   return `// Made by web/build.ts of web/${name}/. Do not edit.\nexport const ${name} = ${JSON.stringify(page)};\n`;
 }
 
@@ -87,4 +101,5 @@ async function bundle(entry: string): Promise<string> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const name of Object.keys(pages) as PageName[])
     await writeFile(builtPath(name), await buildPage(name));
+  await writeFile(builtPath("widget"), await buildWidget());
 }

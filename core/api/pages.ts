@@ -6,16 +6,15 @@
 
 import { type Route, route } from "../http/route.ts";
 
-/** A page: one HTML document, complete in itself. */
+/** A page, or what a page loads: a text, and the header fields that say what it is and what it may do. */
 export interface Page {
-  readonly html: string;
-  /** What it may do: its Content-Security-Policy. */
-  readonly policy: string;
+  readonly content: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The routes of pages, by their paths. */
 export function pageRoutes(pages: Readonly<Record<string, Page>>): Route[] {
-  return Object.entries(pages).map(([path, { html, policy }]) =>
+  return Object.entries(pages).map(([path, { content, headers }]) =>
     route({
       operationId: `page ${path}`,
       method: "GET",
@@ -24,10 +23,8 @@ export function pageRoutes(pages: Readonly<Record<string, Page>>): Route[] {
       credential: "none",
       success: { status: 200, description: "The page." },
       async handle() {
-        return { document: html, headers: { ...pageHeaders, "Content-Security-Policy": policy } };
+        return { document: content, headers };
       },
     }),
   );
 }
-
-const pageHeaders = { "Content-Type": "text/html; charset=utf-8", "Referrer-Policy": "no-referrer" };

@@ -7,13 +7,15 @@
 import type { Page } from "../../core/api/pages.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
+import { widget } from "../../web/built/widget.ts";
 import type { Settings } from "../settings.ts";
 import { makeToken } from "../tokens.ts";
 import { playgroundOwner } from "./pacing.ts";
 
-/** The pages of a server, by their paths. */
+/** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
 export function pagesOf(settings: Settings): Readonly<Record<string, Page>> {
-  return showsPages(settings) ? { "/": playground, "/docs": reference } : {};
+  const ownPages = showsPages(settings) && { "/": playground, "/docs": reference };
+  return { ...ownPages, "/widget.js": widget };
 }
 
 /** Without a word about it, pages are only for the machine that the server runs on. */

@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
 import { signToken } from "../../core/auth/jwt.ts";
 import { startServer } from "../server/process.ts";
+import type { Variables } from "../support/child-process.ts";
 
 const secret = "a secret for tests, 32 bytes long or more";
 
@@ -28,22 +29,28 @@ export interface Playground extends AsyncDisposable {
   readonly url: string;
   /** The link that opens the playground, signed in. */
   link(): Promise<string>;
+  /** The secret of a new key, of the same owner. */
+  key(): Promise<string>;
   /** All messages of the conversation that a page shows. */
   stored(page: Page): Promise<Message[]>;
 }
 
-export async function openPlayground(): Promise<Playground> {
+export async function openPlayground(variables: Variables = {}): Promise<Playground> {
   const twins = await mkdtemp(join(tmpdir(), "twins-playground-"));
   await writeFile(join(twins, "echo.md"), echo);
-  const server = await startServer(["--database", "memory:", "--twins", twins], { JWT_SECRET: secret });
+  const flags = ["--database", "memory:", "--twins", twins];
+  const server = await startServer(flags, { JWT_SECRET: secret, ...variables });
   const token = () => signToken({ secret, sub: "playground", expiresInSeconds: 600 });
+  async function key(): Promise<string> {
+    const owner = new TwinClient({ baseUrl: server.url, apiKey: await token() });
+    return (await owner.keys.create({ name: "test", scope: "full_access" })).key;
+  }
   return {
     url: server.url,
+    key,
     link: async () => `${server.url}/#token=${await token()}`,
     async stored(page) {
-      const owner = new TwinClient({ baseUrl: server.url, apiKey: await token() });
-      const { key } = await owner.keys.create({ name: "reader" });
-      const client = new TwinClient({ baseUrl: server.url, apiKey: key });
+      const client = new TwinClient({ baseUrl: server.url, apiKey: await key() });
       const [, id = ""] = /#conversation=(\w+)/.exec(page.url()) ?? [];
       return (await client.messages.list(id)).data;
     },

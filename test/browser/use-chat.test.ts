@@ -60,9 +60,7 @@ describe("useChat", { skip: without || (chromium?.skip ?? "there is no Chromium"
 
   before(async () => {
     server = await openPlayground();
-    const token = (await server.link()).split("=")[1] ?? "";
-    const owner = new TwinClient({ baseUrl: server.url, apiKey: token });
-    ({ key } = await owner.keys.create({ name: "chat", scope: "full_access" }));
+    key = await server.key();
     client = new TwinClient({ baseUrl: server.url, apiKey: key });
     app = serveApp(await buildPage(), server.url);
     origin = `http://127.0.0.1:${await listen(app)}`;

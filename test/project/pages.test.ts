@@ -5,9 +5,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { buildPage, builtPath } from "../../web/build.ts";
+import { gzipSync } from "node:zlib";
+import { buildPage, buildWidget, builtPath } from "../../web/build.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
+import { widget } from "../../web/built/widget.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 
 const built = { playground, reference };
@@ -19,12 +21,19 @@ describe("the pages", () => {
     });
 
     test(`${name} may run, show and ask only what is its own`, () => {
-      const { policy, html } = built[name];
+      const { headers, content } = built[name];
+      const policy = headers["Content-Security-Policy"];
       assert.doesNotMatch(policy, /unsafe|\*|https?:/);
       assert.match(policy, /^default-src 'none'; /);
-      assert.doesNotMatch(html, /<(script|link|img)[^>]+(src|href)="https?:/);
+      assert.doesNotMatch(content, /<(script|link|img)[^>]+(src|href)="https?:/);
     });
   }
+
+  test("the widget: what is committed is what web/ makes, at most 15 KB gzipped", async () => {
+    assert.ok((await readFile(builtPath("widget"), "utf8")) === (await buildWidget()), "it is out of date");
+    const size = gzipSync(widget.content).length;
+    assert.ok(size <= 15_000, `it has ${size} bytes`);
+  });
 
   test("are served beside the API, below the base path, to everyone, with their policy", async () => {
     await using fixture = await openFixture(inProcess, {
@@ -34,10 +43,13 @@ describe("the pages", () => {
     const response = await fixture.service.fetch(new Request("http://twins.test/assistant/"));
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.equal(response.headers.get("content-security-policy"), playground.policy);
+    assert.equal(
+      response.headers.get("content-security-policy"),
+      playground.headers["Content-Security-Policy"],
+    );
     assert.equal(response.headers.get("set-cookie"), null);
     assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
-    assert.equal(await response.text(), playground.html);
+    assert.equal(await response.text(), playground.content);
   });
 
   test("are not there unless they are given", async () => {
