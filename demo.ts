@@ -1,5 +1,5 @@
 /**
- * The service from end to end, over HTTP alone: a server with temporary data, a token, a key, a conversation, a
+ * The service from end to end, through its client: a server with temporary data, a token, a key, a conversation, a
  * streamed reply, another one in one piece, the history.
  *
  * @module
@@ -13,7 +13,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { EventSourceParserStream } from "eventsource-parser/stream";
+import { TwinClient } from "./client/mod.ts";
 import { settings } from "./server/settings.ts";
 
 const server = [...process.execArgv, fileURLToPath(new URL("./server.ts", import.meta.url))];
@@ -24,22 +24,6 @@ Starts a server with temporary data, goes through a whole conversation with one 
 token to the history, and removes everything again. It takes no arguments. The server reads the same environment
 variables as npm start, such as MODEL_BASE_URL and MODEL_NAME; the demo sets its database, port and log level.
 `;
-
-/** What the demo reads of the service's answers. */
-interface Twin {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-}
-interface Message {
-  readonly role: string;
-  readonly content: string;
-}
-type StreamEvent =
-  | { readonly type: "progress"; readonly progress: { readonly stage: string } }
-  | { readonly type: "delta"; readonly content: string }
-  | { readonly type: "complete"; readonly message: Message }
-  | { readonly type: "error"; readonly error: { readonly message: string } };
 
 async function main(): Promise<void> {
   if (isHelpWanted()) print(help.trimEnd());
@@ -108,76 +92,39 @@ function stop(child: ChildProcess): Promise<void> {
 }
 
 async function converse(child: ChildProcess, environment: NodeJS.ProcessEnv): Promise<void> {
-  const basePath = settings.basePath.parse(environment.BASE_PATH ?? "");
-  const api = `${await addressOf(child)}${basePath}/api/v1`;
-  heading(`A server at ${api}`);
+  const basePath = settings.basePath.parse(environment.BASE_PATH ?? "") ?? "";
+  const baseUrl = `${await addressOf(child)}${basePath}`;
+  heading(`A server at ${baseUrl}/api/v1`);
 
   const command = [...server, "token", "--sub", "alice"];
   const { stdout } = await promisify(execFile)(process.execPath, command, { env: environment });
-  const token = stdout.trim();
   step("A token for alice", "server.ts token --sub alice");
 
-  const name = "demo";
-  const key = await post<{ key: string; prefix: string }>(`${api}/auth/api-keys`, token, {
-    name,
-    scope: "full_access",
-  });
-  step(`An API key, ${key.prefix}…`, "POST /auth/api-keys");
+  const owner = new TwinClient({ baseUrl, apiKey: stdout.trim() });
+  const { key, prefix } = await owner.keys.create({ name: "demo", scope: "full_access" });
+  step(`An API key, ${prefix}…`, "POST /auth/api-keys");
 
-  const twins = await get<Twin[]>(`${api}/twins`, key.key);
+  const client = new TwinClient({ baseUrl, apiKey: key });
+  const { data: twins } = await client.twins.list();
   step(`${twins.length} twins to talk to`, "GET /twins");
   for (const { id, name, description } of twins) print(`  ${id.padEnd(10)} ${name}: ${description ?? ""}`);
   const twin = twins.find(({ id }) => id === "guide") ?? twins[0];
   if (!twin) throw new Error("There is no twin.");
 
-  const conversation = await post<{ id: string }>(`${api}/conversations`, key.key, { twinId: twin.id });
-  const messages = `${api}/conversations/${conversation.id}/messages`;
+  const { id } = await client.conversations.create({ twinId: twin.id });
   step(`A conversation with ${twin.name}`, "POST /conversations");
 
   const question = "How do I resume a stream?";
   step(`> ${question}`, "POST /conversations/{id}/messages/stream");
-  await stream(`${messages}/stream`, key.key, question);
+  for await (const text of client.messages.stream(id, { content: question }).text) process.stdout.write(text);
+  print("");
 
   const another = "What are the limits?";
   step(`> ${another}`, "POST /conversations/{id}/messages");
-  print((await post<Message>(messages, key.key, { content: another })).content);
+  print((await client.messages.send(id, { content: another })).content);
 
   step("The history", "GET /conversations/{id}/messages");
-  for (const { role, content } of await get<Message[]>(messages, key.key))
-    print(`  ${role}: ${firstLine(content)}`);
-}
-
-/** Sends a message and prints the reply as it arrives. */
-async function stream(url: string, key: string, content: string): Promise<void> {
-  const response = await send("POST", url, key, { content });
-  if (!response.body) throw new Error("The stream has no body.");
-  const events = response.body
-    .pipeThrough(new TextDecoderStream())
-    .pipeThrough(new EventSourceParserStream());
-  for await (const { data } of events) {
-    const event: StreamEvent = JSON.parse(data);
-    if (event.type === "delta") process.stdout.write(event.content);
-    if (event.type === "error") throw new Error(event.error.message);
-    if (event.type === "complete") print("");
-  }
-}
-
-async function get<Data>(url: string, credential: string): Promise<Data> {
-  return (await (await send("GET", url, credential)).json()).data;
-}
-
-async function post<Data>(url: string, credential: string, body: object): Promise<Data> {
-  return (await (await send("POST", url, credential, body)).json()).data;
-}
-
-async function send(method: string, url: string, credential: string, body?: object): Promise<Response> {
-  const response = await fetch(url, {
-    method,
-    headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`);
-  return response;
+  for await (const { role, content } of client.messages.list(id)) print(`  ${role}: ${firstLine(content)}`);
 }
 
 function heading(text: string): void {

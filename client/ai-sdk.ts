@@ -82,7 +82,17 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
   };
 }
 
-/** A conversation's history as messages of the AI SDK, for `useChat({ messages })`. A reply that runs is left out. */
+/**
+ * A conversation's history as messages of the AI SDK. A reply that runs is left out: `useChat` reconnects to it.
+ *
+ * @example
+ * ```ts
+ * import { toUIMessages } from "twin-service/ai-sdk";
+ *
+ * const { data } = await client.messages.list(conversationId);
+ * const messages = toUIMessages(data); // useChat({ id: conversationId, transport, messages, resume: true })
+ * ```
+ */
 export function toUIMessages(
   messages: readonly MessageResource[],
 ): { id: string; role: "user" | "assistant"; parts: { type: "text"; text: string }[] }[] {

@@ -40,6 +40,11 @@ declare const request: Request;
 declare const token: string;
 declare const pem: string;
 declare const apiKey: string;
+declare const key: string;
+declare const client: import("twin-service/client").TwinClient;
+declare const conversation: { readonly id: string };
+declare const conversationId: string;
+declare function show(text: string): void;
 declare const redisClient: import("twin-service/redis").RedisScriptClient;
 declare const router: {
   get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
@@ -102,10 +107,12 @@ async function filesWithExamples(): Promise<string[]> {
     ["docs", ".md"],
     ["core", ".ts"],
     ["adapters", ".ts"],
+    ["client", ".ts"],
+    ["web", ".ts"],
     ["test", ".ts"],
   ] as const) {
-    const names = (await readdir(join(root, folder), { recursive: true })).filter((name) =>
-      name.endsWith(suffix),
+    const names = (await readdir(join(root, folder), { recursive: true })).filter(
+      (name) => name.endsWith(suffix) && !name.includes("node_modules"),
     );
     files.push(...names.map((name) => `${folder}/${name}`));
   }
@@ -118,7 +125,7 @@ function examplesOf(file: string, text: string): string[] {
   const blocks = [...prose.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
   for (const [, language = ""] of blocks) {
     assert.ok(
-      ["ts", "sh", "json", "markdown", "nginx", "yaml", ""].includes(language),
+      ["ts", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
       `${file}: ${language}`,
     );
   }
