@@ -13,6 +13,7 @@ import type { RunningServer } from "./adapters/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import { checkTwins, openTwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
+import { createOpenAIApi } from "./core/openai-api/mod.ts";
 import { createService, type Service } from "./core/service.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { readConfig } from "./server/command-line.ts";
@@ -106,6 +107,12 @@ async function run(settings: Settings): Promise<void> {
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,
     onDisconnect: settings.onDisconnect,
+    ...(settings.openaiApi === "on" && {
+      openaiApi: createOpenAIApi({
+        conversationHeader: settings.openaiConversationHeader,
+        endUserHeader: settings.openaiEndUserHeader,
+      }),
+    }),
   });
   const { shutdownGraceMs: graceMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));

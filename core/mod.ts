@@ -35,7 +35,7 @@ export type {
   RequestEnded,
   StreamEvent,
 } from "./base/observe.ts";
-export type { PathParams } from "./http/route.ts";
+export type { ApiExtension, PathParams } from "./http/route.ts";
 export {
   createFallbackLimiter,
   type FallbackLimiter,

@@ -26,6 +26,7 @@ import {
   wholeNumber,
 } from "./base/rules.ts";
 import { defaultRequestsPerHour, type RequestsPerHour } from "./http/rate-limit.ts";
+import type { ApiExtension } from "./http/route.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
 import type { Store } from "./store/store.ts";
 import type { TwinEngine } from "./twins/engine.ts";
@@ -81,6 +82,8 @@ export interface ServiceOptions {
   readonly leaseMs?: number | undefined;
   /** Whether a reply continues or is cancelled when its last follower has left. Default `continue`. */
   readonly onDisconnect?: "continue" | "cancel" | undefined;
+  /** The endpoints of `/v1` for OpenAI's clients, as `createOpenAIApi` creates them. Default: there are none. */
+  readonly openaiApi?: ApiExtension | undefined;
   /**
    * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
    * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws
@@ -163,11 +166,15 @@ const rules: RulesFor<ServiceOptions> = {
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
   onDisconnect: optional(oneOf(disconnectPolicies)),
+  openaiApi: optional({
+    expected: "what createOpenAIApi() returns",
+    accepts: (value) => isJsonObject(value) && Array.isArray(value.routes),
+  }),
   waitUntil: optional(functionThat("takes a promise")),
 };
 
 /** Options without a default: to leave them out means something. */
-type WithoutDefault = "waitUntil";
+type WithoutDefault = "waitUntil" | "openaiApi";
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
@@ -178,7 +185,7 @@ export type CompleteOptions = {
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { store, twins, engines, limiter, verifyToken, waitUntil } = options;
+  const { store, twins, engines, limiter, verifyToken, waitUntil, openaiApi } = options;
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
   const observe = guardObserver(options.observe ?? {}, log);
   const { basePath = "", corsOrigins = [], pages = {} } = options;
@@ -186,7 +193,7 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const required = { store, twins, engines, limiter, verifyToken };
-  const runtime = { clock, random, sha256, log, observe, waitUntil };
+  const runtime = { clock, random, sha256, log, observe, waitUntil, openaiApi };
   const times = { heartbeatMs, maxReplyMs, leaseMs };
   return {
     ...required,

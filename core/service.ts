@@ -82,6 +82,7 @@ export function createService(options: ServiceOptions): Service {
   const authenticate = createAuthentication({ keys, requestsPerHour, verifyToken });
   const dispatcher = new Dispatcher({
     routes: [...routes, ...pageRoutes(parts.pages)],
+    extensions: parts.openaiApi ? [parts.openaiApi] : [],
     basePath,
     corsOrigins,
     authenticate,
@@ -133,6 +134,8 @@ function createContext(options: CompleteOptions): HandlerContext {
     root: `${basePath}/api/v1`,
     heartbeatMs,
     joinTokens,
+    engines: options.engines,
+    maxReplyMs: options.maxReplyMs,
     openApi: lazyOpenApi(basePath),
     ready: startOnce(() => replies.start()),
   };

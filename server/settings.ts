@@ -213,6 +213,27 @@ export const settings = {
     about: "whether a reply continues or is cancelled when its last reader has left",
     ...choice(disconnectPolicies),
   }),
+  openaiApi: setting({
+    variable: "OPENAI_API",
+    fallback: "on",
+    about: "whether `/v1` is served, for OpenAI's clients",
+    ...choice(["on", "off"]),
+  }),
+  openaiConversationHeader: setting({
+    variable: "OPENAI_CONVERSATION_HEADER",
+    fallback: "X-Conversation-Id",
+    about: "request header of `/v1` that names the client's conversation, such as `X-OpenWebUI-Chat-Id`",
+    expected: "the name of a header field",
+    parse: asHeaderName,
+    accepts: isString,
+  }),
+  openaiEndUserHeader: setting({
+    variable: "OPENAI_END_USER_HEADER",
+    about: "request header of `/v1` that names the end user, such as `X-OpenWebUI-User-Id`",
+    expected: "the name of a header field",
+    parse: asHeaderName,
+    accepts: isString,
+  }),
   basePath: setting({
     variable: "BASE_PATH",
     fallback: "",
@@ -281,4 +302,8 @@ function withoutBrackets(host: string): string {
 function withLeadingSlash(path: string): string {
   const segments = path.replace(/^\/|\/$/g, "");
   return segments && `/${segments}`;
+}
+
+function asHeaderName(text: string): string | undefined {
+  return /^[A-Za-z0-9-]+$/.test(text) ? text : undefined;
 }

@@ -9,13 +9,18 @@ import type { MessageSlice, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
+type MessageMethods = Pick<Store, "getMessage" | "findMessage" | "readOn" | "listMessages" | "readHistory">;
 
 /** The store's methods that read messages. */
 export function messageMethods(driver: SqlDriver): MessageMethods {
   return {
     async getMessage({ owner, endUser = null }, conversationId, id) {
       const [row] = await driver.all(findMessage, [owner, conversationId, endUser, id]);
+      return row && messageFromRow(row);
+    },
+
+    async findMessage({ owner, endUser = null }, id) {
+      const [row] = await driver.all(findAnywhere, [owner, id, endUser]);
       return row && messageFromRow(row);
     },
 
@@ -65,6 +70,11 @@ const isWithinReach = `(CAST($3 AS TEXT) IS NULL OR EXISTS (
 
 const findMessage = `SELECT ${messageColumns} FROM messages
   WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND id = $4`;
+
+const findAnywhere = `SELECT ${messageColumns} FROM messages
+  WHERE owner = $1 AND id = $2 AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
+    SELECT 1 FROM conversations
+      WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
 
 /** Both databases count characters from 1. */
 const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");

@@ -20,6 +20,7 @@ import {
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
+import { OwnEvents } from "../wire/reply-events.ts";
 import { headerNames } from "../wire/request.ts";
 import { messageResource } from "../wire/resources.ts";
 import {
@@ -212,7 +213,9 @@ function follow(
 ): Result {
   const { clock, observe, heartbeatMs, joinTokens } = context;
   const { requestId } = call;
-  return { events: followReply(feed, { clock, observe, from, heartbeatMs, joinTokens, requestId }), headers };
+  const events = new OwnEvents(requestId);
+  const options = { clock, observe, from, heartbeatMs, joinTokens, requestId, events };
+  return { events: followReply(feed, options), headers };
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Clock, within } from "../base/clock.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 
-/** The maximum size of a body, in bytes. */
+/** The maximum size of a body, in bytes, unless its route has another. */
 export const maxBodyBytes = 256 * 1024;
 
 /** How long a body may take to arrive, in milliseconds. Not every runtime has its own limit. */
@@ -20,6 +20,13 @@ const bodyTimeoutMs = 30_000;
  */
 const leastPiece = 16;
 
+/** How a body is read. */
+export interface BodyOptions {
+  readonly clock: Clock;
+  /** The maximum size, in bytes. */
+  readonly most: number;
+}
+
 /**
  * A request's body, whose declared size has been checked already.
  *
@@ -30,44 +37,47 @@ const leastPiece = 16;
 export async function readBytes(
   request: IncomingRequest,
   { contentLength }: HeaderFields,
-  clock: Clock,
+  { clock, most }: BodyOptions,
 ): Promise<Uint8Array> {
   if (request.bodyUsed) {
     throw new TypeError("The request's body was read before: mount the service before what parses bodies.");
   }
   // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
   if (contentLength !== null && request.arrayBuffer) {
-    return readAtOnce(request.arrayBuffer(), clock);
+    return readAtOnce(request.arrayBuffer(), { clock, most });
   }
   const { body } = request;
   if (!body) return new Uint8Array();
-  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), clock);
-  requireShort(body.reduce((sum, chunk) => sum + chunk.byteLength, 0));
+  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), { clock, most });
+  requireShort(
+    body.reduce((sum, chunk) => sum + chunk.byteLength, 0),
+    most,
+  );
   return concatenate(body);
 }
 
 /** @throws {ApiError} `payload_too_large`, also for NaN: two lengths that were joined are none. */
-export function requireShort(length: number): void {
-  if (length <= maxBodyBytes) return;
-  throw new ApiError(
-    "payload_too_large",
-    `The body is longer than ${maxBodyBytes} bytes or in too many pieces.`,
-  );
+export function requireShort(length: number, most: number): void {
+  if (length <= most) return;
+  throw new ApiError("payload_too_large", `The body is longer than ${most} bytes or in too many pieces.`);
 }
 
-async function readAtOnce(arriving: Promise<ArrayBuffer>, clock: Clock): Promise<Uint8Array> {
+async function readAtOnce(arriving: Promise<ArrayBuffer>, { clock, most }: BodyOptions): Promise<Uint8Array> {
   try {
     const bytes = new Uint8Array((await within(clock, bodyTimeoutMs, arriving)) ?? refuseLate());
-    requireShort(bytes.byteLength);
+    requireShort(bytes.byteLength, most);
     return bytes;
   } catch (error) {
     throw asApiError(error);
   }
 }
 
-async function readPieces(pieces: AsyncIterator<Uint8Array>, clock: Clock): Promise<Uint8Array> {
+async function readPieces(
+  pieces: AsyncIterator<Uint8Array>,
+  { clock, most }: BodyOptions,
+): Promise<Uint8Array> {
   try {
-    return (await within(clock, bodyTimeoutMs, collect(pieces))) ?? refuseLate();
+    return (await within(clock, bodyTimeoutMs, collect(pieces, most))) ?? refuseLate();
   } catch (error) {
     // Not awaited, because it would wait for a pending read. It rejects with `error` again.
     void pieces.return?.().catch(() => {});
@@ -75,13 +85,13 @@ async function readPieces(pieces: AsyncIterator<Uint8Array>, clock: Clock): Prom
   }
 }
 
-async function collect(pieces: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+async function collect(pieces: AsyncIterator<Uint8Array>, most: number): Promise<Uint8Array> {
   const received: Uint8Array[] = [];
   let length = 0;
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
     received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
     length += next.value.byteLength;
-    requireShort(Math.max(length, received.length * leastPiece));
+    requireShort(Math.max(length, received.length * leastPiece), most);
   }
   return concatenate(received);
 }

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { Answer, HeaderFields } from "../wire/request.ts";
+import type { Answer, HeaderFields, IncomingRequest } from "../wire/request.ts";
+import type { ApiExtension } from "./route.ts";
 
 const exposed = [
   "Idempotency-Replayed",
@@ -29,20 +30,31 @@ export function corsHeaders(
   return { Vary: "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed };
 }
 
-/** The answer to OPTIONS, which a browser's preflight request is. `methods`: those of the path. */
-export function optionsAnswer(
-  { origin }: Pick<HeaderFields, "origin">,
-  methods: string,
-  origins: readonly string[],
-): Answer {
-  const isListed = origin !== null && origins.includes(origin);
-  return { status: 204, headers: { Allow: methods, ...(isListed && preflightHeaders(methods)) }, body: null };
+/** What the answer to OPTIONS depends on. */
+interface OptionsAnswerOptions {
+  /** Those of the path. */
+  readonly methods: string;
+  readonly origins: readonly string[];
+  /** The extension that the path belongs to. */
+  readonly extension: ApiExtension | undefined;
 }
 
-function preflightHeaders(methods: string): Record<string, string> {
-  return {
+/** The answer to OPTIONS, which a browser's preflight request is. */
+export function optionsAnswer(
+  { headers }: Pick<IncomingRequest, "headers">,
+  { origin }: Pick<HeaderFields, "origin">,
+  { methods, origins, extension }: OptionsAnswerOptions,
+): Answer {
+  const isListed = origin !== null && origins.includes(origin);
+  if (!isListed) return { status: 204, headers: { Allow: methods }, body: null };
+  const asked = headers.get("Access-Control-Request-Headers")?.split(",") ?? [];
+  const further = asked
+    .map((name) => name.trim())
+    .filter((name) => extension?.mayHaveHeader(name.toLowerCase()));
+  const permitted = {
     "Access-Control-Allow-Methods": methods,
-    "Access-Control-Allow-Headers": allowed,
+    "Access-Control-Allow-Headers": [allowed, ...further].join(", "),
     "Access-Control-Max-Age": "600",
   };
+  return { status: 204, headers: { Allow: methods, ...permitted }, body: null };
 }

@@ -15,13 +15,15 @@ import { corsHeaders, optionsAnswer } from "./cors.ts";
 import { commonHeaders, refusal, toAnswer, toApiError } from "./envelope.ts";
 import { readInput } from "./input.ts";
 import { takeToken } from "./rate-limit.ts";
-import type { Caller, HandlerContext, PathParams, Route } from "./route.ts";
+import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
 import { allowedMethods, createRouteFinder, createRouter, type Found, routeOf } from "./router.ts";
-import { requireHost } from "./target.ts";
+import { requireHost, splitTarget } from "./target.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {
   readonly routes: readonly Route[];
+  /** Endpoints with errors in a form of their own. */
+  readonly extensions: readonly ApiExtension[];
   readonly basePath: string;
   readonly corsOrigins: readonly string[];
   readonly authenticate: Authenticate;
@@ -53,7 +55,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#find = createRouter(options.routes, options.basePath);
+    const { routes, extensions, basePath } = options;
+    this.#find = createRouter([...routes, ...extensions.flatMap((each) => each.routes)], basePath);
   }
 
   /** Answers a request for the route that its path names. */
@@ -71,7 +74,7 @@ export class Dispatcher {
   refuse(error: ApiError): Answer {
     const { context, log, observe } = this.#options;
     const requestId = context.newId("req");
-    const { status, headers, body } = this.#refusal(error, requestId);
+    const { status, headers, body } = this.#refusal(error, requestId, undefined);
     log("info", "request", { requestId, status });
     observe.requestEnded?.({ requestId, method: "", route: undefined, status, durationMs: 0 });
     return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
@@ -94,8 +97,16 @@ export class Dispatcher {
     try {
       return this.#finish(progress, await this.#serve(progress, find));
     } catch (error) {
-      return this.#finish(progress, this.#refusal(error, requestId));
+      const extension = this.#extensionOf(request.url);
+      return this.#finish(progress, this.#refusal(error, requestId, extension));
     }
+  }
+
+  /** The extension below whose prefix a target is. */
+  #extensionOf(url: string): ApiExtension | undefined {
+    const { extensions, basePath } = this.#options;
+    const { path } = splitTarget(url);
+    return extensions.find(({ prefix }) => path.startsWith(`${basePath}${prefix}/`));
   }
 
   /** The way itself: each step is a line, and the first that refuses the request ends it. */
@@ -104,7 +115,12 @@ export class Dispatcher {
     const { request, fields, requestId } = progress;
     requireHost(fields.host);
     const { routes, params, search } = find(request.url);
-    if (request.method === "OPTIONS") return optionsAnswer(fields, allowedMethods(routes), corsOrigins);
+    if (request.method === "OPTIONS")
+      return optionsAnswer(request, fields, {
+        methods: allowedMethods(routes),
+        origins: corsOrigins,
+        extension: this.#extensionOf(request.url),
+      });
     const route = routeOf(request.method, routes);
     progress.route = route;
     const caller = await authenticate(route, fields);
@@ -115,10 +131,12 @@ export class Dispatcher {
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
     const { query, body } = await readInput(route, { request, fields, search }, context.clock);
     const { owner, reach, key, clientToken, bucket } = caller;
+    const further = readFurtherHeaders(route, request);
     const call = {
       requestId,
       request,
       fields,
+      headers: further,
       params,
       query,
       body,
@@ -132,13 +150,13 @@ export class Dispatcher {
     return toAnswer(route.success, await route.handle(call, context));
   }
 
-  #refusal(thrown: unknown, requestId: string): Answer {
+  #refusal(thrown: unknown, requestId: string, extension: ApiExtension | undefined): Answer {
     const { context, log } = this.#options;
     const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
     const error = toApiError(reason);
     if (error.status >= 500 && !isToldAlready(reason))
       log("error", error.message, { requestId, code: error.code, error: reason });
-    return refusal(error, requestId);
+    return refusal(error, requestId, extension?.errorBody);
   }
 
   /** Adds the header fields of every answer, and logs the request. */
@@ -167,6 +185,13 @@ export class Dispatcher {
     headers["Content-Length"] = String(utf8ToBytes(body).length);
     return { status, headers, body: null };
   }
+}
+
+/** The further header fields that a route names. */
+function readFurtherHeaders({ headers = {} }: Route, request: IncomingRequest): Call["headers"] {
+  const fields: Record<string, string | null> = {};
+  for (const [name, header] of Object.entries(headers)) fields[name] = request.headers.get(header);
+  return fields;
 }
 
 /** Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown). */

@@ -28,7 +28,8 @@ const streamHeaders = {
 
 /** What a handler answers, in its envelope. */
 export function toAnswer({ status }: Success, result: Result): Answer {
-  if (result.events) return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
+  if (result.events !== undefined)
+    return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
   if (result.lines) {
     const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
     return { status, headers: { ...headers, ...result.headers }, body: result.lines };
@@ -43,14 +44,19 @@ export function envelope({ data, json = JSON.stringify(data), pagination }: Resu
   return pagination ? `{"data":${json},"pagination":${JSON.stringify(pagination)}}` : `{"data":${json}}`;
 }
 
-/** An error as an answer, whose body has an `ErrorObject`. */
-export function refusal(error: ApiError, requestId: string): Answer {
-  const { status, headers, code, message, details } = error;
+/** An error as an answer. */
+export function refusal(error: ApiError, requestId: string, errorBody = ownErrorBody): Answer {
+  const { status, headers } = error;
   return {
     status,
     headers: { "Content-Type": jsonType, ...headers },
-    body: JSON.stringify({ error: { code, message, details, requestId } }),
+    body: errorBody(error, requestId),
   };
+}
+
+/** An error's body, with an `ErrorObject`. */
+function ownErrorBody({ code, message, details }: ApiError, requestId: string): string {
+  return JSON.stringify({ error: { code, message, details, requestId } });
 }
 
 /** Whatever was thrown, as the error that the client gets. */

@@ -10,7 +10,7 @@ import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
 import type { InputSchema, ValueSchema } from "../wire/schemas.ts";
 import { validators } from "../wire/validators.ts";
-import { readBytes, requireShort } from "./body.ts";
+import { maxBodyBytes, readBytes, requireShort } from "./body.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import type { Call, Route } from "./route.ts";
 
@@ -42,10 +42,15 @@ export async function readInput(
   { request, fields, search }: { request: IncomingRequest; fields: HeaderFields; search: string },
   clock: Clock,
 ): Promise<Input> {
-  if (route.body) requireJsonBody(fields);
+  const most = route.maxBodyBytes ?? maxBodyBytes;
+  const takesBody = route.body !== undefined || route.readBody !== undefined;
+  if (takesBody) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
   const query = route.query && readQuery(route.query, search, fields, route.queryFields);
-  const body = route.body && readBody(route.body, await readBytes(request, fields, clock));
+  const value = takesBody
+    ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most })))
+    : undefined;
+  const body = route.readBody ? route.readBody(value) : route.body && readBody(route.body, value);
   return { query, body };
 }
 
@@ -131,19 +136,18 @@ function decode(text: string): ParameterText {
 const jsonType = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
 /** Refuses a body for its declared media type or size, before anything of it is read. */
-function requireJsonBody({ contentType, contentEncoding, contentLength }: HeaderFields): void {
+function requireJsonBody({ contentType, contentEncoding, contentLength }: HeaderFields, most: number): void {
   if (!jsonType.test(contentType ?? "")) {
     throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
   }
   if (contentEncoding !== null) {
     throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
   }
-  requireShort(Number(contentLength));
+  requireShort(Number(contentLength), most);
 }
 
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
-function readBody(schema: InputSchema, bytes: Uint8Array): Record<string, unknown> {
-  const value = parseJson(decodeUtf8(bytes));
+function readBody(schema: InputSchema, value: unknown): Record<string, unknown> {
   requireValid(schema, value);
   return pick(value as Record<string, unknown>, schema);
 }

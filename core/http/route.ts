@@ -16,8 +16,9 @@ import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, ClientTokenRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
+import type { TwinEngine } from "../twins/engine.ts";
 import type { TwinSource } from "../twins/twins.ts";
-import type { ErrorCode } from "../wire/errors.ts";
+import type { ApiError, ErrorCode } from "../wire/errors.ts";
 import type { LineStream } from "../wire/lines.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
@@ -48,6 +49,8 @@ export interface HandlerContext {
   readonly root: string;
   readonly heartbeatMs: number;
   readonly joinTokens: boolean;
+  readonly engines: Readonly<Record<string, TwinEngine>>;
+  readonly maxReplyMs: number;
   /** The OpenAPI document, as JSON. */
   openApi(): string;
   /** Resolves once the store has been found usable. Rejects with `unavailable`. */
@@ -81,6 +84,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly requestId: string;
   readonly request: Pick<IncomingRequest, "signal">;
   readonly fields: HeaderFields;
+  /** The further header fields that the route names. */
+  readonly headers: Readonly<Record<string, string | null>>;
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
@@ -132,6 +137,17 @@ export interface Success {
   readonly lines?: true;
 }
 
+/** Endpoints below a prefix of their own, with errors in a form of their own. */
+export interface ApiExtension {
+  /** Such as `/v1`, below the base path. */
+  readonly prefix: string;
+  readonly routes: readonly Route[];
+  /** An error's body. */
+  errorBody(error: ApiError, requestId: string): string;
+  /** Request header fields that pages of other origins may send, besides those of the service. Lower case. */
+  mayHaveHeader(name: string): boolean;
+}
+
 /** One endpoint. */
 export interface Route {
   readonly operationId: string;
@@ -152,6 +168,12 @@ export interface Route {
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
   readonly queryFields?: Readonly<Record<string, keyof HeaderFields>>;
   readonly body?: InputSchema;
+  /** Reads a body that is more than a schema of plain values. Throws a `validation_error`. */
+  readonly readBody?: (value: unknown) => unknown;
+  /** The longest body, in bytes. Default: {@link maxBodyBytes}. */
+  readonly maxBodyBytes?: number;
+  /** Further header fields that the handler reads: each one's name there, and its name on the wire. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What `Idempotency-Key` does here. Absent: it is ignored. */
   readonly idempotency?: "supported" | "refused";
   readonly success: Success;

@@ -17,10 +17,15 @@ export interface Target {
 
 /** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
 export function readTarget(url: string): Target {
-  const target = withoutAuthority(url);
-  if (target.length > maxTargetLength) {
+  if (withoutAuthority(url).length > maxTargetLength) {
     throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
   }
+  return splitTarget(url);
+}
+
+/** The same, however long it is. */
+export function splitTarget(url: string): Target {
+  const target = withoutAuthority(url);
   const fragment = target.indexOf("#");
   const beforeFragment = fragment === -1 ? target : target.slice(0, fragment);
   const question = beforeFragment.indexOf("?");

@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
-import type { TwinEngine } from "../twins/engine.ts";
+import type { HistoryMessage, TwinEngine } from "../twins/engine.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
 
@@ -46,6 +46,8 @@ export interface Production {
   /** Undefined: the twin names an engine that the service does not have. */
   readonly engine: TwinEngine | undefined;
   readonly question: MessageRecord;
+  /** What the engine is to know of earlier messages. Undefined: what the conversation has. */
+  readonly history?: readonly HistoryMessage[] | undefined;
   /** The reply, in progress, with the text of earlier attempts. */
   readonly reply: MessageRecord;
   /** The lease that it is stored with. */

@@ -27,6 +27,9 @@ export class ReplyFeed {
   readonly id: string;
   /** The id of the user's message that the reply answers. */
   readonly questionId: string;
+  readonly conversationId: string;
+  /** When the reply was begun, in milliseconds since the epoch. */
+  readonly createdAt: number;
   /** The text so far. It is replaced where another attempt goes on from less than what was sent. */
   text = new ReplyText();
   /** The engine's progress events, each as JSON, in order. Only grows. */
@@ -48,6 +51,8 @@ export class ReplyFeed {
   constructor(message: MessageRecord) {
     this.id = message.id;
     this.questionId = message.inReplyTo ?? "";
+    this.conversationId = message.conversationId;
+    this.createdAt = message.createdAt;
     this.extend(message);
   }
 

@@ -7,8 +7,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
-import { messageResource } from "../wire/resources.ts";
-import { type EventStream, encodeEvent, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
+import type { ReplyEvents, WrittenText } from "../wire/reply-events.ts";
+import { type EventStream, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { splitsSurrogatePair } from "./text.ts";
 
@@ -21,7 +21,11 @@ export interface FollowOptions {
   readonly heartbeatMs: number;
   /** Whether text may wait for more. */
   readonly joinTokens: boolean;
-  /** For the error event of a reply that failed. */
+  /** How the stream tells what happens. */
+  readonly events: ReplyEvents;
+  /** Called if the reader leaves before the last event. */
+  readonly left?: (() => void) | undefined;
+  /** The request that follows, for whoever observes. */
   readonly requestId: string;
   readonly observe: Observer;
 }
@@ -92,6 +96,7 @@ class ReplyFollower implements EventStream {
 
   detach(): void {
     this.#feed.unsubscribe(this.#offer);
+    if (this.#isOpen && !this.#ended) this.#options.left?.();
     this.#tellOpen(false);
     this.#stopTimer();
     this.#stopTimer = () => {};
@@ -140,24 +145,21 @@ class ReplyFollower implements EventStream {
     if (this.#accepted) return "";
     this.#accepted = true;
     const { ended, length } = this.#feed;
-    return ended && this.#offset > length ? "" : this.#progressEvent(this.#acceptance());
-  }
-
-  /** As JSON: ids need no escaping. */
-  #acceptance(): string {
-    return `{"stage":"accepted","messageId":"${this.#feed.id}","userMessageId":"${this.#feed.questionId}"}`;
+    return ended && this.#offset > length ? "" : this.#options.events.accepted(this.#feed, this.#offset);
   }
 
   #progressEvent(progress: string): string {
-    return encodeEvent(this.#offset, `{"type":"progress","progress":${progress}}`);
+    return this.#options.events.progress(progress, this.#offset);
   }
 
-  /** Tells the reader to cut its text back to where another attempt goes on. */
+  /** Tells the reader to cut its text back to where another attempt goes on, if it can be told. */
   #continuation(from: number, attempt: number): string {
     this.#attempt = attempt;
+    const event = this.#options.events.continued(from, attempt);
+    if (event === undefined) return "";
     this.#offset = from;
     this.#wholeText = undefined;
-    return this.#progressEvent(encodeJson({ stage: "continued", from, attempt }));
+    return event;
   }
 
   /** The next text, up to a length of the reply. */
@@ -169,20 +171,12 @@ class ReplyFollower implements EventStream {
     const json = encodeJson(content);
     if (this.#offset === 0 && (this.#feed.whole || this.#feed.ended)) this.#wholeText = { content, json };
     this.#offset = end;
-    return encodeEvent(this.#offset, `{"type":"delta","content":${json}}`);
+    return this.#options.events.delta(json, this.#offset);
   }
 
   #lastEvent(message: MessageRecord): string {
     this.#ended = true;
-    if (message.error === null) {
-      return encodeEvent(this.#offset, completion(message, this.#wholeText));
-    }
-    const error = {
-      ...message.error,
-      details: { messageId: message.id },
-      requestId: this.#options.requestId,
-    };
-    return encodeEvent(this.#offset, encodeJson({ type: "error", error }));
+    return this.#options.events.ended(message, this.#offset, this.#wholeText);
   }
 
   /** Notifies the reader once until it reads, and again at the reply's end. */
@@ -212,18 +206,4 @@ class ReplyFollower implements EventStream {
     this.#keepAliveDue = true;
     this.#offer(); // last, because a sender may detach at once, which ends the timer
   };
-}
-
-/** A text, and its JSON. */
-interface WrittenText {
-  readonly content: string;
-  readonly json: string;
-}
-
-/** The last event's data. If the text was just encoded as JSON, which is most of the work, that is used again. */
-function completion(message: MessageRecord, told: WrittenText | undefined): string {
-  if (told?.content !== message.content)
-    return encodeJson({ type: "complete", message: messageResource(message) });
-  const json = encodeJson({ type: "complete", message: messageResource({ ...message, content: "" }) });
-  return json.replace('"content":""', () => `"content":${told.json}`); // the first match: only ids precede it
 }

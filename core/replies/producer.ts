@@ -89,7 +89,7 @@ export class Producer implements FeedSource {
   async #runEngine(position: number): Promise<void> {
     const { twin, question, reply } = this.production;
     try {
-      const history = await this.#readHistory(position);
+      const history = this.production.history ?? (await this.#readHistory(position));
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);

@@ -29,6 +29,8 @@ export class Replies {
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
   readonly #sweeper: Sweeper;
+  /** What interrupts the work that is held for others. */
+  readonly #held = new Set<() => void>();
   #closing = false;
 
   constructor(options: RepliesOptions) {
@@ -83,12 +85,19 @@ export class Replies {
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
 
+  /** Has a shutdown wait for work that ends by itself, or is interrupted when the time is up. */
+  hold(work: Promise<unknown>, interrupt: () => void): void {
+    this.#held.add(interrupt);
+    this.#context.inFlight.track(work.finally(() => this.#held.delete(interrupt)));
+  }
+
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#sweeper.stop();
     await this.#settle(graceMs);
     this.#running.interrupt();
+    for (const interrupt of this.#held) interrupt();
     this.#stored.release();
     await this.#settle(lastStoreMs);
     this.#running.abandon();

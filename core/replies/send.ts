@@ -16,6 +16,7 @@ import {
   type Store,
   StoreUnavailable,
 } from "../store/store.ts";
+import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound } from "../wire/errors.ts";
 import { newLease, type ReplyContext } from "./context.ts";
@@ -33,6 +34,8 @@ export interface Send extends Reach {
   /** The conversation's twin. */
   readonly twin: Twin;
   readonly content: string;
+  /** What the engine is to know of earlier messages. Undefined: what the conversation has. */
+  readonly history?: readonly HistoryMessage[] | undefined;
   readonly claim: IdempotencyClaim | undefined;
   /** The request that sends it, for the log. */
   readonly requestId: string;
@@ -45,13 +48,14 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const { owner, endUser, conversationId, content, twin, claim, position, requestId, traceparent } = send;
+  const { owner, endUser, conversationId, content, history, twin, claim, position } = send;
+  const { requestId, traceparent } = send;
   const { engines, sha256, newId, clock } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
   const { question, reply } = newMessages(fields, newId, clock.now());
   const lease = newLease(context);
   const engine = engines[twin.engine];
-  const production = { owner, twin, engine, question, reply, lease, requestId, traceparent };
+  const production = { owner, twin, engine, question, history, reply, lease, requestId, traceparent };
   const producer = running.prepare(production);
   let begun: BeginOutcome | undefined;
   try {

@@ -14,7 +14,7 @@ import {
 import type { MessageRecord } from "./records.ts";
 import type { Listing, MessageSlice, Store } from "./store.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "readOn" | "listMessages" | "readHistory">;
+type MessageMethods = Pick<Store, "getMessage" | "findMessage" | "readOn" | "listMessages" | "readHistory">;
 
 /** The store's methods that read messages. */
 export function messageMethods(records: MemoryRecords): MessageMethods {
@@ -22,6 +22,10 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
     async getMessage(reach, conversationId, id) {
       const record = findMessage(records, reach, id)?.record;
       return record?.conversationId === conversationId ? record : undefined;
+    },
+
+    async findMessage(reach, id) {
+      return findMessage(records, reach, id)?.record;
     },
 
     async readOn(reach, conversationId, id, skip) {

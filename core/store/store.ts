@@ -201,6 +201,8 @@ export interface Store {
   deleteConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
 
   getMessage(reach: Reach, conversationId: string, id: string): Promise<MessageRecord | undefined>;
+  /** The message with this id, whatever conversation it belongs to. */
+  findMessage(reach: Reach, id: string): Promise<MessageRecord | undefined>;
   /**
    * Like {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of the content, for a
    * follower that already has them.

@@ -360,6 +360,15 @@ export const streamQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+/** How a response of OpenAI's Responses API is read. */
+export const responseQuerySchema = {
+  type: "object",
+  properties: {
+    stream: { type: "string", enum: ["true", "false"] },
+    starting_after: { type: "integer", minimum: 0, maximum: 999_999_999 },
+  },
+} as const satisfies InputSchema;
+
 /**
  * All bodies and queries, by the names of their validators in `validators.ts`. After a change here, that file is made
  * anew with `npm run validators`.
@@ -375,6 +384,7 @@ export const inputSchemas = {
   conversationsQuery: conversationsQuerySchema,
   messagesQuery: messagesQuerySchema,
   streamQuery: streamQuerySchema,
+  responseQuery: responseQuerySchema,
 } as const satisfies Readonly<Record<string, InputSchema>>;
 
 /** A twin as clients see it. Times are ISO 8601 in UTC; what is absent is null. */

@@ -64,6 +64,7 @@ export async function callEverything(given: Store): Promise<void> {
   await store.endReply(ending(begun));
   await store.getConversation({ owner }, id);
   await store.getMessage({ owner }, id, question.id);
+  await store.findMessage({ owner }, question.id);
   await store.readOn({ owner }, id, reply.id, 1);
   for (const order of ["asc", "desc"] as const) {
     await store.listMessages({ owner }, id, { ...slice, order, after: question.id });

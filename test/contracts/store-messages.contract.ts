@@ -48,6 +48,17 @@ export function messagesContract(open: () => Store): void {
       assert.equal(await store.getMessage({ owner }, id, "msg_none"), undefined);
     });
 
+    test("a message is found by its id alone, within a caller's reach", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner, { endUser: "zoe" });
+      const { question } = await begin(store, owner, id);
+      assert.deepEqual(await store.findMessage({ owner }, question.id), question);
+      assert.deepEqual(await store.findMessage({ owner, endUser: "zoe" }, question.id), question);
+      assert.equal(await store.findMessage({ owner, endUser: "yan" }, question.id), undefined);
+      assert.equal(await store.findMessage({ owner: newOwner() }, question.id), undefined);
+      assert.equal(await store.findMessage({ owner }, "msg_none"), undefined);
+    });
+
     test("the rest of a message is read after a number of characters, however many code units they take", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);

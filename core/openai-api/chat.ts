@@ -1,0 +1,127 @@
+/**
+ * `POST /v1/chat/completions`: a twin as a chat model. Nothing is stored, unless the client names a conversation.
+ *
+ * @module
+ */
+
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { Call, HandlerContext, Result, Route } from "../http/route.ts";
+import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import type { Twin } from "../twins/twins.ts";
+import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
+import { readMessages, type Spoken } from "./conversation-text.ts";
+import { findNamed, readConversationName } from "./conversations.ts";
+import { refuseParam } from "./errors.ts";
+import {
+  type CommonParameters,
+  reachOf,
+  readBoolean,
+  readCommonParameters,
+  requireBody,
+  requireTwin,
+} from "./parameters.ts";
+import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
+import { type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { replyUnstored } from "./unstored.ts";
+
+/** A request for a chat completion. */
+interface ChatRequest extends CommonParameters, Spoken {
+  readonly includesUsage: boolean;
+}
+
+/** The route. `headers`: the names of the header fields that say who talks in which conversation. */
+export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
+  return {
+    operationId: "createChatCompletion",
+    method: "POST",
+    path: "/v1/chat/completions",
+    summary: "Ask a twin as a chat model",
+    credential: "api_key",
+    scope: "full_access",
+    readBody: readChatRequest,
+    maxBodyBytes,
+    headers,
+    success: { status: 200, description: "The completion, or its chunks.", events: true },
+    handle: (call, context) =>
+      complete(call as Call<undefined, ChatRequest>, context, headers.conversation ?? ""),
+  };
+}
+
+function readChatRequest(value: unknown): ChatRequest {
+  const body = requireBody(value);
+  const common = readCommonParameters(body);
+  requireText(body);
+  const options = body.stream_options;
+  const includesUsage = isJsonObject(options)
+    ? readBoolean(options.include_usage, "stream_options.include_usage")
+    : false;
+  return { ...common, includesUsage, ...readMessages(body.messages, "messages") };
+}
+
+/** Refuses what asks for more than one text. */
+function requireText({ n, audio, modalities, function_call: functionCall }: JsonObject): void {
+  if (n !== undefined && n !== null && n !== 1) refuseParam("n", "must be 1; a twin gives one reply");
+  if (audio !== undefined && audio !== null) refuseParam("audio", "must be left out; twins only write");
+  if (Array.isArray(modalities) && modalities.some((modality) => modality !== "text")) {
+    refuseParam("modalities", "must be text; twins only write");
+  }
+  if (isJsonObject(functionCall)) refuseParam("function_call", "must be left out; twins call no functions");
+}
+
+async function complete(
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+  header: string,
+): Promise<Result> {
+  const { body, requestId } = call;
+  const { model, question: content, history } = body;
+  const name = readConversationName(call.headers.conversation, header);
+  const twin = await requireTwin(call, context, model);
+  if (name === null || isTask(content, header)) {
+    return answer(replyUnstored(context, { twin, history, content, requestId }), call, context);
+  }
+  const { feed, headers } = await sendNamed(call, context, twin, name);
+  return { ...(await answer(feed, call, context)), headers };
+}
+
+/**
+ * Whether Open WebUI asks for a title or for tags, which it does in the name of the chat, although it is no part of
+ * it.
+ */
+function isTask(content: string, header: string): boolean {
+  return header.toLowerCase() === "x-openwebui-chat-id" && content.startsWith("### Task:");
+}
+
+/** Sends the last message into a conversation, which has those before it. */
+function sendNamed(
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+  twin: Twin,
+  name: string,
+): Promise<SentOnce> {
+  const { model, question: content } = call.body;
+  const reach = reachOf(call, call.body);
+  const path = "/v1/chat/completions";
+  return sendOnce(call, context, {
+    reach,
+    path,
+    fields: { model, conversation: name, content },
+    retryPath: `${path}/${twin.id}/${name}`,
+    async send(claim) {
+      const place = await findNamed(context, reach, twin, name);
+      return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
+    },
+  });
+}
+
+async function answer(
+  feed: ReplyFeed,
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+): Promise<Result> {
+  const { model, stream, includesUsage } = call.body;
+  const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
+  if (stream) return followAs(new ChatEvents(head, includesUsage), { feed, from: 0 }, call, context);
+  const reply = requireCompleted(await endOf(feed, call.request.signal));
+  return { document: completionDocument(reply, head) };
+}

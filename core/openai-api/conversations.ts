@@ -1,0 +1,81 @@
+/**
+ * Conversations as OpenAI's clients name them.
+ *
+ * @module
+ */
+
+import type { HandlerContext } from "../http/route.ts";
+import type { ConversationRecord } from "../store/records.ts";
+import type { IdempotencyClaim, Reach } from "../store/store.ts";
+import type { Twin } from "../twins/twins.ts";
+import { refuseParam } from "./errors.ts";
+
+/** A name that a client has given one of its conversations, in a header field. Null: none. */
+export function readConversationName(name: string | null | undefined, header: string): string | null {
+  if (name === null || name === undefined) return null;
+  if (name !== "" && name.length <= 128) return name;
+  return refuseParam(header, "must be 1 to 128 characters, or be left out");
+}
+
+/** Claims that are to last: no date is later. */
+const forever = 8_640_000_000_000_000;
+
+/** A conversation to send into: how many messages it has may be out of date. */
+export interface Place {
+  readonly conversationId: string;
+  readonly position: number;
+}
+
+/**
+ * The conversation with a twin that a client calls by this name, made when it is first named. The name is a claim on it.
+ * If the conversation has been deleted, the next claim begins a new one.
+ */
+export async function findNamed(
+  context: HandlerContext,
+  reach: Reach,
+  twin: Twin,
+  name: string,
+): Promise<Place> {
+  let number = 0;
+  for (;;) {
+    const claim = nameClaim(reach, twin, `${number} ${name}`, context.clock.now());
+    const made = await context.store.findClaim(claim);
+    if (made) {
+      const found = await context.conversations.find(reach, made.resourceId);
+      if (found) return { conversationId: found.id, position: found.position };
+      number++;
+    } else {
+      const conversationId = await create(context, reach, twin, claim);
+      if (conversationId !== undefined) return { conversationId, position: 0 };
+    }
+  }
+}
+
+function nameClaim({ owner, endUser }: Reach, { id }: Twin, key: string, now: number): IdempotencyClaim {
+  const path = `/v1/chat/completions/${id}`;
+  return { owner, endUser: endUser ?? null, path, key, fingerprint: "", createdAt: now, expiresAt: forever };
+}
+
+/** A new conversation. Undefined: the claim was made meanwhile. */
+export async function create(
+  { store, clock, newId }: HandlerContext,
+  { owner, endUser }: Reach,
+  { id: twinId }: Twin,
+  claim?: IdempotencyClaim,
+): Promise<string | undefined> {
+  const now = clock.now();
+  const conversation: ConversationRecord = {
+    id: newId("conv"),
+    owner,
+    twinId,
+    endUser: endUser ?? null,
+    title: null,
+    replyId: null,
+    messageCount: 0,
+    lastMessageAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const made = await store.createConversation(conversation, claim);
+  return made ? undefined : conversation.id;
+}

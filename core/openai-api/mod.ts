@@ -1,0 +1,58 @@
+/**
+ * Twins for OpenAI's clients, at `/v1`: models, chat completions and responses.
+ *
+ * @module
+ */
+
+import { isString } from "../base/json.ts";
+import { optional, type Rule, type RulesFor, requireOptions } from "../base/rules.ts";
+import type { ApiExtension } from "../http/route.ts";
+import { chatRoute } from "./chat.ts";
+import { errorBody } from "./errors.ts";
+import { modelRoutes } from "./models.ts";
+import { responseRoutes } from "./responses.ts";
+import { BrokenRequests } from "./sending.ts";
+
+/** Options of {@link createOpenAIApi}. */
+export interface OpenAIApiOptions {
+  /** The request header field that names the client's conversation. Default: `X-Conversation-Id`. */
+  readonly conversationHeader?: string | undefined;
+  /** A request header field that names the end user of a key's request. Default: none, only members of the body. */
+  readonly endUserHeader?: string | undefined;
+}
+
+const headerName: Rule = {
+  expected: "the name of a header field, such as X-Conversation-Id",
+  accepts: (value) => isString(value) && /^[\w!#$%&'*+.^`|~-]+$/.test(value),
+};
+
+const rules: RulesFor<OpenAIApiOptions> = {
+  conversationHeader: optional(headerName),
+  endUserHeader: optional(headerName),
+};
+
+/**
+ * Creates the endpoints for OpenAI's clients.
+ *
+ * @example
+ * ```ts
+ * import { createService } from "twin-service";
+ * import { createOpenAIApi } from "twin-service/openai-api";
+ *
+ * const service = createService({ ...options, openaiApi: createOpenAIApi() });
+ * ```
+ *
+ * @throws {TypeError} for an option that is unknown or cannot be used.
+ */
+export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
+  requireOptions("createOpenAIApi", options, rules);
+  const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
+  const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
+  const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
+  return {
+    prefix: "/v1",
+    routes: [...modelRoutes, chatRoute(headers), ...responseRoutes(headers, new BrokenRequests())],
+    errorBody,
+    mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * Twins as models.
+ *
+ * @module
+ */
+
+import { type HandlerContext, route } from "../http/route.ts";
+import type { Twin } from "../twins/twins.ts";
+import { twinNotFound } from "../wire/errors.ts";
+
+export const modelRoutes = [
+  route({
+    operationId: "listModels",
+    method: "GET",
+    path: "/v1/models",
+    summary: "List the twins you may use, as models",
+    credential: "api_key",
+    scope: "read_only",
+    free: true, // front ends ask again and again
+    success: { status: 200, description: "The models." },
+    async handle({ owner }, context) {
+      return {
+        document: JSON.stringify({ object: "list", data: (await allTwins(owner, context)).map(model) }),
+      };
+    },
+  }),
+
+  route({
+    operationId: "getModel",
+    method: "GET",
+    path: "/v1/models/{id}",
+    summary: "Read one twin, as a model",
+    credential: "api_key",
+    scope: "read_only",
+    free: true,
+    success: { status: 200, description: "The model." },
+    errors: ["twin_not_found"],
+    async handle({ owner, params }, { twins }) {
+      return { document: JSON.stringify(model((await twins.get(owner, params.id)) ?? twinNotFound())) };
+    },
+  }),
+];
+
+/** How many twins are read at once. */
+const pageLength = 100;
+
+async function allTwins(owner: string, { twins }: HandlerContext): Promise<Twin[]> {
+  const all: Twin[] = [];
+  for (;;) {
+    const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) return all;
+  }
+}
+
+function model({ id, name, description, createdAt }: Twin) {
+  return {
+    id,
+    object: "model",
+    created: Math.floor(createdAt / 1000),
+    owned_by: "twin-service",
+    name,
+    description,
+  };
+}

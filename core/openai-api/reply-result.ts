@@ -1,0 +1,46 @@
+/**
+ * A reply as a handler's result: followed as a stream, or at its end.
+ *
+ * @module
+ */
+
+import type { Call, HandlerContext, Result } from "../http/route.ts";
+import type { ReplyFeed } from "../replies/feed.ts";
+import { followReply } from "../replies/follower.ts";
+import type { MessageRecord, ReplyFailure } from "../store/records.ts";
+import { ApiError, type ErrorCode } from "../wire/errors.ts";
+import type { ReplyEvents } from "../wire/reply-events.ts";
+
+/** The longest body of a request, in bytes: it may have a whole conversation. */
+export const maxBodyBytes: number = 4 * 1024 * 1024;
+
+/** What is followed. */
+interface Following {
+  readonly feed: ReplyFeed;
+  readonly from: number;
+  /** Called if the reader leaves before the end. */
+  readonly left?: (() => void) | undefined;
+}
+
+/** Follows a reply from an offset of its text. */
+export function followAs(
+  events: ReplyEvents,
+  { feed, from, left }: Following,
+  { requestId }: Call,
+  { clock, observe, heartbeatMs, joinTokens }: HandlerContext,
+): Result {
+  const options = { clock, observe, requestId, from, heartbeatMs, joinTokens, events, left };
+  return { events: followReply(feed, options) };
+}
+
+const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
+  model_error: "model_error",
+  model_timeout: "model_timeout",
+  interrupted: "shutting_down",
+};
+
+/** A reply that has not failed. */
+export function requireCompleted(reply: MessageRecord): MessageRecord {
+  if (reply.error) throw new ApiError(codeOfFailure[reply.error.code], reply.error.message);
+  return reply;
+}

@@ -1,0 +1,271 @@
+/**
+ * `/v1/responses`: replies that are always stored, and can be followed from any event.
+ *
+ * @module
+ */
+
+import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
+import { type Call, type HandlerContext, type Result, type Route, route } from "../http/route.ts";
+import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import { splitsSurrogatePair } from "../replies/text.ts";
+import type { MessageRecord } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
+import type { HistoryMessage } from "../twins/engine.ts";
+import type { Twin } from "../twins/twins.ts";
+import { conversationNotFound, messageNotFound } from "../wire/errors.ts";
+import { type FromSchema, responseQuerySchema } from "../wire/schemas.ts";
+import { readMessages, requireQuestion, type Spoken } from "./conversation-text.ts";
+import { create, type Place } from "./conversations.ts";
+import { refuseParam } from "./errors.ts";
+import {
+  type CommonParameters,
+  reachOf,
+  readBoolean,
+  readCommonParameters,
+  requireBody,
+  requireTwin,
+} from "./parameters.ts";
+import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
+import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
+import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
+import {
+  type BrokenRequests,
+  digestOf,
+  isRetry,
+  join,
+  type SentOnce,
+  sendFields,
+  sendOnce,
+} from "./sending.ts";
+
+/** A request for a response. */
+interface ResponseRequest extends CommonParameters, Spoken {
+  readonly background: boolean;
+  readonly conversationId: string | undefined;
+  readonly previousId: string | undefined;
+}
+
+/** The routes. `headers`: the further header fields; `broken`: requests that may be sent again. */
+export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: BrokenRequests): Route[] {
+  return [
+    {
+      operationId: "createResponse",
+      method: "POST",
+      path: "/v1/responses",
+      summary: "Ask a twin; the reply is stored",
+      credential: "api_key",
+      scope: "full_access",
+      readBody: readResponseRequest,
+      maxBodyBytes,
+      headers,
+      success: { status: 200, description: "The response, or its events.", events: true },
+      handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, broken),
+    },
+
+    route({
+      operationId: "getResponse",
+      method: "GET",
+      path: "/v1/responses/{id}",
+      summary: "Read a response, or follow it from any event",
+      credential: "api_key",
+      scope: "read_only",
+      query: responseQuerySchema,
+      success: { status: 200, description: "The response, or its events.", events: true },
+      async handle(call, context) {
+        const { reply, head } = await requireResponse(call, context);
+        if (call.query.stream === "true") return resume(reply, head, call, context);
+        return { document: JSON.stringify(responseObject(head, reply)) };
+      },
+    }),
+
+    route({
+      operationId: "cancelResponse",
+      method: "POST",
+      path: "/v1/responses/{id}/cancel",
+      summary: "Stop a response and keep its text so far",
+      credential: "api_key",
+      scope: "full_access",
+      success: { status: 200, description: "The response, once it has ended." },
+      async handle(call, context) {
+        const { reply, head } = await requireResponse(call, context);
+        const ended = await context.replies.cancel(call.owner, reply);
+        return { document: JSON.stringify(responseObject(head, ended)) };
+      },
+    }),
+  ];
+}
+
+function readResponseRequest(value: unknown): ResponseRequest {
+  const body = requireBody(value);
+  const common = readCommonParameters(body);
+  const background = readBoolean(body.background, "background");
+  if (body.store === false) refuseParam("store", "must be true; every reply is stored");
+  const conversationId = readConversationId(body);
+  const previousId = readPreviousId(body);
+  if (conversationId !== undefined && previousId !== undefined) {
+    refuseParam("previous_response_id", "must be left out if there is a conversation");
+  }
+  return { ...common, ...readInput(body.input), background, conversationId, previousId };
+}
+
+function readInput(input: unknown): Spoken {
+  if (!isString(input)) return readMessages(input, "input");
+  return { question: requireQuestion(input, "input"), history: [] };
+}
+
+function readConversationId({ conversation }: JsonObject): string | undefined {
+  if (conversation === undefined || conversation === null) return undefined;
+  const id = isJsonObject(conversation) ? conversation.id : conversation;
+  return isString(id) && id !== "" ? id : refuseParam("conversation", "must be the id of a conversation");
+}
+
+function readPreviousId({ previous_response_id: id }: JsonObject): string | undefined {
+  if (id === undefined || id === null) return undefined;
+  return messageIdOf(id) ?? refuseParam("previous_response_id", "must be the id of a response");
+}
+
+async function respond(
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  broken: BrokenRequests,
+): Promise<Result> {
+  const { body, request } = call;
+  const twin = await requireTwin(call, context, body.model);
+  const reach = reachOf(call, body);
+  const { feed, headers } = await send(call, context, { twin, reach, broken });
+  const { conversationId, createdAt, id: messageId } = feed;
+  const head: ResponseHead = { messageId, conversationId, createdAt, model: twin.id };
+  const left = () => broken.note(digestOf(call, body, context), feed.id, context.clock.now());
+  if (body.stream) {
+    const events = new ResponseEvents(head, -1);
+    return { ...followAs(events, { feed, from: 0, left }, call, context), headers };
+  }
+  if (body.background) return { document: JSON.stringify(responseInProgress(head)), headers };
+  const reply = await endOf(feed, request.signal).catch((error: unknown) => {
+    if (request.signal?.aborted) left();
+    throw error;
+  });
+  return { document: JSON.stringify(responseObject(head, requireCompleted(reply))), headers };
+}
+
+/** What a send needs besides its request. */
+interface SendOptions {
+  readonly twin: Twin;
+  readonly reach: Reach;
+  readonly broken: BrokenRequests;
+}
+
+async function send(
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  { twin, reach, broken }: SendOptions,
+): Promise<SentOnce> {
+  const { model, question: content, history, conversationId, previousId } = call.body;
+  const isNamed = conversationId !== undefined || previousId !== undefined;
+  const path = "/v1/responses";
+  if (!isNamed && isRetry(call) && call.fields.idempotencyKey === null) {
+    const resourceId = broken.take(digestOf(call, call.body, context), context.clock.now());
+    if (resourceId !== undefined) return join({ resourceId }, reach, context);
+  }
+  return sendOnce(call, context, {
+    reach,
+    path,
+    fields: { model, content, history, conversationId, previousId },
+    retryPath: isNamed ? `${path}/${conversationId ?? previousId}` : undefined,
+    async send(claim) {
+      const place = await findPlace(call, context, twin, reach);
+      const given: { history?: readonly HistoryMessage[] } =
+        isNamed || history.length === 0 ? {} : { history };
+      return context.replies.send({
+        ...reach,
+        ...place,
+        ...sendFields(call),
+        ...given,
+        twin,
+        content,
+        claim,
+      });
+    },
+  });
+}
+
+/** Where the message goes: into the conversation that the client names, or a new one. */
+async function findPlace(
+  { body: { conversationId, previousId } }: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  twin: Twin,
+  reach: Reach,
+): Promise<Place> {
+  if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
+  if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
+  return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound(), position: 0 };
+}
+
+async function placeIn(
+  id: string,
+  param: string,
+  { conversations }: HandlerContext,
+  twin: Twin,
+  reach: Reach,
+): Promise<Place> {
+  const found = (await conversations.find(reach, id)) ?? conversationNotFound();
+  if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
+  return { conversationId: found.id, position: found.position };
+}
+
+/** A response can only be followed by another one while it is the newest of its conversation. */
+async function placeAfter(
+  previousId: string,
+  context: HandlerContext,
+  twin: Twin,
+  reach: Reach,
+): Promise<Place> {
+  const param = "previous_response_id";
+  const previous = await context.store.findMessage(reach, previousId);
+  if (previous?.role !== "assistant") return refuseParam(param, "must be the id of a response");
+  const { conversationId } = previous;
+  const place = await placeIn(conversationId, param, context, twin, reach);
+  const slice = { order: "desc", offset: 0, limit: 1 } as const;
+  const newest = await context.store.listMessages(reach, conversationId, slice);
+  if (newest?.items[0]?.id === previousId) return place;
+  return refuseParam(param, "must be the newest response of its conversation");
+}
+
+/** The reply that a path names by its response. */
+async function requireResponse(
+  { reach, params }: Call,
+  { store, conversations }: HandlerContext,
+): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
+  const messageId = messageIdOf(params.id) ?? messageNotFound();
+  const reply = await store.findMessage(reach, messageId);
+  if (reply?.role !== "assistant") return messageNotFound();
+  const { conversationId, createdAt } = reply;
+  const { twinId: model } = (await conversations.find(reach, conversationId)) ?? messageNotFound();
+  if (reach.twinIds && !reach.twinIds.includes(model)) return messageNotFound();
+  return { reply, head: { messageId, conversationId, createdAt, model } };
+}
+
+/** Follows a response from the event after the one that the reader has. */
+function resume(
+  reply: MessageRecord,
+  head: ResponseHead,
+  call: Call<FromSchema<typeof responseQuerySchema>>,
+  context: HandlerContext,
+): Result {
+  const { starting_after: after = -1 } = call.query;
+  const feed = context.replies.follow(call.owner, reply);
+  requireReachable(feed, after);
+  const from = Math.max(0, Math.min(after - headNumber, feed.ended ? feed.length : Number.MAX_SAFE_INTEGER));
+  return followAs(new ResponseEvents(head, after), { feed, from }, call, context);
+}
+
+/** Refuses an event that the response does not have. If only saved text can be seen, more may still arrive. */
+function requireReachable(feed: ReplyFeed, after: number): void {
+  const offset = after - headNumber;
+  const { length } = feed;
+  if (offset <= 0) return;
+  if (offset <= length && !splitsSurrogatePair(feed.text, offset)) return;
+  if (offset > length && (feed.ended ? offset <= length + tailLength : feed.delayed)) return;
+  const last = headNumber + length + (feed.ended ? tailLength : 0);
+  refuseParam("starting_after", `must be the sequence number of an event of this response, at most ${last}`);
+}

@@ -1,0 +1,134 @@
+/**
+ * What the tests of the endpoints for OpenAI's clients share: a service whose engine the test plays, and requests to `/v1`.
+ */
+
+import {
+  createEchoEngine,
+  createMemoryStore,
+  createTwinList,
+  type MessageResource,
+  type ServiceOptions,
+} from "../../core/mod.ts";
+import { createOpenAIApi, type OpenAIApiOptions } from "../../core/openai-api/mod.ts";
+import {
+  dataOf,
+  type Fixture,
+  newTwin,
+  openFixture,
+  startOfTests,
+  type Transport,
+} from "../support/harness.ts";
+import { createScriptedEngine, type ScriptedEngine } from "../support/scripted-engine.ts";
+
+/** A service that OpenAI's clients can use. */
+export interface OpenAIFixture extends AsyncDisposable {
+  readonly fixture: Fixture;
+  readonly engine: ScriptedEngine;
+  /** A full_access key. */
+  readonly key: string;
+  /** Sends a request to a path below `/v1`, with the key unless told otherwise. */
+  send(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Response>;
+  /** Asks the scripted twin. */
+  chat(body?: object, headers?: HeadersInit): Promise<Response>;
+  /** All messages that are stored, of all conversations, oldest first. */
+  messages(): Promise<MessageResource[]>;
+  /** Another service on the same store, engine and clock: a second process, or a later one. */
+  another(): Promise<OpenAIFixture>;
+}
+
+export async function openOpenAI(
+  transport: Transport,
+  options: Partial<ServiceOptions> = {},
+  apiOptions: OpenAIApiOptions = {},
+): Promise<OpenAIFixture> {
+  const engine = createScriptedEngine();
+  const twins = [
+    newTwin({ id: "ada", name: "Ada", engine: "scripted", description: "A twin." }),
+    newTwin({ id: "echo", name: "Echo" }),
+    newTwin({ id: "private", name: "Private", access: ["bob"] }),
+  ];
+  const all: Partial<ServiceOptions> = {
+    store: createMemoryStore(),
+    twins: createTwinList(twins),
+    engines: { scripted: engine, echo: createEchoEngine() },
+    openaiApi: createOpenAIApi(apiOptions),
+    ...options,
+  };
+  const fixture = await openFixture(transport, all);
+  return openOn(fixture, { transport, engine, all, key: await fixture.key() });
+}
+
+interface Setting {
+  readonly transport: Transport;
+  readonly engine: ScriptedEngine;
+  readonly all: Partial<ServiceOptions>;
+  readonly key: string;
+}
+
+function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
+  const { transport, engine, all, key } = setting;
+  const base = all.basePath ?? "";
+  const send: OpenAIFixture["send"] = (method, path, body, headers) => {
+    const init: RequestInit = {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...Object.fromEntries(new Headers(headers)),
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    };
+    const target = `${base}/v1${path}`;
+    return fixture.url === ""
+      ? fixture.service.fetch(new Request(`http://twins.test${target}`, init))
+      : fetch(fixture.url + target, init);
+  };
+  return {
+    fixture,
+    engine,
+    key,
+    send,
+    chat: (body = {}, headers) =>
+      send(
+        "POST",
+        "/chat/completions",
+        { model: "ada", messages: [{ role: "user", content: "Hello?" }], ...body },
+        headers,
+      ),
+    async messages() {
+      const list = await dataOf<{ id: string }[]>(await fixture.call("GET", "/conversations?limit=100", key));
+      const all = await Promise.all(
+        list.map(async ({ id }) =>
+          dataOf<MessageResource[]>(
+            await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key),
+          ),
+        ),
+      );
+      return all.flat().sort((one, other) => (one.id < other.id ? -1 : 1));
+    },
+    another: async () => openOn(await openFixture(transport, all, fixture.clock), setting),
+    async [Symbol.asyncDispose]() {
+      const disposed = fixture[Symbol.asyncDispose]();
+      await fixture.clock.advance(20_000); // longer than a shutdown waits for anything
+      await disposed;
+    },
+  };
+}
+
+/** The seconds in which tests start. */
+export const startSeconds: number = Math.floor(startOfTests / 1000);
+
+/** The data of a stream's events, parsed; `[DONE]` as it is, and comments left out. */
+export function readData(text: string): unknown[] {
+  return text
+    .split("\n\n")
+    .filter((event) => event !== "" && !event.startsWith(":"))
+    .map((event) => {
+      const data =
+        event
+          .split("\n")
+          .find((line) => line.startsWith("data: "))
+          ?.slice(6) ?? "";
+      return data === "[DONE]" ? data : JSON.parse(data);
+    });
+}
