@@ -13,19 +13,11 @@ import {
   writeWords,
 } from "../../core/twins/engine.ts";
 import { cacheIndexes, toSource } from "./briefing.ts";
-import type { Language } from "./languages/mod.ts";
 import type { KnowledgeIndex } from "./search/index.ts";
 import type { Finding, Query } from "./search/ranking.ts";
-import {
-  asksForNumber,
-  phraseFor,
-  pointsBack,
-  recognizeSmallTalk,
-  refersBack,
-  type SmallTalk,
-} from "./small-talk.ts";
+import { asksForNumber, pointsBack, recognizeSmallTalk, refersBack } from "./small-talk.ts";
+import { chat, rotate, say } from "./speech.ts";
 import type { Passage } from "./text/passages.ts";
-import type { Occasion } from "./text/sections.ts";
 
 /** A twin's answer, and the passages that it comes from. */
 interface Answer {
@@ -46,7 +38,6 @@ const enoughForMore = 0.35;
 const longestQuestion = 4_000;
 // An answer that matches less than this, compared with the best one, is about something else.
 const enoughRank = 0.6;
-const mostTopics = 6;
 const mostRelated = 2;
 // The number of earlier questions and replies in which the current subject is looked for.
 const lookBack = 4;
@@ -274,48 +265,4 @@ function dontKnow(own: Query, turn: Turn, index: KnowledgeIndex): Answer {
 function isHint({ confidence, titled, fit, terms }: Finding, query: Query): boolean {
   if (![...terms].some((term) => query.get(term) === 1)) return false;
   return confidence >= enoughForHint || (titled && fit >= 0.5 && confidence >= enoughForNamedHint);
-}
-
-function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, index: KnowledgeIndex): string {
-  const { name, description, greeting } = turn.twin;
-  const { phrases } = index.language;
-  const topics = index.topics.length > 0 ? ` ${say("topics", turn, index)}` : "";
-  const introduction = phrases.introduction.replace("{name}", () => name);
-  switch (talk) {
-    case "greeting":
-      return greeting ?? `${phrases.hello.replace("{name}", () => name)}${topics}`;
-    case "wellbeing":
-      return `${phrases.wellbeing}${topics}`;
-    case "about":
-      return `${introduction} ${description ?? ""}`.trimEnd() + topics;
-    case "topics":
-      return topics.trimStart() || introduction;
-    case "private":
-      return say("private", turn, index) + topics;
-    case "thanks":
-    case "goodbye":
-      return say(talk, turn, index);
-  }
-}
-
-function say(occasion: Occasion, turn: Turn, index: KnowledgeIndex, topics?: readonly string[]): string {
-  const offered = topics ?? rotate(index.topics, turn);
-  const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
-  const joined = list.join(separatorOf(index.language));
-  return phraseFor(occasion, index.voice, index.language.phrases, exchangesOf(turn), joined);
-}
-
-function separatorOf({ code }: Language): string {
-  if (code === "ja" || code === "zh") return "、";
-  return code === "ar" || code === "fa" ? "، " : ", ";
-}
-
-/** Brings other topics to the front each time, so that all of a long list are shown in the end. */
-function rotate(topics: readonly string[], turn: Turn): string[] {
-  const start = topics.length > mostTopics ? (exchangesOf(turn) * mostTopics) % topics.length : 0;
-  return [...topics.slice(start), ...topics.slice(0, start)];
-}
-
-function exchangesOf({ history }: Turn): number {
-  return history.filter((message) => message.role === "assistant").length;
 }

@@ -30,8 +30,8 @@ if (process.argv.includes("--show")) {
 
 /** Shares of the answerable questions, and of those without an answer in the text. */
 function row(name: string, of: readonly Measured[]): string {
-  const unanswerable = of.filter(({ note }) => note.startsWith("nothing,"));
-  const answerable = of.filter((one) => !unanswerable.includes(one));
+  const unanswerable = of.filter((one) => !one.answerable);
+  const answerable = of.filter((one) => one.answerable);
   const shares = [
     share(answerable, "right"),
     share(answerable, "wrong"),

@@ -19,6 +19,8 @@ export interface Measured {
   readonly language: string;
   readonly half: Half;
   readonly question: string;
+  /** Whether the text has an answer. */
+  readonly answerable: boolean;
   readonly verdict: Verdict;
   /** What was expected, and what came, for people. */
   readonly note: string;
@@ -43,7 +45,9 @@ export async function measureKnowledge(): Promise<Measured[]> {
       for (const half of halves) {
         for (const question of byHalf[half]) {
           const { text, sources } = await ask(engine, twin, question[0]);
-          measured.push({ language, half, question: question[0], ...judge(question, text, sources) });
+          const answerable = question[1] !== null;
+          const judged = judge(question, text, sources);
+          measured.push({ language, half, question: question[0], answerable, ...judged });
         }
       }
     }
