@@ -1,3 +1,7 @@
+/**
+ * `FUZZ_REQUESTS=1000000` and `FUZZ_SOCKET_REQUESTS=100000` make more requests than the defaults, 10,000 and 500.
+ */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
@@ -11,6 +15,9 @@ import { parseAnswers, talk } from "../support/raw-socket.ts";
 /** Every run makes the same requests; fast-check reports the seed with the request that failed. */
 const seed = 20_260_102;
 
+const requestCount = Number(process.env.FUZZ_REQUESTS ?? 10_000);
+const socketRequestCount = Number(process.env.FUZZ_SOCKET_REQUESTS ?? 500);
+
 /** What requests are made of: what is right in one place is wrong in most others. */
 interface Known {
   readonly keys: readonly string[];
@@ -23,7 +30,7 @@ interface Known {
 const existing = Symbol("a conversation that exists");
 
 describe("random requests", () => {
-  test("10,000 of them in-process never get a 5xx, and store nothing when they are refused", async () => {
+  test(`${requestCount} of them in-process never get a 5xx, and store nothing when they are refused`, async () => {
     const { store, takeWrites } = countingStore();
     await using fixture = await openFixture(inProcess, { store, limiter: unlimited });
     const known = await knownOf(fixture);
@@ -42,7 +49,7 @@ describe("random requests", () => {
         assert.equal(writes, 0, "a refused request stores nothing");
         if (body !== null) assertError(JSON.parse(String(body)), fields);
       }),
-      { seed, numRuns: 10_000, endOnFailure: true },
+      { seed, numRuns: requestCount, endOnFailure: true },
     );
     // Requests that all fail at the same step would prove little.
     for (const status of [200, 201, 204, 400, 401, 403, 404, 405, 415]) {
@@ -57,7 +64,7 @@ describe("random requests", () => {
     });
     after(() => fixture[Symbol.asyncDispose]());
 
-    test("500 of them, damaged, get well-formed answers, and the server survives", async () => {
+    test(`${socketRequestCount} of them, damaged, get well-formed answers, and the server survives`, async () => {
       const { keys, conversation } = await knownOf(fixture);
       const [key = ""] = keys;
       const requests = [
@@ -80,9 +87,9 @@ describe("random requests", () => {
             if (status >= 400) assertError(JSON.parse(body), headers);
           }
         }),
-        { seed, numRuns: 500, endOnFailure: true },
+        { seed, numRuns: socketRequestCount, endOnFailure: true },
       );
-      assert.ok(answered > 400, `${answered} answers`);
+      assert.ok(answered > 0.8 * socketRequestCount, `${answered} answers`);
       assert.equal((await fixture.send("/healthz")).status, 200);
     });
   });

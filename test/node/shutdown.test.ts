@@ -197,7 +197,14 @@ function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): 
   return { store: { ...store, beginReply }, beginning: begun.opened, release: released.open };
 }
 
-test("a thousand streams over sockets each get their last event and a proper end of body", async () => {
+/** `SHUTDOWNS=100` repeats the test with a thousand streams. */
+const shutdowns = Number(process.env.SHUTDOWNS ?? 1);
+
+test(`in ${shutdowns} shutdowns, a thousand streams over sockets each get their last event and a proper end of body`, async () => {
+  for (let count = 0; count < shutdowns; count++) await shutDownUnderStreams();
+});
+
+async function shutDownUnderStreams(): Promise<void> {
   await using chat = await openChat(overSocket, { limiter: unlimited });
   const open = async () => {
     const id = await chat.fixture.conversation(chat.key, "scripted");
@@ -216,7 +223,7 @@ test("a thousand streams over sockets each get their last event and a proper end
     assert.ok(last?.type === "error" && last.error.code === "interrupted");
     assert.equal(textOf(events), "cut");
   }
-});
+}
 
 test("a reply that a shutdown interrupts is logged once, with the request that began it", async () => {
   const logged: unknown[] = [];
