@@ -20,14 +20,15 @@ for (const { name, skip, start } of browsers) {
     let server: Playground;
     let app: Server;
     let origin: string;
-    let key: string;
+    let backend: TwinClient;
     let tokens = 0;
 
     before(async () => {
-      app = createServer((request, response) => {
+      app = createServer(async (request, response) => {
         if (request.method === "POST") {
           tokens++;
-          response.setHeader("Content-Type", "application/json").end(JSON.stringify({ token: key }));
+          const made = await backend.clientTokens.create({ endUser: "user-1", twinIds: ["echo"] });
+          response.setHeader("Content-Type", "application/json").end(JSON.stringify(made));
           return;
         }
         response
@@ -39,7 +40,7 @@ for (const { name, skip, start } of browsers) {
       });
       origin = `http://127.0.0.1:${await listen(app)}`;
       server = await openPlayground({ CORS_ORIGINS: origin });
-      key = await server.key();
+      backend = new TwinClient({ baseUrl: server.url, apiKey: await server.key() });
       browser = await start();
     });
     after(async () => {
@@ -85,9 +86,8 @@ for (const { name, skip, start } of browsers) {
       const { page } = opened;
       await page.locator("twin-chat button", { hasText: "Stop" }).click();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
-      const client = new TwinClient({ baseUrl: server.url, apiKey: key });
-      const [conversation] = (await client.conversations.list()).data;
-      const [reply] = (await client.messages.list(String(conversation?.id), { order: "desc" })).data;
+      const [conversation] = (await backend.conversations.list({ endUser: "user-1" })).data;
+      const [reply] = (await backend.messages.list(String(conversation?.id), { order: "desc" })).data;
       assert.equal(reply?.status, "cancelled");
     });
   });
