@@ -6,7 +6,7 @@
 
 import { type HandlerContext, route } from "../http/route.ts";
 import type { Twin } from "../twins/twins.ts";
-import { twinNotFound } from "../wire/errors.ts";
+import { requireTwin } from "./parameters.ts";
 
 export const modelRoutes = [
   route({
@@ -18,10 +18,10 @@ export const modelRoutes = [
     scope: "read_only",
     free: true, // front ends ask again and again
     success: { status: 200, description: "The models." },
-    async handle({ owner }, context) {
-      return {
-        document: JSON.stringify({ object: "list", data: (await allTwins(owner, context)).map(model) }),
-      };
+    async handle({ owner, reach: { twinIds } }, context) {
+      const all = await allTwins(owner, context);
+      const data = all.filter(({ id }) => !twinIds || twinIds.includes(id)).map(model);
+      return { document: JSON.stringify({ object: "list", data }) };
     },
   }),
 
@@ -35,8 +35,8 @@ export const modelRoutes = [
     free: true,
     success: { status: 200, description: "The model." },
     errors: ["twin_not_found"],
-    async handle({ owner, params }, { twins }) {
-      return { document: JSON.stringify(model((await twins.get(owner, params.id)) ?? twinNotFound())) };
+    async handle(call, context) {
+      return { document: JSON.stringify(model(await requireTwin(call, context, call.params.id))) };
     },
   }),
 ];

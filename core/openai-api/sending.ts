@@ -51,7 +51,7 @@ export function sendFields({ requestId, fields }: Call): Pick<Send, "requestId" 
 
 /** Identifies equal requests of one credential. */
 export function digestOf(call: Call, fields: object, { sha256 }: HandlerContext): string {
-  return sha256(JSON.stringify([call.key?.id ?? call.owner, fields]));
+  return sha256(JSON.stringify([call.key?.id, call.owner, call.reach.endUser, fields]));
 }
 
 /** Sends a message, or finds the reply that an equal request began. */
