@@ -1,24 +1,11 @@
 /**
- * Conversational AI twins over HTTP, as pure `Request → Response` functions on web standards.
- *
- * @example
- * ```ts
- * import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
- *
- * const service = createService({
- *   store: createMemoryStore(),
- *   twins: createTwinList([{ id: "echo", name: "Echo", engine: "echo" }]),
- *   engines: { echo: createEchoEngine() },
- *   limiter: createMemoryLimiter(),
- *   verifyToken: ownerOf, // of your own, or createJwtVerifier()
- * });
- * const response = await service.fetch(request);
- * ```
+ * The core of the library: conversational AI twins over HTTP, on web standards alone, without any adapter.
  *
  * @module
  */
 
 export type { OperationId } from "./api/routes.ts";
+export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";

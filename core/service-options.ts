@@ -5,10 +5,11 @@
  */
 
 import type { Page } from "./api/pages.ts";
+import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/crypto.ts";
 import { isJsonObject, isString } from "./base/json.ts";
-import { type Log, noLog } from "./base/log.ts";
+import { consoleLog, type Log } from "./base/log.ts";
 import { guardObserver, type Observer, observerRule } from "./base/observe.ts";
 import {
   clockRule,
@@ -27,34 +28,50 @@ import {
 } from "./base/rules.ts";
 import { defaultRequestsPerHour, type RequestsPerHour } from "./http/rate-limit.ts";
 import type { ApiExtension } from "./http/route.ts";
+import { createMemoryLimiter } from "./limits/memory-limiter.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
+import { createMemoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
-import type { TwinEngine } from "./twins/engine.ts";
+import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
 import type { TwinSource } from "./twins/twins.ts";
 
-/** Options of {@link createService}. */
+/** Options of {@link createService}: `twins`, and whatever is not to be the default. */
 export interface ServiceOptions {
-  readonly store: Store;
+  /** The twins that clients can talk to: `createTwinList()` for a few, `openTwinFiles()` for a folder. */
   readonly twins: TwinSource;
-  /** The engines that twins name, such as `{ echo: createEchoEngine() }`. */
-  readonly engines: Readonly<Record<string, TwinEngine>>;
-  readonly limiter: RateLimiter;
   /**
-   * Resolves with the owner that a token is for, 1 to 255 printable characters. Rejects with an {@link ApiError},
-   * usually `invalid_token`. If it resolves or rejects with anything else, the answer is 500 (for a `StoreUnavailable`,
-   * 503), and the log says so. A request waits for it without limit.
+   * Where keys and conversations are kept. Default: in memory, and so lost with the process. `openSqlite()` and
+   * `openPostgres()` keep them.
    */
-  readonly verifyToken: (token: string) => Promise<string>;
-  /** Default: the system's. */
+  readonly store?: Store | undefined;
+  /** Where limits are kept. Default: in memory. A database's own limiter is durable, and shared by its processes. */
+  readonly limiter?: RateLimiter | undefined;
+  /** The engines that twins name, by their names. Default: `echo` and, unless it is imported from `core`, `knowledge`. */
+  readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
+  /**
+   * Verifies the JWT that keys are created with; `createJwtVerifier()` makes one. Resolves with the owner that a token
+   * is for, 1 to 255 printable characters. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or
+   * rejects with anything else, the answer is 500 (for a `StoreUnavailable`, 503), and the log says so. A request waits
+   * for it without limit. Default: there are no keys, and their endpoints are 404.
+   */
+  readonly verifyToken?: ((token: string) => Promise<string>) | undefined;
+  /**
+   * For hosts that know their users, by a session for example: finds out whom a request comes from, so that no key is
+   * needed. Null is 401. It may throw an {@link ApiError}; what else it throws is 500, and logged. `Authorization` and
+   * cookies are the host's then; with `verifyToken`, what looks like one of this service's keys is checked as one.
+   * Default: only keys are accepted.
+   */
+  readonly authenticate?: AuthenticateUser | undefined;
+  /** Time and timers. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Default: Web Crypto. */
+  /** The source of keys and ids. Default: Web Crypto. */
   readonly random?: RandomBytes | undefined;
   /**
    * The digest that identifies API keys and repeated requests. Default: one in JavaScript, for every runtime. The
    * runtime's own is faster: `(text) => hash("sha256", text)`, with `hash` from `node:crypto` on Node, Deno and Bun.
    */
   readonly sha256?: Sha256 | undefined;
-  /** Default: silence. */
+  /** What the operator is told: `createJsonLog()` writes lines. Default: warnings and errors go to the console. */
   readonly log?: Log | undefined;
   /** Callbacks that metrics and traces are made of. Default: none, which costs nothing. */
   readonly observe?: Observer | undefined;
@@ -93,7 +110,7 @@ export interface ServiceOptions {
 }
 
 /** The minimum and maximum of a key's requests in an hour. */
-export const requestsPerHourRange: readonly [least: number, most: number] = [1, 1_000_000];
+export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
 
 /** The minimum and maximum of each time, in milliseconds. */
 export const timeRanges = {
@@ -132,15 +149,18 @@ function isOrigin(text: string): boolean {
 const sha256Rule = functionThat("digests a text to lower-case hexadecimal");
 
 const rules: RulesFor<ServiceOptions> = {
-  store: objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
   twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
-  engines: {
+  store: optional(
+    objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
+  ),
+  limiter: optional(limiterRule),
+  engines: optional({
     expected:
       "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
     accepts: areEngines,
-  },
-  limiter: limiterRule,
-  verifyToken: functionThat("resolves with a token's owner"),
+  }),
+  verifyToken: optional(functionThat("resolves with a token's owner")),
+  authenticate: optional(functionThat("finds a request's user")),
   clock: optional(clockRule),
   random: optional(functionThat("fills bytes")),
   sha256: optional(sha256Rule),
@@ -174,7 +194,7 @@ const rules: RulesFor<ServiceOptions> = {
 };
 
 /** Options without a default: to leave them out means something. */
-type WithoutDefault = "waitUntil" | "openaiApi";
+type WithoutDefault = "verifyToken" | "authenticate" | "waitUntil" | "openaiApi";
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
@@ -185,27 +205,31 @@ export type CompleteOptions = {
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { store, twins, engines, limiter, verifyToken, waitUntil, openaiApi } = options;
-  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = noLog } = options;
-  const observe = guardObserver(options.observe ?? {}, log);
+  const { twins, verifyToken, authenticate, waitUntil, openaiApi } = options;
+  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = consoleLog } = options;
+  const { store = createMemoryStore(), limiter = createMemoryLimiter({ clock }) } = options;
+  const { engines = { echo: createEchoEngine() } } = options;
   const { basePath = "", corsOrigins = [], pages = {} } = options;
   const { joinTokens = true, onDisconnect = "continue" } = options;
   const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
+  const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
-  const required = { store, twins, engines, limiter, verifyToken };
-  const runtime = { clock, random, sha256, log, observe, waitUntil, openaiApi };
-  const times = { heartbeatMs, maxReplyMs, leaseMs };
-  return {
-    ...required,
-    ...runtime,
-    ...times,
-    requestsPerHour,
-    basePath,
-    corsOrigins,
-    pages,
-    joinTokens,
-    onDisconnect,
-  };
+  const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
+  const http = { basePath, corsOrigins, pages, openaiApi, joinTokens, onDisconnect };
+  return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
+}
+
+/** Warns once of what the defaults mean: what is lost with the process, and that nobody can call the service. */
+export function warnOfDefaults(options: ServiceOptions, log: Log): void {
+  const fleeting = { store: "keys and conversations", limiter: "limits" } as const;
+  const names = (["store", "limiter"] as const).filter((name) => !options[name]);
+  const lost = `${names.map((name) => fleeting[name]).join(", ")} are kept in memory and lost when this process ends`;
+  const isClosed = !options.verifyToken && !options.authenticate;
+  const warnings = [
+    ...(names.length > 0 ? [`${lost}: give createService a ${names.join(" and a ")} to keep them`] : []),
+    ...(isClosed ? ["every request is refused: give createService verifyToken or authenticate"] : []),
+  ];
+  if (warnings.length > 0) log("warn", warnings.join("; "));
 }
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */

@@ -12,7 +12,7 @@ import { createIds } from "./base/ids.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
-import type { HandlerContext, PathParams } from "./http/route.ts";
+import type { HandlerContext, PathParams, Route } from "./http/route.ts";
 import { createConversationCache } from "./replies/conversation-cache.ts";
 import { Replies } from "./replies/replies.ts";
 import {
@@ -20,6 +20,7 @@ import {
   completeOptions,
   requireServiceOptions,
   type ServiceOptions,
+  warnOfDefaults,
 } from "./service-options.ts";
 import type { ApiError } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
@@ -57,16 +58,11 @@ export interface Service {
  *
  * @example
  * ```ts
- * import { createMemoryLimiter, createMemoryStore, createService, createTwinList } from "twin-service";
- * import { createKnowledgeEngine } from "twin-service/knowledge";
+ * import { createService, createTwinList } from "twin-service";
  *
  * const service = createService({
- *   store: createMemoryStore(),
  *   twins: createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions: "You are Ada." }]),
- *   engines: { knowledge: createKnowledgeEngine() },
- *   limiter: createMemoryLimiter(),
- *   verifyToken: ownerOf, // who may create API keys is yours to say
- *   basePath: "/assistant",
+ *   authenticate: (request) => userOf(request), // { owner: "alice" }, or null
  * });
  * const response = await service.fetch(request);
  * ```
@@ -76,12 +72,14 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
   const parts = completeOptions(options);
-  const { store, verifyToken, requestsPerHour, basePath, corsOrigins, limiter, log, observe } = parts;
-  const context = createContext(parts);
+  const { store, basePath, corsOrigins, limiter, log, observe } = parts;
+  warnOfDefaults(options, log);
+  const offered = routes.filter(({ credential }) => credential !== "token" || parts.verifyToken);
+  const context = createContext(parts, offered);
   const { keys, replies, ready } = context;
-  const authenticate = createAuthentication({ keys, requestsPerHour, verifyToken });
+  const authenticate = createAuthentication({ ...parts, keys });
   const dispatcher = new Dispatcher({
-    routes: [...routes, ...pageRoutes(parts.pages)],
+    routes: [...offered, ...pageRoutes(parts.pages)],
     extensions: parts.openaiApi ? [parts.openaiApi] : [],
     basePath,
     corsOrigins,
@@ -107,7 +105,7 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** What handlers work with, each part given what it needs. */
-function createContext(options: CompleteOptions): HandlerContext {
+function createContext(options: CompleteOptions, offered: readonly Route[]): HandlerContext {
   const { store, twins, limiter, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } =
     options;
   const newId = createIds(clock, random);
@@ -136,7 +134,7 @@ function createContext(options: CompleteOptions): HandlerContext {
     joinTokens,
     engines: options.engines,
     maxReplyMs: options.maxReplyMs,
-    openApi: lazyOpenApi(basePath),
+    openApi: lazyOpenApi(offered, basePath),
     ready: startOnce(() => replies.start()),
   };
 }
@@ -154,8 +152,8 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
 }
 
 /** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
-function lazyOpenApi(basePath: string): () => string {
-  const versioned = routes.filter(({ path }) => path.startsWith("/api/v1/"));
+function lazyOpenApi(offered: readonly Route[], basePath: string): () => string {
+  const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
   let document: string | undefined;
   return () => {
     document ??= JSON.stringify(createOpenApi(versioned, basePath));

@@ -20,11 +20,11 @@ export const statusRoutes = [
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ key, clientToken, bucket, rate }, { clock }) {
-      if (!key || !bucket || !rate) throw new Error("Usage is only told to a key.");
+    async handle({ scope, bucket, rate }, { clock }) {
+      if (!scope || !bucket || !rate) throw new Error("Usage is only told to who has a bucket.");
       const { policy } = bucket;
       const usage: UsageResource = {
-        scope: clientToken?.scope ?? key.scope,
+        scope,
         limit: policy.capacity,
         remaining: remainingTokens(rate.debt, policy),
         resetAt: new Date(clock.now() + Math.ceil(rate.debt / 1000)).toISOString(),

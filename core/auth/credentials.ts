@@ -43,6 +43,13 @@ export function readToken(fields: CredentialFields): string {
   throw missingCredentials('Send a JWT, as "Authorization: Bearer <token>".');
 }
 
+/** Whether a request carries what may be one of this service's own keys, well-formed or not. */
+export function carriesOwnKey({ authorization, apiKey }: CredentialFields): boolean {
+  return [authorization, apiKey].some((value) => value !== null && ownKey.test(value));
+}
+
+const ownKey = /^[ \t]*(?:bearer[ \t]+)?twin(?:ct)?_/i;
+
 function readCredentials(fields: CredentialFields) {
   const authorization = readSingle(fields, "authorization");
   const apiKey = readSingle(fields, "apiKey");
@@ -74,7 +81,7 @@ function readBearer(authorization: string): string | undefined {
 }
 
 /** 401: the request carries no credential. */
-function missingCredentials(message: string): ApiError {
+export function missingCredentials(message: string): ApiError {
   return new ApiError("missing_credentials", message);
 }
 

@@ -19,3 +19,8 @@ export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<st
 
 /** Keeps silent. */
 export const noLog: Log = () => {};
+
+/** Tells the console warnings and errors, and keeps silent about the rest. */
+export const consoleLog: Log = (level, message, fields = {}) => {
+  if (level === "warn" || level === "error") console[level](`twin-service: ${message}`, fields);
+};

@@ -5,14 +5,19 @@
  */
 
 import {
-  type CredentialFields,
+  carriesOwnKey,
   insufficientScope,
   isOwnerName,
   keyRequired,
+  missingCredentials,
   readToken,
   scopePermits,
 } from "../auth/credentials.ts";
+import { type AuthenticateUser, type HostUser, requireHostUser } from "../auth/host-users.ts";
 import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
+import type { RatePolicy } from "../limits/token-bucket.ts";
+import { ApiError } from "../wire/errors.ts";
+import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { RequestsPerHour } from "./rate-limit.ts";
 import type { Caller, Route } from "./route.ts";
 
@@ -20,44 +25,56 @@ import type { Caller, Route } from "./route.ts";
 export interface AuthenticationOptions {
   readonly keys: KeyLookup;
   readonly requestsPerHour: RequestsPerHour;
-  /** The owner that a JWT speaks for. */
-  readonly verifyToken: (token: string) => Promise<string>;
+  /** The owner that a JWT speaks for. Undefined: none is accepted, so there are no keys. */
+  readonly verifyToken: ((token: string) => Promise<string>) | undefined;
+  /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
+  readonly authenticate: AuthenticateUser | undefined;
 }
 
 /** Finds out who a request comes from. Rejects with the error that refuses its credential. */
-export type Authenticate = (route: Route, fields: CredentialFields) => Promise<Caller>;
-
-const nobody: Caller = { owner: "", reach: { owner: "" }, key: undefined, bucket: undefined };
+export type Authenticate = (route: Route, request: IncomingRequest, fields: HeaderFields) => Promise<Caller>;
 
 export function createAuthentication(options: AuthenticationOptions): Authenticate {
-  const { keys, requestsPerHour, verifyToken } = options;
-  return async ({ credential, ownerPolicy: policy }, fields) => {
-    switch (credential) {
-      case "none":
-        return nobody;
-      case "token": {
-        const owner = requireOwnerName(await verifyToken(readToken(fields)));
-        return {
-          owner,
-          reach: { owner },
-          key: undefined,
-          bucket: policy && { id: `owner:${owner}`, policy },
-        };
-      }
-      case "api_key":
-        return callerOf(await keys.authenticate(fields), requestsPerHour);
+  const { keys, requestsPerHour, verifyToken, authenticate } = options;
+  return async ({ credential, ownerPolicy }, request, fields) => {
+    if (credential === "none") return nobody;
+    if (credential === "token") {
+      if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
+      return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
+    if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
+      return fromHost(await authenticate(request), requestsPerHour);
+    }
+    return fromKey(await keys.authenticate(fields), requestsPerHour);
   };
 }
 
-function callerOf({ key, clientToken }: Authenticated, requestsPerHour: RequestsPerHour): Caller {
-  const { owner } = key;
-  const bucket = { id: key.id, policy: { capacity: requestsPerHour[key.scope] } };
-  if (!clientToken) return { owner, reach: { owner }, key, bucket };
+const nobody: Caller = {
+  owner: "",
+  reach: { owner: "" },
+  scope: undefined,
+  key: undefined,
+  bucket: undefined,
+};
+
+function fromToken(owner: unknown, policy: RatePolicy | undefined): Caller {
+  // A host's mistake must not make one owner of all users whose token it could not read: they would share their keys.
+  if (!isOwnerName(owner)) {
+    throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
+  }
+  const bucket = policy && { id: `owner:${owner}`, policy };
+  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket };
+}
+
+function fromKey({ key, clientToken }: Authenticated, requestsPerHour: RequestsPerHour): Caller {
+  const { owner, scope } = key;
+  const bucket = { id: key.id, policy: { capacity: requestsPerHour[scope] } };
+  if (!clientToken) return { owner, reach: { owner }, scope, key, bucket };
   const { endUser, twinIds } = clientToken;
   return {
     owner,
     reach: { owner, endUser, twinIds: twinIds ?? undefined },
+    scope: clientToken.scope,
     key,
     clientToken,
     bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
@@ -70,15 +87,22 @@ export function bucketOf(keyId: string, endUser: string): string {
   return `${keyId}/${endUser}`;
 }
 
-/** Refuses a caller whose credential does not permit a route. */
-export function requireScope({ scope, keysOnly }: Route, { key, clientToken }: Caller): void {
-  if (keysOnly && clientToken) throw keyRequired();
-  const held = clientToken?.scope ?? key?.scope;
-  if (scope && held && !scopePermits(held, scope)) throw insufficientScope(scope);
+function fromHost(user: HostUser | null, perHour: RequestsPerHour): Caller {
+  if (user === null) throw missingCredentials("This request comes from no user who is known here: sign in.");
+  requireHostUser(user);
+  const { owner, endUser, scope = "full_access" } = user;
+  const policy = { capacity: user.requestsPerHour ?? perHour[scope] };
+  const reach = { owner, endUser: endUser ?? undefined };
+  return { owner, reach, scope, key: undefined, bucket: { id: bucketOfUser(owner, endUser), policy } };
 }
 
-/** A host's mistake must not make one owner of all users whose token it could not read: they would share their keys. */
-function requireOwnerName(value: unknown): string {
-  if (isOwnerName(value)) return value;
-  throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
+/** The id of the bucket of a user whom the host knows. Neither name contains a line end. */
+export function bucketOfUser(owner: string, endUser: string | null | undefined): string {
+  return endUser ? `user:${owner}\n${endUser}` : `user:${owner}`;
+}
+
+/** Refuses a caller whose credential does not permit a route. */
+export function requireScope({ scope: needed, keysOnly }: Route, { scope, clientToken }: Caller): void {
+  if (keysOnly && clientToken) throw keyRequired();
+  if (needed && scope && !scopePermits(scope, needed)) throw insufficientScope(needed);
 }

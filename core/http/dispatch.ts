@@ -123,14 +123,14 @@ export class Dispatcher {
       });
     const route = routeOf(request.method, routes);
     progress.route = route;
-    const caller = await authenticate(route, fields);
+    const caller = await authenticate(route, request, fields);
     progress.caller = caller;
     const { rate, headers } = await takeToken(limiter, route, caller, context.clock);
     Object.assign(progress.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
     const { query, body } = await readInput(route, { request, fields, search }, context.clock);
-    const { owner, reach, key, clientToken, bucket } = caller;
+    const { owner, reach, scope, key, clientToken, bucket } = caller;
     const further = readFurtherHeaders(route, request);
     const call = {
       requestId,
@@ -142,6 +142,7 @@ export class Dispatcher {
       body,
       owner,
       reach,
+      scope,
       key,
       clientToken,
       bucket,
@@ -179,7 +180,7 @@ export class Dispatcher {
       owner: caller?.owner || undefined,
       keyId: caller?.key?.id,
     });
-    if (status === 429) observe.rateLimited?.({ scope: caller?.key?.scope });
+    if (status === 429) observe.rateLimited?.({ scope: caller?.scope });
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
     if (method !== "HEAD" || typeof body !== "string") return { status, headers, body };
     headers["Content-Length"] = String(utf8ToBytes(body).length);

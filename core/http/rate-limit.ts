@@ -29,7 +29,7 @@ export const defaultRequestsPerHour: RequestsPerHour = { read_only: 200, full_ac
 /** A bucket after a request. */
 export interface Limited {
   readonly rate: RateDecision | undefined;
-  /** What the answer says of it, to a key. */
+  /** What the answer says of it, to whoever has a scope: not to a JWT. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Limited {
 export async function takeToken(
   limiter: RateLimiter,
   { free }: Pick<Route, "free">,
-  { key, bucket, keyBucket }: Caller,
+  { scope, bucket, keyBucket }: Caller,
   clock: Clock,
 ): Promise<Limited> {
   if (!bucket) return unlimited;
@@ -51,7 +51,7 @@ export async function takeToken(
     const rate = rates[index];
     return rate ? { policy, rate } : [];
   });
-  const headers = key && rateHeaders(leastLeft(stands), clock.now());
+  const headers = scope && rateHeaders(leastLeft(stands), clock.now());
   if (!free && stands.some(({ rate }) => !rate.allowed)) throw rateLimited(stands, headers);
   return { rate: rates[0], headers };
 }

@@ -63,7 +63,9 @@ export interface Caller {
   readonly owner: string;
   /** Which of the owner's objects the request may see. */
   readonly reach: CallerReach;
-  /** The key that was sent, or that the client token was made with, on routes that take one. */
+  /** What the caller may do. Undefined for a JWT, and where no credential is needed. */
+  readonly scope: Scope | undefined;
+  /** The key that was sent, or that the client token was made with. */
   readonly key: ApiKeyRecord | undefined;
   /** The client token that was sent. */
   readonly clientToken?: ClientTokenRecord | undefined;
@@ -80,7 +82,7 @@ export interface CallerReach extends Reach {
 }
 
 /** A request after all checks: what a handler gets. */
-export interface Call<Query = unknown, Body = unknown> {
+export interface Call<Query = unknown, Body = unknown> extends Caller {
   readonly requestId: string;
   readonly request: Pick<IncomingRequest, "signal">;
   readonly fields: HeaderFields;
@@ -89,16 +91,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
-  /** Who the credential speaks for. Empty if the route needs none. */
-  readonly owner: string;
-  /** Which of the owner's objects the call may see. */
-  readonly reach: CallerReach;
-  /** The caller's key, or its client token's, on endpoints that take one. */
-  readonly key: ApiKeyRecord | undefined;
-  readonly clientToken: ClientTokenRecord | undefined;
-  /** The caller's bucket. */
-  readonly bucket: NamedBucket | undefined;
-  /** That bucket after this request. */
+  /** The caller's bucket after this request. */
   readonly rate: RateDecision | undefined;
 }
 

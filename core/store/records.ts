@@ -9,8 +9,11 @@ export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): b
   return revokedAt === null && (expiresAt === null || expiresAt > at);
 }
 
-/** What a key may do. `full_access` includes all that `read_only` may. */
-export type Scope = "read_only" | "full_access";
+/** What a caller may do, from the least to the most: `full_access` includes all that `read_only` may. */
+export const scopes = ["read_only", "full_access"] as const;
+
+/** What a caller may do. */
+export type Scope = (typeof scopes)[number];
 
 /** An API key as it is stored: never the secret itself, only its SHA-256. */
 export interface ApiKeyRecord {

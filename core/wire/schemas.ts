@@ -5,6 +5,7 @@
  * @module
  */
 
+import { scopes } from "../store/records.ts";
 import type { EngineProgress } from "../twins/engine.ts";
 import type { ErrorObject } from "./errors.ts";
 
@@ -89,7 +90,7 @@ const id = { type: "string" } as const;
 const time = { type: "string", format: "date-time", description: "UTC with milliseconds." } as const;
 const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
 const stringOrNull = { type: ["string", "null"] } as const;
-const scope = { type: "string", enum: ["read_only", "full_access"] } as const;
+const scope = { type: "string", enum: scopes } as const;
 
 /** A value or null. Generators of typed clients miss a null among the types of an object or the values of an enum. */
 function orNull<const Value extends Schema>(value: Value) {

@@ -513,8 +513,8 @@ describe("single endpoints", () => {
       [{ sha256: null }, /sha256 must be .+, not null/],
       [{ sha256: async (text: string) => hash("sha256", text) }, /sha256 must be .+, not \[object Promise\]/],
       [{ onDisconnect: "cancl" }, /onDisconnect must be one of continue, cancel, not "cancl"/],
-      [{ onDisconnet: "cancel" }, /createService: onDisconnet is not known; the names are store, twins, .+/],
-      [{ store: undefined }, /store must be a store, such as createMemoryStore\(\) returns, not undefined/],
+      [{ onDisconnet: "cancel" }, /createService: onDisconnet is not known; the names are twins, store, .+/],
+      [{ store: null }, /store must be a store, such as createMemoryStore\(\) returns, not null/],
       [{ store: { store: createMemoryStore() } }, /store must be a store/],
       [{ twins: [] }, /twins must be a source of twins, such as createTwinList\(\) returns/],
       [
@@ -536,7 +536,7 @@ describe("single endpoints", () => {
     for (const [options, message] of refused) {
       await assert.rejects(openFixture(inProcess, options), { name: "TypeError", message });
     }
-    assert.throws(() => createService(undefined as never), /createService: store must be a store/);
+    assert.throws(() => createService(undefined as never), /createService: twins must be a source/);
     const engines = Object.assign(Object.create(null), { echo: createEchoEngine() }); // like a module namespace
     await using __ = await openFixture(inProcess, { engines });
     const corsOrigins = ["https://a.example", "capacitor://localhost"];

@@ -55,6 +55,9 @@ declare function handler(
 ): void;
 declare function openTwins(): Promise<import("twin-service").Service>;
 declare function ownerOf(token: string): Promise<string>;
+declare function userOf(
+  request: import("twin-service").IncomingRequest,
+): Promise<import("twin-service").HostUser | null>;
 declare function myModel(...about: unknown[]): AsyncIterable<string>;
 declare function openMyStore(): Promise<import("twin-service").Store>;
 declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;

@@ -3,6 +3,7 @@
  */
 
 import { createJwtVerifier, signToken } from "../../core/auth/jwt.ts";
+import { noLog } from "../../core/base/log.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
@@ -145,6 +146,7 @@ export async function openFixture(
     limiter: createMemoryLimiter({ clock }),
     verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
+    log: noLog,
     joinTokens: false, // joining runs on the system's time, not on the clock
     ...options,
   });

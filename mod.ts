@@ -1,0 +1,34 @@
+/**
+ * Conversational AI twins over HTTP, as pure `Request → Response` functions on web standards. This is the library with
+ * the engine `knowledge`, which answers from a twin's own text; `twin-service/core` is the same without it.
+ *
+ * @example
+ * ```ts
+ * import { createService, createTwinList } from "twin-service";
+ *
+ * const twins = createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions: "You are Ada." }]);
+ * const service = createService({ twins, authenticate: (request) => userOf(request) }); // { owner: "alice" }, or null
+ * const response = await service.fetch(request);
+ * ```
+ *
+ * @module
+ */
+
+import { createKnowledgeEngine } from "./adapters/knowledge/mod.ts";
+import { createService as createCoreService, type Service } from "./core/service.ts";
+import type { ServiceOptions } from "./core/service-options.ts";
+import { createEchoEngine } from "./core/twins/engine.ts";
+
+export * from "./core/mod.ts";
+
+/**
+ * Creates the service. Nothing runs before the first request, or {@link Service.ready}. `twins` is enough: without
+ * `engines`, twins may name `echo` and `knowledge`; without `store` and `limiter`, all is kept in memory, and one warning
+ * says so.
+ *
+ * @throws {TypeError} for an invalid option; the message says what is accepted.
+ */
+export function createService(options: ServiceOptions): Service {
+  const engines = options?.engines ?? { echo: createEchoEngine(), knowledge: createKnowledgeEngine() };
+  return createCoreService({ ...options, engines });
+}
