@@ -5,29 +5,34 @@
  */
 
 import { hash } from "node:crypto";
-import { access } from "node:fs/promises";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { createJsonLog } from "./adapters/json-log.ts";
 import type { RunningServer } from "./adapters/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
-import { checkTwins, openTwinFiles } from "./adapters/twin-files/mod.ts";
+import { checkTwins } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { createOpenAIApi } from "./core/openai-api/mod.ts";
 import { createService, type Service } from "./core/service.ts";
 import packageInfo from "./package.json" with { type: "json" };
-import { readConfig } from "./server/command-line.ts";
-import { type CopyRequest, copyDatabase } from "./server/copy.ts";
-import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
+import { type CommandConfig, readConfig } from "./server/command-line.ts";
+import { chat } from "./server/commands/chat.ts";
+import {
+  type Connection,
+  connectForKeys,
+  connectLocally,
+  connectRemotely,
+} from "./server/commands/client.ts";
+import { copyDatabase } from "./server/commands/copy.ts";
+import { createEngines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
+import { openLog, openQuietLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
 import { pacedEngines, withPacedTwins } from "./server/playground/pacing.ts";
 import { pagesOf } from "./server/playground/pages.ts";
 import {
-  createLineWriter,
   exitOnStrayErrors,
-  logWarnings,
+  loadEnvironmentFile,
   runtime,
   shownProgram,
   stopOnSignals,
@@ -35,10 +40,23 @@ import {
 } from "./server/process.ts";
 import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, openStorage } from "./server/storage.ts";
-import { logTokens, makeToken, openTokens, tokenSource } from "./server/tokens.ts";
+import {
+  addressOf,
+  foreignSecret,
+  isRefused,
+  logTokens,
+  makeToken,
+  openTokens,
+  tokenSource,
+} from "./server/tokens.ts";
+import { blameTwinsDir, findTwins, openTwins } from "./server/twins.ts";
 import { usage } from "./server/usage.ts";
 
+/** The sample twins, next to this file. */
+const samples = fileURLToPath(new URL("./twins", import.meta.url));
+
 async function main(): Promise<void> {
+  loadEnvironmentFile();
   const config = readConfig(process.argv.slice(2), process.env);
   process.stdout.on("error", (error) => {
     // A reader that closed the pipe has what it wanted, and must not take the server down.
@@ -52,10 +70,13 @@ async function main(): Promise<void> {
       process.stdout.write(`${packageInfo.version}\n`);
       return;
     case "token":
-      process.stdout.write(`${await makeToken(config.settings, config)}\n`);
-      return;
+      return printToken(config);
     case "check":
       return check(config.settings);
+    case "key":
+      return makeKey(config);
+    case "chat":
+      return talk(config);
     case "copy":
       return copy(config);
     case "serve":
@@ -64,15 +85,61 @@ async function main(): Promise<void> {
 }
 
 async function check(settings: Settings): Promise<void> {
-  const twinsDir = settings.twinsDir ?? (await findTwins(openLog(settings)));
+  const twinsDir = await findTwins(settings, samples, openLog(settings));
   const { lines, passed } = await checkTwins(twinsDir).catch(blameTwinsDir(twinsDir));
   process.stdout.write(`${lines.join("\n")}\n`);
   if (!passed) process.exitCode = 1;
 }
 
-async function copy({ settings, ...request }: CopyRequest & { settings: Settings }): Promise<void> {
+async function printToken({ settings, sub, expiresInSeconds }: CommandConfig<"token">): Promise<void> {
+  const token = await makeToken(settings, { sub, expiresInSeconds });
+  process.stdout.write(`${token}\n`);
+  const address = addressOf(settings);
+  // No error, as it may be for another server.
+  if (await isRefused(address, token))
+    process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);
+}
+
+async function copy({ settings, ...request }: CommandConfig<"copy">): Promise<void> {
   const show = (line: string) => void process.stderr.write(`${line}\n`);
   process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
+}
+
+async function makeKey({ settings, sub, url, name, scope }: CommandConfig<"key">): Promise<void> {
+  const { client, close } =
+    url === undefined
+      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
+      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
+  try {
+    process.stdout.write(`${(await client.keys.create({ name, scope })).key}\n`);
+  } finally {
+    await close();
+  }
+}
+
+async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Promise<void> {
+  const { client, close } =
+    url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
+  try {
+    await chat(client, twinId, { input: process.stdin, output: process.stdout });
+  } finally {
+    await close();
+  }
+}
+
+async function talkLocally(settings: Settings, sub: string): Promise<Connection> {
+  const log = openQuietLog(settings);
+  await useProxies();
+  const engines = await createEngines(settings, log, { pauseMs: 30 }); // so that a reply is seen to be written
+  const twins = await openTwins(await findTwins(settings, samples, log), engines, log);
+  const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
+  return {
+    client,
+    async close() {
+      await close();
+      await twins.close();
+    },
+  };
 }
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
@@ -87,7 +154,7 @@ async function run(settings: Settings): Promise<void> {
   const storage = await parts.open("storage", opening, ({ close }) => close());
   const { secret, verifyToken } = await openTokens(settings, log);
   const engines = await createEngines(settings, log);
-  const twinsDir = settings.twinsDir ?? (await findTwins(log));
+  const twinsDir = await findTwins(settings, samples, log);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
   const metrics = await openMetrics(settings, parts);
   const service = createService({
@@ -125,13 +192,6 @@ async function run(settings: Settings): Promise<void> {
   void warnOfModel(settings, log, parts.closing);
   if (process.stderr.isTTY)
     process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
-}
-
-/** The log of this process, which from now on has its warnings, too. */
-function openLog({ logLevel }: Settings): Log {
-  const log = createJsonLog({ level: logLevel, write: createLineWriter() });
-  logWarnings(log);
-  return log;
 }
 
 /** The metrics of this process, shown on a port of their own. Undefined if none is set. */
@@ -180,37 +240,6 @@ async function importServe() {
     case "node":
       return (await import("./adapters/node/mod.ts")).serve;
   }
-}
-
-async function openTwins(twinsDir: string, engines: Engines, log: Log) {
-  const defaultEngine = engines.openai ? "openai" : "knowledge";
-  return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch(blameTwinsDir(twinsDir));
-}
-
-/** Explains a folder of twin files that cannot be read. */
-function blameTwinsDir(twinsDir: string): (error: unknown) => never {
-  return (error) => {
-    if (codeOf(error) === undefined) throw error; // already a one-line error about a twin file
-    const problem = `the folder ${twinsDir} cannot be read (${codeOf(error)})`;
-    const accepted = "choose a folder of Markdown files that this process can read";
-    throw new ConfigError(`${nameOf("twinsDir")}: ${problem}; ${accepted}.`, { cause: error });
-  };
-}
-
-/** `./twins`, or the samples next to this file if that folder does not exist. */
-async function findTwins(log: Log): Promise<string> {
-  const own = "./twins";
-  const samples = fileURLToPath(new URL("./twins", import.meta.url));
-  if ((await exists(own)) || !(await exists(samples))) return own;
-  log("warn", "there is no folder ./twins, so the sample twins are served", { folder: samples });
-  return samples;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 interface Listening {

@@ -5,8 +5,6 @@
 
 import {
   ApiError,
-  createMemoryLimiter,
-  createMemoryStore,
   createService,
   createTwinList,
   type Service,
@@ -50,10 +48,8 @@ async function verifyToken(token: string): Promise<string> {
 /** A service with a parrot. Each option replaces a part. */
 export function createTwins(options: Partial<ServiceOptions> = {}): Service {
   return createService({
-    store: createMemoryStore(),
     twins: createTwinList([parrot]),
     engines: { parrot: sayAgain },
-    limiter: createMemoryLimiter(),
     verifyToken,
     basePath,
     onDisconnect: "cancel",

@@ -12,20 +12,21 @@ import {
   type Flags,
   isCommandName,
   quote,
-} from "./commands.ts";
+} from "./commands/mod.ts";
 import type { Setting } from "./setting.ts";
 import { ConfigError, nameOf, type Settings, settingNames, settings } from "./settings.ts";
 
-/** The command, with what it needs. */
+/** A command with what it needs. */
+export type CommandConfig<Name extends CommandName> = {
+  readonly command: Name;
+  readonly settings: Settings;
+} & CommandRequest<Name>;
+
+/** What the program is to do. */
 export type Config =
   | { readonly command: "help" | "version" }
   | { readonly command: "serve"; readonly settings: Settings }
-  | {
-      readonly [Name in CommandName]: {
-        readonly command: Name;
-        readonly settings: Settings;
-      } & CommandRequest<Name>;
-    }[CommandName];
+  | { readonly [Name in CommandName]: CommandConfig<Name> }[CommandName];
 
 /** Environment variables. An empty one counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,14 +37,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * @throws {ConfigError} for the first problem.
  */
 export function readConfig(args: readonly string[], environment: Environment): Config {
-  const { command, flags } = readArguments(args);
+  const { command, flags, operand } = readArguments(args);
   if (flags.has("help")) return { command: "help" };
   if (flags.has("version")) return { command: "version" };
   const values = readSettings(flags, environment);
   refuseMisplacedFlags(command, flags);
   if (command === undefined) return { command: "serve", settings: values };
   // One of the commands, with what its own `read` returns: more than the compiler can follow.
-  return { command, settings: values, ...commands[command].read(flags, values) } as Config;
+  return { command, settings: values, ...commands[command].read(flags, values, operand) } as Config;
 }
 
 const switches = ["help", "version"];
@@ -60,8 +61,16 @@ const options = {
 
 const seeHelp = "See --help.";
 
+/** What a command line consists of. */
+interface Arguments {
+  readonly command: CommandName | undefined;
+  readonly flags: Flags;
+  /** What the command is given besides flags. */
+  readonly operand: string | undefined;
+}
+
 /** Not strictly, because the messages of `parseArgs` do not fit on one line, and differ between runtimes. */
-function readArguments(args: readonly string[]): { command: CommandName | undefined; flags: Flags } {
+function readArguments(args: readonly string[]): Arguments {
   const { tokens } = parseArgs({
     args: [...args],
     options,
@@ -71,6 +80,7 @@ function readArguments(args: readonly string[]): { command: CommandName | undefi
   });
   const flags = new Map<string, string>();
   let command: CommandName | undefined;
+  let operand: string | undefined;
   for (const token of tokens) {
     if (token.kind === "option") {
       refuseUnknownFlag(token);
@@ -78,12 +88,14 @@ function readArguments(args: readonly string[]): { command: CommandName | undefi
       flags.set(token.name, readValue(token));
     } else if (token.kind === "positional" && isCommandName(token.value) && !command) {
       command = token.value;
+    } else if (token.kind === "positional" && command && commands[command].operand && !operand) {
+      operand = token.value;
     } else {
       const argument = token.kind === "positional" ? token.value : "--";
       throw new ConfigError(`Unknown argument ${quote(argument)}. ${seeHelp}`);
     }
   }
-  return { command, flags };
+  return { command, flags, operand };
 }
 
 /** A flag as `parseArgs` found it. */

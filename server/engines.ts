@@ -8,17 +8,24 @@ import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
 import { createOpenAIEngine } from "../adapters/openai/mod.ts";
 import { probeModel } from "../adapters/openai/probe.ts";
 import type { Log } from "../core/base/log.ts";
-import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
+import { createEchoEngine, type PacingOptions, type TwinEngine } from "../core/twins/engine.ts";
 import { runtime } from "./process.ts";
 import type { Settings } from "./settings.ts";
 
 /** Engines by the names that twin files use. */
 export type Engines = Readonly<Record<string, TwinEngine>>;
 
-/** Creates the engines: those that need no network always, `openai` if a model's address is set. */
-export async function createEngines(settings: Settings, log: Log): Promise<Engines> {
+/**
+ * Creates the engines: those that need no network always, `openai` if a model's address is set. `pacing`: of those that
+ * have their whole reply at once.
+ */
+export async function createEngines(
+  settings: Settings,
+  log: Log,
+  pacing: PacingOptions = {},
+): Promise<Engines> {
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
-  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
+  const offline = { knowledge: createKnowledgeEngine(pacing), echo: createEchoEngine(pacing) };
   if (modelBaseUrl === undefined) {
     if (modelApiKey ?? modelName)
       log("warn", "MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");

@@ -8,7 +8,7 @@ import type { TwinSource } from "../core/twins/twins.ts";
 import { playgroundLink } from "./playground/pages.ts";
 import { posixShell, programWords, quoteForShell } from "./process.ts";
 import type { Settings } from "./settings.ts";
-import { makeToken } from "./tokens.ts";
+import { signFor } from "./tokens.ts";
 
 /** The owner in the first steps. */
 const firstOwner = "alice";
@@ -58,7 +58,7 @@ async function tokenForShell(settings: Settings, secret: string | undefined): Pr
   const { database, jwtSecret } = settings;
   if (secret === undefined) return "'<a JWT of your identity provider>'";
   if (jwtSecret !== undefined || database.kind === "memory") {
-    return makeToken(settings, { secret, sub: firstOwner, expiresInSeconds: 3600 });
+    return signFor(settings, secret, { sub: firstOwner, expiresInSeconds: 3600 });
   }
   const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
   const words = [...programWords(), "token", "--sub", firstOwner, ...place];

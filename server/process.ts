@@ -4,9 +4,11 @@
  * @module
  */
 
-import { writeSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
+import { parseEnv } from "node:util";
+import { codeOf } from "../adapters/system.ts";
 import type { Log } from "../core/base/log.ts";
 import packageInfo from "../package.json" with { type: "json" };
 
@@ -36,6 +38,28 @@ export const posixShell: string = process.platform === "win32" ? "Git Bash" : "a
 /** Quotes a word for a POSIX shell, if needed. */
 export function quoteForShell(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Adds the variables of a file `.env` in this folder to those of the environment, which win. Does nothing if there is
+ * no such file; throws a one-line error if it cannot be read.
+ */
+export function loadEnvironmentFile(): void {
+  for (const [name, value] of Object.entries(parseEnv(readEnvironmentFile()))) process.env[name] ??= value;
+}
+
+function readEnvironmentFile(): string {
+  try {
+    return readFileSync(".env", "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return "";
+    throw new Error(
+      `The file .env cannot be read (${codeOf(error)}): let this process read it, or remove it.`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /**

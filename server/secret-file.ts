@@ -32,7 +32,8 @@ export async function readOrCreateSecret(path: string): Promise<string> {
   return made;
 }
 
-async function readSecret(path: string): Promise<string | undefined> {
+/** The secret in a file. Undefined if the file does not exist. Rejects with a one-line error if it contains none. */
+export async function readSecret(path: string): Promise<string | undefined> {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;
   const secret = text.trim();

@@ -249,6 +249,12 @@ export const settings = {
     about: "whether the playground is served at `/`, and the reference of the API at `/docs`",
     ...choice(["on", "off"]),
   }),
+  logFormat: setting({
+    variable: "LOG_FORMAT",
+    otherwise: "pretty on a terminal, else json",
+    about: "form of log lines: for people, or for programs",
+    ...choice(["json", "pretty"]),
+  }),
   logLevel: setting({
     variable: "LOG_LEVEL",
     fallback: "info",

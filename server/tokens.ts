@@ -4,11 +4,13 @@
  * @module
  */
 
+import { access } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { urlOf } from "../adapters/http/running-server.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt.ts";
 import { readPublicKey } from "../core/auth/public-key.ts";
 import type { Log } from "../core/base/log.ts";
-import { createSecret, readOrCreateSecret } from "./secret-file.ts";
+import { createSecret, readOrCreateSecret, readSecret } from "./secret-file.ts";
 import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";
 
 /** How JWTs are verified. */
@@ -36,8 +38,9 @@ export async function openTokens(settings: Settings, log: Log): Promise<Tokens> 
 }
 
 /** The secret that tokens are verified with. With the in-memory database, one that nobody else knows. */
-function verifyingSecret(settings: Settings): Promise<string> | string {
-  return isSecretFleeting(settings) ? createSecret() : signingSecret(settings);
+function verifyingSecret({ jwtSecret, database }: Settings): Promise<string> | string {
+  if (jwtSecret !== undefined) return jwtSecret;
+  return database.kind === "memory" ? createSecret() : readOrCreateSecret(secretPath(database));
 }
 
 /** What JWTs are verified with, for the log. */
@@ -69,17 +72,16 @@ function isSecretFleeting(settings: Settings): boolean {
 export interface TokenRequest {
   readonly sub: string;
   readonly expiresInSeconds: number;
-  /** The secret that signs it. Default: that of a server with these settings, created if it does not exist. */
-  readonly secret?: string;
+}
+
+/** Signs a JWT with a secret of a server with these settings. */
+export function signFor(settings: Settings, secret: string, request: TokenRequest): Promise<string> {
+  return signToken({ ...claimsOf(settings), secret, ...request });
 }
 
 /** Signs a JWT that a server with these settings accepts. Rejects with a one-line error if it cannot. */
-export async function makeToken(
-  settings: Settings,
-  { sub, expiresInSeconds, secret }: TokenRequest,
-): Promise<string> {
-  const key = secret ?? (await signingSecret(settings));
-  return signToken({ ...claimsOf(settings), secret: key, sub, expiresInSeconds });
+export async function makeToken(settings: Settings, request: TokenRequest): Promise<string> {
+  return signFor(settings, await signingSecret(settings), request);
 }
 
 async function signingSecret(settings: Settings): Promise<string> {
@@ -95,7 +97,39 @@ async function signingSecret(settings: Settings): Promise<string> {
       "token needs JWT_SECRET: with DATABASE_URL=memory: a server keeps its secret to itself.",
     );
   }
-  return readOrCreateSecret(secretPath(database));
+  const known = await readSecret(secretPath(database));
+  if (known !== undefined) return known;
+  // A server that had to make its secret has stored it beside the database, before the database was used.
+  if (database.kind === "postgres" || (await exists(database.path))) {
+    throw foreignSecret("the server of this database");
+  }
+  return readOrCreateSecret(secretPath(database)); // for the server that is started next
+}
+
+/** The error for a secret that a server does not have. */
+export function foreignSecret(server: string): ConfigError {
+  return new ConfigError(
+    `${server} has another secret, and would refuse a JWT that is signed here: set JWT_SECRET to the same text for both.`,
+  );
+}
+
+/** Whether a server listens at an address, and refuses a token. */
+export async function isRefused(address: string, token: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${address}/api/v1/auth/api-keys?limit=1`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(1_000),
+    });
+    const { error } = (await response.json()) as { readonly error?: { readonly code?: unknown } };
+    return response.status === 401 && error?.code === "invalid_token";
+  } catch {
+    return false; // none listens, or not one of ours
+  }
+}
+
+/** Where a server with these settings listens, if it is on this machine. */
+export function addressOf({ host, port, basePath }: Settings): string {
+  return urlOf(host, port) + basePath;
 }
 
 /** Next to the SQLite file; in `./data` for any other database. */
@@ -105,4 +139,11 @@ function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
 
 function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
   return { issuer, audience };
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }

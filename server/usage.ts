@@ -4,7 +4,7 @@
  * @module
  */
 
-import { commands } from "./commands.ts";
+import { commands } from "./commands/mod.ts";
 import type { Setting } from "./setting.ts";
 import { settings } from "./settings.ts";
 

@@ -9,6 +9,12 @@ import { maxBodyBytes } from "../../core/http/body.ts";
 import type { ClientSignal, IncomingRequest, RequestBody } from "../../core/wire/request.ts";
 import { NodeHead } from "./head.ts";
 
+/** Where hosts keep a body that they have read. */
+interface HostBody {
+  readonly rawBody?: unknown;
+  readonly body?: unknown;
+}
+
 /** A request and the response to it. */
 export class NodeRequest implements IncomingRequest, ClientSignal {
   readonly headers: NodeHead;
@@ -31,6 +37,10 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
 
   get socket(): unknown {
     return this.#message.socket;
+  }
+
+  get original(): IncomingMessage {
+    return this.#message;
   }
 
   get method(): string {
@@ -60,10 +70,16 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
     return this.#message.readableEnded && !this.#keptBody;
   }
 
-  /** The body, if the host has read it and kept its bytes, as cloud functions do and body parsers can. */
+  /**
+   * The body, if the host has read it: its bytes, as cloud functions keep them in `rawBody`, or what a parser has made of
+   * it in `body`, as Express' do.
+   */
   get #keptBody(): Uint8Array | undefined {
-    const { rawBody } = this.#message as IncomingMessage & { readonly rawBody?: unknown };
-    return rawBody instanceof Uint8Array ? rawBody : undefined;
+    const { rawBody, body } = this.#message as IncomingMessage & HostBody;
+    if (rawBody instanceof Uint8Array) return rawBody;
+    if (body === undefined || !this.#message.readableEnded) return undefined; // a parser that read nothing leaves `{}`
+    if (body instanceof Uint8Array) return body;
+    return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   }
 
   async *#arrivingBody(): AsyncGenerator<Uint8Array> {

@@ -72,6 +72,8 @@ export interface IncomingRequest {
   arrayBuffer?(): Promise<ArrayBuffer>;
   /** Aborts when the client has left. It may also abort after the answer. */
   readonly signal?: ClientSignal;
+  /** The request as the host has it, for its own `authenticate`: a web `Request`, or Node's with what others added to it. */
+  readonly original?: unknown;
 }
 
 /** What becomes a response. */
@@ -94,22 +96,22 @@ export class HostRequest implements IncomingRequest {
   readonly url: string;
   readonly headers: RequestHeaders;
   readonly signal?: ClientSignal;
-  readonly #request: Request;
+  readonly original: Request;
 
   constructor(request: Request, withSignal: boolean) {
     this.method = request.method;
     this.url = request.url;
     this.headers = request.headers;
     if (withSignal) this.signal = request.signal;
-    this.#request = request;
+    this.original = request;
   }
 
   get body(): RequestBody | null {
-    return this.#request.body;
+    return this.original.body;
   }
 
   get bodyUsed(): boolean {
-    return this.#request.bodyUsed;
+    return this.original.bodyUsed;
   }
 }
 

@@ -9,7 +9,7 @@ import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";
 import type { Settings } from "../settings.ts";
-import { makeToken } from "../tokens.ts";
+import { signFor } from "../tokens.ts";
 import { playgroundOwner } from "./pacing.ts";
 
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
@@ -39,6 +39,6 @@ export async function playgroundLink(
   { secret, url }: { readonly secret: string | undefined; readonly url: string },
 ): Promise<string | undefined> {
   if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
-  const token = await makeToken(settings, { secret, sub: playgroundOwner, expiresInSeconds: linkSeconds });
+  const token = await signFor(settings, secret, { sub: playgroundOwner, expiresInSeconds: linkSeconds });
   return `${url}${settings.basePath}/#token=${token}`;
 }

@@ -12,11 +12,11 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { toNodeHandler } from "../../adapters/node/mod.ts";
 import { maxBodyBytes } from "../../core/http/body.ts";
-import { createMemoryStore, type Service } from "../../core/mod.ts";
+import { createMemoryStore, type HostUser, type IncomingRequest, type Service } from "../../core/mod.ts";
 import { body, create, credential, expectation, jsonType } from "../http/raw-requests.ts";
 import { openChat } from "../support/chat.ts";
 import { createGate } from "../support/gate.ts";
-import { inProcess, openFixture } from "../support/harness.ts";
+import { dataOf, errorOf, inProcess, openFixture } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
 import { assertRefused, exchange, head, parseAnswers } from "../support/raw-socket.ts";
 import { hosted, newService } from "./hosted.ts";
@@ -193,6 +193,51 @@ test("a body that the host has already read is taken from `rawBody` if it was ke
     });
   assert.equal((await post('{"twinId":"echo"}')).status, 201);
   assert.equal((await post(new Blob([" ".repeat(maxBodyBytes + 1)]).stream())).status, 413);
+});
+
+for (const [what, parse] of [
+  ["the object that a JSON parser made", (text: string) => JSON.parse(text)],
+  ["its text", (text: string) => text],
+  ["its bytes", (text: string) => Buffer.from(text)],
+] as const) {
+  test(`a body that the host has already read is taken from \`body\`, if that is ${what}`, async () => {
+    const { server, transport } = hosted();
+    await using fixture = await openFixture(transport);
+    const [handle] = server.listeners("request");
+    server.removeAllListeners("request");
+    server.on("request", async (message, response) => {
+      let text = "";
+      for await (const piece of message.setEncoding("utf8")) text += piece;
+      Object.assign(message, { body: text === "" ? {} : parse(text) });
+      handle?.call(server, message, response);
+    });
+    const key = await fixture.key();
+    const create = (body: unknown) => fixture.call("POST", "/conversations", key, body);
+    const made = await dataOf<{ title: string }>(await create({ twinId: "echo", title: "Séance 😀" }));
+    assert.equal(made.title, "Séance 😀");
+    assert.equal((await errorOf(await create({ title: 7 }))).code, "validation_error");
+    assert.equal(
+      (await errorOf(await create({ twinId: "echo", pad: "x".repeat(maxBodyBytes) }))).code,
+      "payload_too_large",
+    );
+  });
+}
+
+test("a parser that has read nothing, and leaves an empty object, does not hide the body", async () => {
+  const { server, transport } = hosted();
+  await using fixture = await openFixture(transport);
+  server.prependListener("request", (message) => Object.assign(message, { body: {} }));
+  const made = await fixture.call("POST", "/conversations", await fixture.key(), { twinId: "echo" });
+  assert.equal(made.status, 201);
+});
+
+test("authenticate sees the request as the host has it", async () => {
+  const { server, transport } = hosted();
+  const authenticate = ({ original }: IncomingRequest) => (original as { user?: HostUser }).user ?? null;
+  await using fixture = await openFixture(transport, { authenticate });
+  assert.equal((await fixture.send("/api/v1/twins")).status, 401);
+  server.prependListener("request", (message) => Object.assign(message, { user: { owner: "alice" } }));
+  assert.equal((await fixture.send("/api/v1/twins")).status, 200);
 });
 
 test("a body that the host has already read is a 500, and the log says what to do", async () => {

@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, RegExp>> = {
   adapters: /^(core|adapters)(\/|$)/,
   client: /^(core\/wire|client)(\/|$)/,
   web: /^(client|web)(\/|$)/,
-  server: /^(core|adapters|server|web\/built|package\.json$)(\/|$)/,
+  server: /^(core|adapters|client|server|web\/built|package\.json$)(\/|$)/,
 };
 
 /** Packages that run on every runtime: all that the core may import. */

@@ -55,6 +55,7 @@ describe("settings", () => {
       openaiEndUserHeader: undefined,
       basePath: "",
       playground: undefined,
+      logFormat: undefined,
       logLevel: "info",
     });
   });
@@ -101,6 +102,7 @@ describe("settings", () => {
       BASE_PATH: "/x",
       PLAYGROUND: "off",
       LOG_LEVEL: "debug",
+      LOG_FORMAT: "pretty",
     };
     for (const [name, { variable, flag, fallback }] of Object.entries(settings)) {
       const value = values[variable] ?? "x".repeat(40);
@@ -153,6 +155,9 @@ describe("settings", () => {
       ["SHUTDOWN_GRACE_MS", "-1", "from 0"],
       ["ON_DISCONNECT", "Continue", "continue, cancel"],
       ["CONTINUE_REPLIES", "always", "never, prefix, continue_final_message, prompt"],
+      ["READ_ONLY_PER_HOUR", "0", "from 1 to 1000000"],
+      ["FULL_ACCESS_PER_HOUR", "1000001", "from 1 to 1000000"],
+      ["LOG_FORMAT", "text", "json, pretty"],
       ["LOG_LEVEL", "verbose", "debug, info, warn, error"],
     ];
     for (const [variable, value, accepted] of cases) {
@@ -322,6 +327,53 @@ describe("the command line", () => {
     for (const text of ["1", "0h", "-1h", "1.5h", "1w", "h", "1 h", "99999999999h", "36501d"]) {
       assert.match(complaint(["token", "--sub", "alice", "--expires-in", text]), /--expires-in/, text);
     }
+  });
+});
+
+describe("the commands key and chat", () => {
+  test("key takes an owner, a scope, a label and the address of a server", () => {
+    const settings = serve([]);
+    assert.deepEqual(readConfig(["key", "--sub", "alice"], {}), {
+      command: "key",
+      settings,
+      sub: "alice",
+      scope: "full_access",
+      name: "command line",
+      url: undefined,
+    });
+    const args = ["key", "--sub=alice", "--scope=read_only", "--name=laptop", "--url=http://127.0.0.1:1/x/"];
+    assert.deepEqual(readConfig(args, {}), {
+      command: "key",
+      settings,
+      sub: "alice",
+      scope: "read_only",
+      name: "laptop",
+      url: "http://127.0.0.1:1/x",
+    });
+    assert.match(complaint(["key"]), /^key needs --sub/);
+    assert.match(
+      complaint(["key", "--sub", "alice", "--scope", "admin"]),
+      /--scope must be one of read_only,/,
+    );
+    assert.match(
+      complaint(["key", "--sub", "alice", "--url", "localhost:8787"]),
+      /--url must be the address/,
+    );
+    assert.match(complaint(["key", "alice"]), /Unknown argument "alice"/);
+  });
+
+  test("chat takes a twin, and nobody else", () => {
+    const config = readConfig(["chat", "ada"], {});
+    assert.deepEqual(config, {
+      command: "chat",
+      settings: serve([]),
+      twinId: "ada",
+      sub: "alice",
+      url: undefined,
+    });
+    assert.match(complaint(["chat"]), /^chat needs the id of a twin/);
+    assert.match(complaint(["chat", "ada", "bob"]), /Unknown argument "bob"/);
+    assert.match(complaint(["chat", "ada", "--scope", "read_only"]), /--scope belongs to the command "key"/);
   });
 });
 

@@ -30,20 +30,31 @@ export interface ServerProcess {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-function launch(args: readonly string[], variables: Variables) {
+/** `input`: what it reads from its standard input. `cwd`: its working folder. */
+function launch(
+  args: readonly string[],
+  variables: Variables,
+  { input = "", cwd }: { readonly input?: string; readonly cwd?: string } = {},
+) {
   const child = spawn(program, [...programArguments, ...args], {
     env: { ...surroundings, ...variables },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(cwd !== undefined && { cwd }),
     ...limitedTime,
   });
+  child.stdin.on("error", () => {}).end(input);
   return { child, ...collectOutput(child) };
 }
 
 /** Runs the program until it ends by itself. */
-export async function runServer(args: readonly string[], variables: Variables = {}): Promise<Ended> {
-  const { child, ended } = launch(args, variables);
+export async function runServer(
+  args: readonly string[],
+  variables: Variables = {},
+  options: { readonly input?: string; readonly cwd?: string } = {},
+): Promise<Ended> {
+  const { child, ended } = launch(args, variables, options);
   child.stdout.once("data", () => {
-    if (args.every((argument) => !/^(token|check|copy|-h|--help|--version)$/.test(argument)))
+    if (args.every((argument) => !/^(token|key|chat|check|copy|-h|--help|--version)$/.test(argument)))
       child.kill("SIGKILL"); // it serves
   });
   return ended;

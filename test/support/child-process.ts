@@ -4,7 +4,7 @@
 
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 /** Why a clean shutdown by a signal cannot be tested here, or false: on Windows every signal ends a process at once. */
 export const withoutSignals: string | false = process.platform === "win32" && "Windows has no signals";
@@ -38,7 +38,7 @@ export interface Ended {
 }
 
 /** Collects what a process writes. `ended` resolves once it has ended and its output is complete. */
-export function collectOutput(child: ChildProcessByStdio<null, Readable, Readable>) {
+export function collectOutput(child: ChildProcessByStdio<Writable | null, Readable, Readable>) {
   const output = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {
     child[stream].setEncoding("utf8").on("data", (text: string) => {

@@ -4,8 +4,11 @@
  * @module
  */
 
-import { isOwnerName } from "../core/auth/credentials.ts";
-import { ConfigError, nameOf, type Settings, settings } from "./settings.ts";
+import { isOwnerName } from "../../core/auth/credentials.ts";
+import { oneOf } from "../../core/base/rules.ts";
+import { type Scope, scopes } from "../../core/store/records.ts";
+import { isUrlOf } from "../setting.ts";
+import { ConfigError, nameOf, type Settings, settings } from "../settings.ts";
 
 /** The flags that were given, by their names without dashes. */
 export type Flags = ReadonlyMap<string, string>;
@@ -17,8 +20,10 @@ interface Command<Request> {
   readonly about: string;
   /** Its flags besides those of the settings, each of which takes a value. */
   readonly flags: readonly string[];
-  /** @throws {ConfigError} if a flag is missing or wrong. */
-  read(flags: Flags, values: Settings): Request;
+  /** Whether it takes an argument that is no flag. */
+  readonly operand?: true;
+  /** @throws {ConfigError} if a flag or the operand is missing or wrong. */
+  read(flags: Flags, values: Settings, operand: string | undefined): Request;
 }
 
 function command<Request>(definition: Command<Request>): Command<Request> {
@@ -31,7 +36,33 @@ export const commands = {
     takes: "--sub <owner> [--expires-in 1h]",
     about: "print a JWT for creating API keys",
     flags: ["sub", "expires-in"],
-    read: (flags) => ({ sub: readOwner("token", flags), expiresInSeconds: readLifetime(flags) }),
+    read: (flags) => ({
+      sub: readOwner(flags) ?? missing("token needs --sub, the owner that the token is for"),
+      expiresInSeconds: readLifetime(flags),
+    }),
+  }),
+  key: command({
+    takes: "--sub <owner> [--scope full_access] [--name <label>] [--url http://…]",
+    about: "create an API key and print it: in the database, or at the running server that --url names",
+    flags: ["sub", "scope", "name", "url"],
+    read: (flags) => ({
+      sub: readOwner(flags) ?? missing("key needs --sub, the owner that the key is for"),
+      scope: readScope(flags),
+      name: flags.get("name") ?? "command line",
+      url: readServer(flags),
+    }),
+  }),
+  chat: command({
+    takes: "<twin> [--sub alice] [--url http://…]",
+    about:
+      "talk to a twin, with the database or at the running server that --url names; Ctrl-C stops a reply",
+    flags: ["sub", "url"],
+    operand: true,
+    read: (flags, _, operand) => ({
+      twinId: operand ?? missing("chat needs the id of a twin, such as: chat ada"),
+      sub: readOwner(flags) ?? "alice",
+      url: readServer(flags),
+    }),
   }),
   check: command({
     takes: "[--twins <folder>]",
@@ -50,7 +81,7 @@ export const commands = {
 /** The name of a command. */
 export type CommandName = keyof typeof commands;
 
-/** What a command needs: for `token`, the owner (`sub`) and how long it is valid; for `copy`, the file and the address. */
+/** What a command needs, as its `read` returns it. */
 export type CommandRequest<Name extends CommandName> = ReturnType<(typeof commands)[Name]["read"]>;
 
 /** Whether an argument is the name of a command. */
@@ -58,11 +89,29 @@ export function isCommandName(argument: string): argument is CommandName {
   return Object.hasOwn(commands, argument);
 }
 
-function readOwner(name: string, flags: Flags): string {
+function missing(what: string): never {
+  throw new ConfigError(`${what}.`);
+}
+
+function readOwner(flags: Flags): string | undefined {
   const sub = flags.get("sub");
-  if (sub === undefined) throw new ConfigError(`${name} needs --sub, the owner that the ${name} is for.`);
-  if (!isOwnerName(sub)) throw new ConfigError("--sub must have 1 to 255 printable characters.");
-  return sub;
+  if (sub === undefined || isOwnerName(sub)) return sub;
+  throw new ConfigError("--sub must have 1 to 255 printable characters.");
+}
+
+function readScope(flags: Flags): Scope {
+  const scope = flags.get("scope") ?? "full_access";
+  const known = scopes.find((name) => name === scope);
+  return known ?? missing(`--scope must be ${oneOf(scopes).expected}, not ${quote(scope)}`);
+}
+
+/** The address of a running server, with its base path. */
+function readServer(flags: Flags): string | undefined {
+  const url = flags.get("url");
+  if (url === undefined || isUrlOf(url, "http:", "https:")) return url?.replace(/(?:\/api\/v1)?\/*$/, "");
+  throw new ConfigError(
+    `--url must be the address of a running server, such as http://127.0.0.1:8787, not ${quote(url)}.`,
+  );
 }
 
 const secondsByUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };

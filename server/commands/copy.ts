@@ -5,12 +5,12 @@
  */
 
 import { access } from "node:fs/promises";
-import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "../adapters/sql/copy.ts";
-import type { SqlDriver, SqlRow } from "../adapters/sql/driver.ts";
-import { codeOf } from "../adapters/system.ts";
-import type { Log } from "../core/base/log.ts";
-import { ConfigError, nameOf } from "./settings.ts";
-import { blame, innermost, withoutCredentials } from "./storage.ts";
+import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "../../adapters/sql/copy.ts";
+import type { SqlDriver, SqlRow } from "../../adapters/sql/driver.ts";
+import { codeOf } from "../../adapters/system.ts";
+import type { Log } from "../../core/base/log.ts";
+import { ConfigError, nameOf } from "../settings.ts";
+import { blame, innermost, withoutCredentials } from "../storage.ts";
 
 /** What is copied, and where to. */
 export interface CopyRequest {
@@ -53,7 +53,7 @@ async function openSource(path: string, log: Log): Promise<SqlDriver> {
   await access(path).catch((cause: unknown) => {
     throw new Error(`${path} cannot be read (${codeOf(cause)}).`, { cause });
   });
-  const { openSqliteDatabase } = await import("../adapters/sqlite/database.ts");
+  const { openSqliteDatabase } = await import("../../adapters/sqlite/database.ts");
   return openSqliteDatabase(path, log);
 }
 
@@ -69,8 +69,8 @@ interface Target {
 }
 
 async function beginTarget(url: string, log: Log): Promise<Target> {
-  const { openConnections } = await import("../adapters/postgres/connections.ts");
-  const { prepared } = await import("../adapters/postgres/driver.ts");
+  const { openConnections } = await import("../../adapters/postgres/connections.ts");
+  const { prepared } = await import("../../adapters/postgres/driver.ts");
   const connections = await openConnections(url, { log, statementMs });
   const client = connections.createClient();
   client.on("error", () => {}); // a broken connection, whose queries reject, too

@@ -1,0 +1,63 @@
+/**
+ * A conversation with a twin in the terminal.
+ *
+ * @module
+ */
+
+import { createInterface, type Interface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { NotFoundError, type TwinClient, TwinServiceError } from "../../client/mod.ts";
+import { ConfigError } from "../settings.ts";
+
+/** Where a conversation is held. */
+export interface Terminal {
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Writable;
+}
+
+/**
+ * Reads a line, sends it, shows the reply as it is written, and starts over until the input ends. Ctrl-C stops a reply
+ * that is being written, and otherwise the conversation.
+ */
+export async function chat(client: TwinClient, twinId: string, { input, output }: Terminal): Promise<void> {
+  const twin = await client.twins.get(twinId).catch((error: unknown) => explain(client, twinId, error));
+  const { id } = await client.conversations.create({ twinId });
+  output.write(`${twin.name}: ${twin.greeting ?? "Hello!"}\n`);
+  const isTerminal = input.isTTY === true;
+  const lines = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
+  let stopReply: (() => void) | undefined;
+  lines.on("SIGINT", () => (stopReply ? stopReply() : lines.close()));
+  for await (const line of promptedLines(lines)) {
+    const reply = client.messages.stream(id, { content: line });
+    stopReply = () => void reply.cancel().catch(() => {}); // one that has ended by then needs no stop
+    output.write(`${twin.name}: `);
+    try {
+      for await (const piece of reply.text) output.write(piece);
+      output.write((await reply.final()).status === "cancelled" ? " (stopped)\n" : "\n");
+    } catch (error) {
+      output.write(`(${messageOf(error)})\n`);
+    }
+    stopReply = undefined;
+  }
+}
+
+/** The lines that are not blank, each asked for with a prompt. */
+async function* promptedLines(lines: Interface): AsyncGenerator<string> {
+  lines.prompt();
+  for await (const line of lines) {
+    if (line.trim() !== "") yield line;
+    lines.prompt();
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof TwinServiceError) return error.message;
+  throw error;
+}
+
+async function explain(client: TwinClient, twinId: string, error: unknown): Promise<never> {
+  if (!(error instanceof NotFoundError)) throw error;
+  const { data } = await client.twins.list({ limit: 100 });
+  const known = data.map(({ id }) => id).join(", ") || "none";
+  throw new ConfigError(`There is no twin ${JSON.stringify(twinId)}; the twins are: ${known}.`);
+}

@@ -1,0 +1,88 @@
+/**
+ * Clients for the commands `key` and `chat`: of a running server, or of a service in this process on its database.
+ *
+ * @module
+ */
+
+import { TwinClient } from "../../client/mod.ts";
+import type { Log } from "../../core/base/log.ts";
+import { createService } from "../../core/service.ts";
+import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
+import type { Engines } from "../engines.ts";
+import { ConfigError, type Settings } from "../settings.ts";
+import { openStorage } from "../storage.ts";
+import { foreignSecret, isRefused, makeToken, openTokens } from "../tokens.ts";
+
+/** A client, and what it holds open. */
+export interface Connection {
+  readonly client: TwinClient;
+  close(): Promise<void>;
+}
+
+/** Whom the client speaks for, and how. */
+export interface ConnectionOptions {
+  readonly sub: string;
+  readonly log: Log;
+  /** The twins that can be talked to. Default: none. */
+  readonly twins?: TwinSource;
+  readonly engines?: Engines;
+}
+
+/** A client of a service in this process. No credential is checked: whoever can open the database needs none. */
+export async function connectLocally(
+  settings: Settings,
+  { sub: owner, log, twins = createTwinList([]), engines = {} }: ConnectionOptions,
+): Promise<Connection> {
+  const opening = openStorage(settings, { log, signal: new AbortController().signal });
+  const storage = await opening.catch(nameTheServer);
+  await openTokens(settings, log); // makes the secret of a new folder, which belongs to its database
+  const service = createService({
+    store: storage.store,
+    limiter: storage.limiter,
+    twins,
+    engines,
+    log,
+    verifyToken: async () => owner,
+    authenticate: () => ({ owner }),
+  });
+  const client = new TwinClient({
+    baseUrl: "http://localhost",
+    apiKey: "none",
+    fetch: (input, init) => service.fetch(new Request(input, init)),
+  });
+  return {
+    client,
+    async close() {
+      await service.close({ graceMs: 0 });
+      await storage.close();
+    },
+  };
+}
+
+/** A database that is in use is usually that of a server which can be asked instead. */
+function nameTheServer(error: unknown): never {
+  if (!(error instanceof ConfigError) || !error.message.includes("is in use already")) throw error;
+  throw new ConfigError(`${error.message} Or ask the server that uses it: --url http://127.0.0.1:8787`, {
+    cause: error,
+  });
+}
+
+/** A client that creates keys at a running server. */
+export async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
+  const token = await makeToken(settings, { sub, expiresInSeconds: 600 });
+  if (await isRefused(url, token)) throw foreignSecret(`the server at ${url}`);
+  return new TwinClient({ baseUrl: url, apiKey: token });
+}
+
+/** A client of a running server, with a key of its own that lasts as long as the connection. */
+export async function connectRemotely(settings: Settings, url: string, sub: string): Promise<Connection> {
+  const { keys } = await connectForKeys(settings, url, sub);
+  const { id, key } = await keys.create({ name: "chat", scope: "full_access", expiresInDays: 1 });
+  return {
+    client: new TwinClient({ baseUrl: url, apiKey: key }),
+    async close() {
+      const { keys } = await connectForKeys(settings, url, sub); // the first token may have expired
+      await keys.revoke(id);
+    },
+  };
+}

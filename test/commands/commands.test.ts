@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { runServer, startServer } from "../server/process.ts";
+import type { Ended } from "../support/child-process.ts";
+
+const root = await mkdtemp(join(tmpdir(), "twin-service-commands-"));
+after(() => rm(root, { recursive: true, force: true }));
+
+/** A new folder with two twins, and the flags that name it. */
+async function scratch(name: string) {
+  const folder = join(root, name);
+  const twins = join(folder, "twins");
+  await mkdir(twins, { recursive: true });
+  await writeFile(join(twins, "echo.md"), "---\nname: Echo\nengine: echo\n---\n");
+  await writeFile(
+    join(twins, "ada.md"),
+    "---\nname: Ada\ngreeting: Hello, I am Ada.\naccess: [alice]\n---\n## The engine\n\nIt weaves.\n",
+  );
+  const database = `sqlite:${join(folder, "data", "twins.db")}`;
+  return { folder, flags: ["--twins", twins, "--database", database] };
+}
+
+const otherSecret = { JWT_SECRET: "another secret, which has 32 bytes or more" };
+
+function assertRefusal({ code, stdout, stderr }: Ended, pattern: RegExp): void {
+  assert.match(stderr, /^twin-service: [^\n]+\n$/);
+  assert.match(stderr, pattern);
+  assert.equal(stdout, "");
+  assert.equal(code, 1);
+}
+
+function get(url: string, path: string, key: string, method = "GET"): Promise<Response> {
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  const body = method === "POST" ? { body: '{"twinId":"echo"}' } : {};
+  return fetch(`${url}/api/v1${path}`, { method, headers, ...body });
+}
+
+describe("token", () => {
+  test("it makes no secret beside a database whose server has another, but says so", async () => {
+    const { folder, flags } = await scratch("token");
+    const server = await startServer(flags, otherSecret);
+    const token = ["token", "--sub", "alice", ...flags];
+    assertRefusal(await runServer(token), /the server of this database has another secret.+JWT_SECRET/);
+    await assert.rejects(access(join(folder, "data", "jwt-secret")));
+    assert.equal((await runServer(token, otherSecret)).code, 0);
+    await server.stop();
+  });
+
+  test("it says that the server at its address refuses what it prints", async () => {
+    const { flags } = await scratch("token-elsewhere");
+    const first = await runServer(["token", "--sub", "alice", ...flags]);
+    assert.deepEqual([first.code, first.stderr], [0, ""]);
+    const server = await startServer(flags, otherSecret);
+    const { port } = new URL(server.url);
+    const { code, stdout, stderr } = await runServer(["token", "--sub", "alice", ...flags, "--port", port]);
+    assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    assert.match(stderr, /^The server at http:\/\/127\.0\.0\.1:\d+ has another secret.+JWT_SECRET[^\n]+\n$/);
+    assert.equal(code, 0);
+    await server.stop();
+  });
+});
+
+describe("key", () => {
+  test("it makes a key in the database, which the server then knows, and at a running server", async () => {
+    const { flags } = await scratch("key");
+    const made = await runServer(["key", "--sub", "alice", ...flags]);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /^twin_[0-9A-Za-z]{49}\n$/);
+    const server = await startServer(flags);
+    const key = made.stdout.trim();
+    assert.equal((await get(server.url, "/conversations", key, "POST")).status, 201);
+    assertRefusal(await runServer(["key", "--sub", "alice", ...flags]), /is in use already.+--url http/);
+
+    const asked = ["key", "--sub", "bob", "--scope", "read_only", "--url", server.url, ...flags];
+    const reader = (await runServer(asked)).stdout.trim();
+    assert.equal((await get(server.url, "/conversations", reader)).status, 200);
+    assert.equal((await get(server.url, "/conversations", reader, "POST")).status, 403);
+    assertRefusal(await runServer(asked, otherSecret), /the server at .+ has another secret/);
+    await server.stop();
+  });
+});
+
+describe("chat", () => {
+  const input = "Hello there\n\nGood bye\n";
+
+  test("it sends the lines of its input to a twin, and shows the replies", async () => {
+    const { flags } = await scratch("chat");
+    const { code, stdout, stderr } = await runServer(["chat", "echo", ...flags], {}, { input });
+    assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
+    assert.equal(stderr, "");
+    assert.equal(code, 0);
+  });
+
+  test("it holds a conversation at a running server, with a key that it revokes", async () => {
+    const { flags } = await scratch("chat-at-a-server");
+    const server = await startServer(flags);
+    const args = ["chat", "echo", "--url", server.url, ...flags];
+    const { stdout, stderr } = await runServer(args, {}, { input });
+    assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
+    const { stdout: token } = await runServer(["token", "--sub", "alice", ...flags]);
+    const headers = { Authorization: `Bearer ${token.trim()}` };
+    const keys = await (await fetch(`${server.url}/api/v1/auth/api-keys`, { headers })).json();
+    assert.deepEqual(
+      keys.data.map((key: { name: string; revokedAt: string | null }) => [key.name, key.revokedAt !== null]),
+      [["chat", true]],
+    );
+    await server.stop();
+  });
+
+  test("it greets as the twin does, and names the twins instead of one that there is not", async () => {
+    const { flags } = await scratch("chat-greeting");
+    const greeted = await runServer(["chat", "ada", ...flags], {}, { input: "\n" });
+    assert.equal(greeted.stdout, "Ada: Hello, I am Ada.\n");
+    const refused = await runServer(["chat", "ada", "--sub", "bob", ...flags], {}, { input });
+    assertRefusal(refused, /There is no twin "ada"; the twins are: echo\./);
+  });
+});
+
+describe("a file .env in the working folder", () => {
+  test("its variables are settings, and real ones win", async () => {
+    const { folder } = await scratch("env");
+    const text =
+      "# settings\nDATABASE_URL=memory:\nPORT=80000\nJWT_SECRET='a secret of the file, of 32 bytes or more'\n";
+    await writeFile(join(folder, ".env"), text);
+    const args = ["token", "--sub", "alice"];
+    assertRefusal(await runServer(args, {}, { cwd: folder }), /PORT.+not "80000"/);
+    assert.equal((await runServer(args, { PORT: "1" }, { cwd: folder })).code, 0);
+  });
+});
