@@ -8,6 +8,7 @@ import type { ConversationRecord } from "../../core/store/records.ts";
 import { type IdempotencyClaim, type MadeClaim, messagesPath, type Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { claimFromRow } from "./rows.ts";
+import { forgetUsage } from "./usage.ts";
 
 /** The store's methods about idempotency claims. */
 export function claimMethods(
@@ -21,7 +22,7 @@ export function claimMethods(
 
     async forgetEndUser(owner, endUser) {
       const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
-      await driver.batch([{ sql, params: [owner, endUser] }]);
+      await driver.batch([{ sql, params: [owner, endUser] }, ...forgetUsage(owner, endUser)]);
     },
 
     async sweepClaims(at) {

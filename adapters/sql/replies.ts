@@ -9,6 +9,7 @@ import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } fro
 import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { toJson } from "./rows.ts";
+import { addUsage } from "./usage.ts";
 
 type ReplyMethods = Pick<
   Store,
@@ -103,17 +104,28 @@ const takeConversation = `UPDATE conversations
   WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5
     AND (end_user = $6 OR $6 IS NULL)`;
 
-function insertExchange({ owner, question, reply, lease }: BeginReply, position: number): SqlStatement {
+function insertExchange(
+  { owner, question, reply, lease, keyId }: BeginReply,
+  position: number,
+): SqlStatement {
   const { conversationId, id, content, createdAt, completedAt } = question;
   const asked = [owner, conversationId, id, content, createdAt, completedAt, position];
-  const answer = [reply.id, reply.createdAt, position + 1, lease.holder, lease.until, reply.twinRevision];
+  const answer = [
+    reply.id,
+    reply.createdAt,
+    position + 1,
+    lease.holder,
+    lease.until,
+    reply.twinRevision,
+    keyId ?? null,
+  ];
   return { sql: insertBoth, params: [...asked, ...answer] };
 }
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL),
-  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13)`;
+    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision, key_id) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL, NULL),
+  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13, $14)`;
 
 /**
  * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an
@@ -145,6 +157,7 @@ function endStatements(end: EndReply): SqlStatement[] {
     leaseExpiredBefore === undefined
       ? { sql: endMessage, params, expect: 1 }
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
+    addUsage(end),
   ];
 }
 

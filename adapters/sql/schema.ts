@@ -113,6 +113,7 @@ const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   rememberAttempts,
   nameEndUsers,
   createClientTokens,
+  sumUsage,
 ];
 
 /** A table of the current version. */
@@ -130,6 +131,7 @@ export const tables: readonly Table[] = [
   { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
   { name: "client_tokens", key: ["hash"] },
+  { name: "usage_sums", key: ["owner", "day", "key_id", "end_user", "twin_id"] },
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -325,5 +327,23 @@ function createClientTokens({ text }: SqlDialect): readonly string[] {
     )`,
     "CREATE INDEX client_tokens_by_end_user ON client_tokens (owner, end_user)",
     "CREATE INDEX client_tokens_by_expiry ON client_tokens (expires_at)",
+  ];
+}
+
+/** What replies took. A key or end user that is not known is empty, as keys take no NULL. */
+function sumUsage({ text }: SqlDialect): readonly string[] {
+  return [
+    `ALTER TABLE messages ADD COLUMN key_id ${text}`,
+    `CREATE TABLE usage_sums (
+      owner ${text} NOT NULL,
+      day ${text} NOT NULL,
+      key_id ${text} NOT NULL,
+      end_user ${text} NOT NULL,
+      twin_id ${text} NOT NULL,
+      replies BIGINT NOT NULL,
+      input_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL,
+      PRIMARY KEY (owner, day, key_id, end_user, twin_id)
+    )`,
   ];
 }

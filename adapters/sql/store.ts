@@ -23,6 +23,7 @@ import {
   keyFromRow,
   keyToRow,
 } from "./rows.ts";
+import { usageMethods } from "./usage.ts";
 
 /** Options of {@link createSqlStore}. */
 export interface SqlStoreOptions {
@@ -40,6 +41,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...replyMethods(driver),
     ...claimMethods(driver, exclusive),
     ...clientTokenMethods(driver),
+    ...usageMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },

@@ -175,6 +175,7 @@ async function send(
     }
     const sent = await replies.send({
       ...reach,
+      keyId: call.key?.id,
       conversationId,
       position,
       twin,

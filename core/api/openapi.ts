@@ -28,6 +28,7 @@ import {
   twinSchema,
   updateConversationSchema,
   usageSchema,
+  usageSumSchema,
 } from "../wire/schemas.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 
@@ -39,6 +40,7 @@ const components: Readonly<Record<string, Schema>> = {
   ClientToken: clientTokenSchema,
   CreatedApiKey: createdApiKeySchema,
   Usage: usageSchema,
+  UsageSum: usageSumSchema,
   Pagination: paginationSchema,
   CreateConversation: createConversationSchema,
   UpdateConversation: updateConversationSchema,

@@ -7,8 +7,16 @@
 import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
-import { shuttingDown } from "../wire/errors.ts";
-import { healthSchema, type UsageResource, usageSchema } from "../wire/schemas.ts";
+import { dayOf } from "../store/store.ts";
+import { shuttingDown, validationError } from "../wire/errors.ts";
+import {
+  healthSchema,
+  type UsageResource,
+  usageQuerySchema,
+  usageSchema,
+  usageSumSchema,
+} from "../wire/schemas.ts";
+import { pageOf, sliceOf } from "./pagination.ts";
 
 export const statusRoutes = [
   route({
@@ -30,6 +38,27 @@ export const statusRoutes = [
         resetAt: new Date(clock.now() + Math.ceil(rate.debt / 1000)).toISOString(),
       };
       return { data: usage };
+    },
+  }),
+
+  route({
+    operationId: "listUsage",
+    method: "GET",
+    path: "/api/v1/usage/history",
+    summary: "Read what your replies took, by day, twin or end user; costs nothing",
+    credential: "api_key",
+    scope: "read_only",
+    keysOnly: true,
+    free: true,
+    query: usageQuerySchema,
+    success: { status: 200, description: "A page of sums.", schema: usageSumSchema, list: true },
+    async handle({ owner, query }, { store, clock }) {
+      const { to = dayOf(clock.now()) } = query;
+      const { from = dayOf(requireDay("to", to) - 29 * dayMs), groupBy } = query;
+      requireDay("from", from);
+      if (from > to) throw validationError([{ path: "from", message: "must not be after to" }]);
+      const sums = await store.listUsage(owner, { ...sliceOf(query), from, to, groupBy });
+      return pageOf(query, sums, (sum) => sum);
     },
   }),
 
@@ -75,3 +104,12 @@ export const statusRoutes = [
     },
   }),
 ];
+
+const dayMs = 24 * 3600 * 1000;
+
+/** The moment at which a day begins, which the calendar must have. */
+function requireDay(path: string, day: string): number {
+  const moment = Date.parse(`${day}T00:00:00.000Z`);
+  if (!Number.isNaN(moment) && dayOf(moment) === day) return moment;
+  throw validationError([{ path, message: "must be a day that exists, YYYY-MM-DD" }]);
+}

@@ -28,6 +28,8 @@ const lookMs = 2000;
 
 /** A message to send, checked. */
 export interface Send extends Reach {
+  /** The key that asks. */
+  readonly keyId?: string | undefined;
   readonly conversationId: string;
   /** How many messages the conversation has, as far as this process knows. */
   readonly position: number;
@@ -48,7 +50,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const { owner, endUser, conversationId, content, history, twin, claim, position } = send;
+  const { owner, endUser, keyId, conversationId, content, history, twin, claim, position } = send;
   const { requestId, traceparent } = send;
   const { engines, sha256, newId, clock } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
@@ -62,6 +64,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
     begun = await begin(context, {
       owner,
       endUser,
+      keyId,
       question,
       reply,
       lease,

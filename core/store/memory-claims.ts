@@ -5,6 +5,7 @@
  */
 
 import type { MemoryRecords } from "./memory-records.ts";
+import { forgetUsage } from "./memory-usage.ts";
 import type { ConversationRecord } from "./records.ts";
 import { type IdempotencyClaim, type MadeClaim, messagesPath, type Store } from "./store.ts";
 
@@ -18,6 +19,7 @@ export function claimMethods(
     },
 
     async forgetEndUser(owner, endUser) {
+      forgetUsage(records, owner, endUser);
       for (const [id, claim] of records.claims) {
         if (claim.owner === owner && claim.endUser === endUser) records.claims.delete(id);
       }

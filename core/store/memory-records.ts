@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { UsageEntry } from "./memory-usage.ts";
 import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "./records.ts";
 import type { IdempotencyClaim, Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
 
@@ -28,6 +29,8 @@ export interface MessageEntry {
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
   cancelRequested: boolean;
+  /** The key that asked for it. */
+  readonly keyId?: string | undefined;
 }
 
 /** An idempotency claim. */
@@ -53,6 +56,8 @@ export interface MemoryRecords {
   readonly running: Set<MessageEntry>;
   /** By hash. */
   readonly clientTokens: Map<string, ClientTokenRecord>;
+  /** By owner, key, end user, twin and day. */
+  readonly usage: Map<string, UsageEntry>;
   /** By owner, end user, path and key. */
   readonly claims: Map<string, ClaimEntry>;
 }
@@ -64,6 +69,7 @@ export function newRecords(): MemoryRecords {
     keysByHash: new Map(),
     running: new Set(),
     clientTokens: new Map(),
+    usage: new Map(),
     claims: new Map(),
   };
 }

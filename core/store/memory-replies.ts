@@ -14,6 +14,7 @@ import {
   type OwnerRecords,
   recordsOf,
 } from "./memory-records.ts";
+import { addUsage } from "./memory-usage.ts";
 import type { EndReply } from "./records.ts";
 import { ended } from "./records.ts";
 import type { AbandonedReply, BeginOutcome, BeginReply, Reach, SaveOutcome, Store } from "./store.ts";
@@ -68,6 +69,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       endEntry(entry, end);
+      addUsage(records, entry.conversation, entry.keyId, end);
       running.delete(entry);
       return true;
     },
@@ -109,7 +111,14 @@ function storeExchange(
   const { question, reply, lease } = begin;
   const seq = conversation.messages.length;
   const asked = { record: question, conversation, seq, lease: undefined, cancelRequested: false };
-  const answer = { record: reply, conversation, seq: seq + 1, lease, cancelRequested: false };
+  const answer = {
+    record: reply,
+    conversation,
+    seq: seq + 1,
+    lease,
+    cancelRequested: false,
+    keyId: begin.keyId,
+  };
   conversation.messages.push(asked, answer);
   owned.messages.set(question.id, asked);
   owned.messages.set(reply.id, answer);

@@ -21,6 +21,7 @@ import {
   removeFromList,
 } from "./memory-records.ts";
 import { replyMethods } from "./memory-replies.ts";
+import { usageMethods } from "./memory-usage.ts";
 import { isLiveKey } from "./records.ts";
 import type { Store } from "./store.ts";
 
@@ -44,6 +45,7 @@ export function createMemoryStore(): Store {
     ...replyMethods(records),
     ...claimMethods(records),
     ...clientTokenMethods(records),
+    ...usageMethods(records),
     async ping() {},
     async close() {},
   };

@@ -55,6 +55,11 @@ export interface IdempotencyClaim {
   readonly expiresAt: number;
 }
 
+/** The day of a moment, `YYYY-MM-DD` in UTC. */
+export function dayOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 10);
+}
+
 /** The `path` of claims on a conversation's messages. */
 export function messagesPath(conversationId: string): string {
   return `/conversations/${conversationId}/messages`;
@@ -74,6 +79,8 @@ export interface BeginReply extends Reach {
   /** The reply, empty and in progress. */
   readonly reply: MessageRecord;
   readonly lease: Lease;
+  /** The key that asked, for the sums of {@link Store.listUsage}. */
+  readonly keyId?: string | undefined;
   readonly claim?: IdempotencyClaim;
   /**
    * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
@@ -130,6 +137,26 @@ export interface AbandonedReply {
 export interface ConversationSlice extends Slice {
   /** With one of these twins, at most 50. Absent: any. */
   readonly twinIds?: readonly string[] | undefined;
+}
+
+/** A part of an owner's replies, summed up. */
+export interface UsageSlice extends Slice {
+  /** The first day and the last one, `YYYY-MM-DD` in UTC. */
+  readonly from: string;
+  readonly to: string;
+  readonly groupBy: UsageGroup;
+}
+
+/** What replies are summed by. */
+export type UsageGroup = "day" | "twin" | "endUser";
+
+/** The sums of a group. */
+export interface UsageSum {
+  /** A day, a twin's id, or an end user; null: nobody in particular, or erased. */
+  readonly group: string | null;
+  readonly replies: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
@@ -240,6 +267,11 @@ export interface Store {
    * it was not in progress, or no longer, or if its lease is not as `end` asks for.
    */
   endReply(end: EndReply): Promise<boolean>;
+  /**
+   * What an owner's replies took, by group in ascending order. Each is counted as it ends, by key, end user, twin and day,
+   * and stays counted when its conversation is deleted.
+   */
+  listUsage(owner: string, slice: UsageSlice): Promise<Listing<UsageSum>>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */
@@ -253,7 +285,10 @@ export interface Store {
 
   /** The equal claim that was made before this one and has not expired when this one was created. */
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
-  /** Deletes what is left of an end user once its conversations and client tokens are: its claims. */
+  /**
+   * Deletes what is left of an end user once its conversations and client tokens are: its claims, and its name in the
+   * sums of usage, which then count under nobody in particular.
+   */
   forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**
    * Deletes claims that expired at or before `at`. If there are many, it may do so in several transactions and leave

@@ -231,6 +231,16 @@ export const usageSchema = record({
   resetAt: { ...time, description: "When the bucket is full again." },
 });
 
+export const usageSumSchema = record({
+  group: {
+    type: ["string", "null"],
+    description: "A day, a twin's id, or an end user. Null: none, or erased.",
+  },
+  replies: { type: "integer", minimum: 0 },
+  inputTokens: { type: "integer", minimum: 0 },
+  outputTokens: { type: "integer", minimum: 0 },
+});
+
 export const paginationSchema = record({
   page: { type: "integer", minimum: 1 },
   limit: { type: "integer", minimum: 1, maximum: 100 },
@@ -336,6 +346,24 @@ export const conversationsQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+const day = {
+  type: "string",
+  pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+  minLength: 10,
+  maxLength: 10,
+} as const;
+
+export const usageQuerySchema = {
+  type: "object",
+  properties: {
+    ...pageQuerySchema.properties,
+    limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
+    from: { ...day, description: "The first day, YYYY-MM-DD in UTC. Default: 29 days before the last." },
+    to: { ...day, description: "The last day. Default: today." },
+    groupBy: { type: "string", enum: ["day", "twin", "endUser"], default: "day" },
+  },
+} as const satisfies InputSchema;
+
 export const messagesQuerySchema = {
   type: "object",
   properties: {
@@ -383,6 +411,7 @@ export const inputSchemas = {
   clientTokensQuery: clientTokensQuerySchema,
   pageQuery: pageQuerySchema,
   conversationsQuery: conversationsQuerySchema,
+  usageQuery: usageQuerySchema,
   messagesQuery: messagesQuerySchema,
   streamQuery: streamQuerySchema,
   responseQuery: responseQuerySchema,

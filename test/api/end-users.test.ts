@@ -197,6 +197,26 @@ for (const transport of transports) {
       assert.equal(fresh.headers.get("x-ratelimit-remaining"), "8");
     });
 
+    test("a key reads what its replies took, by day, twin or end user, and that costs nothing", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("full_access");
+      await send(fixture, key, (await converse(fixture, key, { endUser: "ann" })).id);
+      await send(fixture, key, (await converse(fixture, key)).id);
+      const read = async (query: string) => dataOf(await fixture.call("GET", `/usage/history${query}`, key));
+      const none = { inputTokens: 0, outputTokens: 0 };
+      assert.deepEqual(await read(""), [{ group: "2026-01-02", replies: 2, ...none }]);
+      assert.deepEqual(await read("?groupBy=endUser&from=2026-01-02&to=2026-01-02"), [
+        { group: null, replies: 1, ...none },
+        { group: "ann", replies: 1, ...none },
+      ]);
+      assert.deepEqual(await read("?to=2026-01-01"), []);
+      for (const query of ["from=2026-02-30", "to=2026-1-1", "groupBy=key", "from=2026-01-03"]) {
+        assert.equal((await fixture.call("GET", `/usage/history?${query}`, key)).status, 400, query);
+      }
+      const history = await fixture.call("GET", "/usage/history", key);
+      assert.equal(history.headers.get("x-ratelimit-remaining"), "496");
+    });
+
     test("erasing stops a running reply, whose stream ends as cancelled", async () => {
       await using chat = await openChat(transport);
       const { fixture, key } = chat;

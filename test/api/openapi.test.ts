@@ -29,6 +29,7 @@ const table = [
   ["get", "/api/v1/end-users/{endUser}/export", "key", 200],
   ["delete", "/api/v1/end-users/{endUser}", "key", 200],
   ["get", "/api/v1/usage", "key", 200],
+  ["get", "/api/v1/usage/history", "key", 200],
   ["get", "/api/v1/openapi.json", "none", 200],
 ] as const;
 
@@ -190,6 +191,7 @@ for (const transport of transports) {
         "listConversations",
         "listMessages",
         "listTwins",
+        "listUsage",
         "resumeMessageStream",
         "sendMessage",
         "streamMessage",

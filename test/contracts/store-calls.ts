@@ -81,6 +81,9 @@ export async function callEverything(given: Store): Promise<void> {
   await store.sweepClientTokens(start);
   await store.readConversations(reach, undefined, 1);
   await store.readConversations(reach, { id, createdAt: start }, 1);
+  for (const groupBy of ["day", "twin", "endUser"] as const) {
+    await store.listUsage(owner, { ...slice, from: "2030-01-01", to: "2030-01-02", groupBy });
+  }
   await store.forgetEndUser(owner, reach.endUser);
   await store.ping();
   await store.deleteConversation({ owner }, id);

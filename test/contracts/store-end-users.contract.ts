@@ -164,5 +164,36 @@ export function endUsersContract(current: () => Store): void {
       assert.equal(await store.findClaim(ofAnn), undefined);
       assert.ok(await store.findClaim(ofBob));
     });
+
+    test("what replies took is summed by day, twin and end user, and survives conversations and end users", async () => {
+      const store = current();
+      const owner = newOwner();
+      const day = Date.UTC(2031, 4, 6);
+      const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, totalTokens: inputTokens + 1 });
+      const mine = await newConversation(store, owner, { endUser: "ann" });
+      const other = await newConversation(store, owner, { twinId: "bob" });
+      await converse(store, owner, mine.id, { at: day, usage: usage(10) });
+      await converse(store, owner, mine.id, { at: day + 86_400_000, usage: usage(20) });
+      await converse(store, owner, mine.id, { at: day, usage: null });
+      await converse(store, owner, other.id, { at: day, usage: usage(5) });
+      const list = async (groupBy: "day" | "twin" | "endUser", fields: object = {}) => {
+        const whole = { ...slice, from: "2031-05-06", to: "2031-05-07", groupBy };
+        const { items, total } = await store.listUsage(owner, { ...whole, ...fields });
+        return [total, ...items.map((sum) => [sum.group, sum.replies, sum.inputTokens, sum.outputTokens])];
+      };
+      assert.deepEqual(await list("day"), [2, ["2031-05-06", 3, 15, 2], ["2031-05-07", 1, 20, 1]]);
+      assert.deepEqual(await list("day", { offset: 1, limit: 1 }), [2, ["2031-05-07", 1, 20, 1]]);
+      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
+      assert.deepEqual(await list("endUser"), [2, [null, 1, 5, 1], ["ann", 3, 30, 2]]);
+      assert.deepEqual(await list("endUser", { to: "2031-05-06" }), [2, [null, 1, 5, 1], ["ann", 2, 10, 1]]);
+      await store.deleteConversation({ owner }, mine.id);
+      await store.forgetEndUser(owner, "ann");
+      assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3]]);
+      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
+      assert.equal(
+        (await store.listUsage(newOwner(), { ...slice, from: "0", to: "9", groupBy: "day" })).total,
+        0,
+      );
+    });
   });
 }

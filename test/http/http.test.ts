@@ -63,7 +63,7 @@ for (const transport of transports) {
         "a stream has no HEAD",
       );
       assert.equal(allowed.get("/api/v1/end-users/{endUser}/export"), "GET, OPTIONS");
-      assert.equal(routes.length, 24);
+      assert.equal(routes.length, 25);
     });
 
     test("paths that do not exist are 404, whatever the method and without a credential", async () => {

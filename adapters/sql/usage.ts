@@ -1,0 +1,80 @@
+/**
+ * What replies took, in SQL.
+ *
+ * @module
+ */
+
+import type { EndReply } from "../../core/store/records.ts";
+import { dayOf, type Store, type UsageGroup } from "../../core/store/store.ts";
+import type { SqlDriver, SqlStatement } from "./driver.ts";
+
+const columnOf: Readonly<Record<UsageGroup, string>> = { day: "day", twin: "twin_id", endUser: "end_user" };
+
+const addToSums = `ON CONFLICT (owner, day, key_id, end_user, twin_id) DO UPDATE SET
+    replies = usage_sums.replies + excluded.replies,
+    input_tokens = usage_sums.input_tokens + excluded.input_tokens,
+    output_tokens = usage_sums.output_tokens + excluded.output_tokens`;
+
+const columns = "owner, day, key_id, end_user, twin_id, replies, input_tokens, output_tokens";
+
+/** Adds a reply that ends. */
+export function addUsage({ owner, conversationId, id, completedAt, usage }: EndReply): SqlStatement {
+  return {
+    sql: `INSERT INTO usage_sums (${columns})
+      SELECT $1, $4, COALESCE(key_id, ''), COALESCE(end_user, ''), twin_id,
+        1, CAST($5 AS BIGINT), CAST($6 AS BIGINT)
+      FROM conversations CROSS JOIN messages
+      WHERE conversations.owner = $1 AND conversations.id = $2 AND messages.id = $3
+      ${addToSums}`,
+    params: [
+      owner,
+      conversationId,
+      id,
+      dayOf(completedAt),
+      usage?.inputTokens ?? 0,
+      usage?.outputTokens ?? 0,
+    ],
+  };
+}
+
+/** Lets an end user's sums count under nobody in particular. */
+export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
+  const params = [owner, endUser];
+  return [
+    {
+      sql: `INSERT INTO usage_sums (${columns})
+        SELECT owner, day, key_id, '', twin_id, replies, input_tokens, output_tokens
+        FROM usage_sums AS known WHERE owner = $1 AND end_user = $2 ${addToSums}`,
+      params,
+    },
+    { sql: "DELETE FROM usage_sums WHERE owner = $1 AND end_user = $2", params },
+  ];
+}
+
+/** The store's method about usage. */
+export function usageMethods(driver: SqlDriver): Pick<Store, "listUsage"> {
+  return {
+    async listUsage(owner, { from, to, groupBy, offset, limit }) {
+      const column = columnOf[groupBy];
+      const where = "FROM usage_sums WHERE owner = $1 AND day >= $2 AND day <= $3";
+      const [counted] = await driver.all(`SELECT count(DISTINCT ${column}) AS total ${where}`, [
+        owner,
+        from,
+        to,
+      ]);
+      const rows = await driver.all(
+        `SELECT ${column} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
+          sum(output_tokens) AS output_tokens ${where}
+          GROUP BY ${column} ORDER BY ${column} LIMIT $4 OFFSET $5`,
+        [owner, from, to, limit, offset],
+      );
+      const items = rows.map((row) => ({
+        group: String(row.group_name) || null,
+        replies: Number(row.replies),
+        inputTokens: Number(row.input_tokens),
+        outputTokens: Number(row.output_tokens),
+      }));
+      return { items, total: Number(counted?.total) };
+    },
+  };
+}
