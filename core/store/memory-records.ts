@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { UsageEntry } from "./memory-usage.ts";
 import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "./records.ts";
 import type { IdempotencyClaim, Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
 
@@ -35,6 +34,18 @@ export interface MessageEntry {
 
 /** An idempotency claim. */
 export interface ClaimEntry extends MadeClaim, IdempotencyClaim {}
+
+/** The sums of one key, end user, twin and day. */
+export interface UsageEntry {
+  readonly owner: string;
+  readonly keyId: string | undefined;
+  readonly endUser: string | null;
+  readonly twin: string;
+  readonly day: string;
+  readonly replies: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
 
 /** What one owner has. Every look-up begins here, which hides the records of other owners. */
 export interface OwnerRecords {

@@ -4,21 +4,9 @@
  * @module
  */
 
-import type { ConversationEntry, MemoryRecords } from "./memory-records.ts";
+import type { ConversationEntry, MemoryRecords, UsageEntry } from "./memory-records.ts";
 import type { EndReply } from "./records.ts";
 import { dayOf, type Store, type UsageGroup, type UsageSum } from "./store.ts";
-
-/** The sums of one key, end user, twin and day. */
-export interface UsageEntry {
-  readonly owner: string;
-  readonly keyId: string | undefined;
-  readonly endUser: string | null;
-  readonly twin: string;
-  readonly day: string;
-  readonly replies: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
 
 /** Adds a reply that has ended. */
 export function addUsage(
