@@ -159,7 +159,7 @@ async function foldersIn(top: string): Promise<string[]> {
 
 /** What a module imports, in order. A string that is "from" imports nothing. */
 function importsOf(text: string): string[] {
-  const pattern = /(?:(?<!["'])\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\1/g;
+  const pattern = /(?:(?<!["'/.])\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\1/g;
   return [...codeWithStrings(text).matchAll(pattern)].map(([, , source = ""]) => source);
 }
 
