@@ -217,7 +217,7 @@ function runtimeFromNpm(spec: string, name: string): string {
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
   try {
-    return execFileSync(command, args, { cwd, encoding: "utf8", stdio: "pipe" });
+    return execFileSync(command, args, { cwd, encoding: "utf8", stdio: "pipe", maxBuffer: 2 ** 26 });
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
     throw new Error(`${command} ${args.join(" ")}\n${stdout}\n${stderr}`, { cause: error });
