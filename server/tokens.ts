@@ -113,12 +113,15 @@ export function foreignSecret(server: string): ConfigError {
   );
 }
 
+/** How long a server may take to say whether it accepts a token, in milliseconds. */
+const probeMs = 5_000;
+
 /** Whether a server listens at an address, and refuses a token. */
 export async function isRefused(address: string, token: string): Promise<boolean> {
   try {
     const response = await fetch(`${address}/api/v1/auth/api-keys?limit=1`, {
       headers: { Authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(1_000),
+      signal: AbortSignal.timeout(probeMs),
     });
     const { error } = (await response.json()) as { readonly error?: { readonly code?: unknown } };
     return response.status === 401 && error?.code === "invalid_token";

@@ -162,14 +162,15 @@ function paramName(segment: string): string | undefined {
 function decodeParameter(name: string, segment: string): string | undefined {
   if (!segment.includes("%")) return possibleValue(name, segment);
   try {
-    return segment.length > maxSegmentLength ? undefined : possibleValue(name, decodeURIComponent(segment));
+    const longest = name === "endUser" ? maxEscapedEndUser : maxIdLength;
+    return segment.length > longest ? undefined : possibleValue(name, decodeURIComponent(segment));
   } catch {
     return undefined; // a bad escape
   }
 }
 
-const maxSegmentLength = 2048; // an end user has up to 128 characters, which are up to 12 each when they are escaped
 const maxIdLength = 1024;
+const maxEscapedEndUser = 2048; // up to 128 characters, which are up to 12 each when they are escaped
 
 /** What cannot be an id names nothing. An end user is the app's own id, and checked by its route. */
 function possibleValue(name: string, text: string): string | undefined {
