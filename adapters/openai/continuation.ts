@@ -12,6 +12,7 @@ import type { ReplyOutput } from "../../core/twins/engine.ts";
  * any model understands, and some obey.
  */
 export const continuationModes = ["never", "prefix", "continue_final_message", "prompt"] as const;
+/** How a model is asked to go on with a reply that another process began. */
 export type ContinuationMode = (typeof continuationModes)[number];
 
 /** What a request has besides, so that the model goes on from a text. */
