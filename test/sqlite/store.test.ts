@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
-import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
@@ -425,10 +425,16 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a ping fails if the file is damaged after its first page", async () => {
+  test("a ping fails if the messages in the file are damaged", async () => {
     const path = folder.newPath();
     await (await openSqlite(path)).close();
-    await writeFile(path, (await readFile(path)).fill(0xab, 4096));
+    const file = await connect(path);
+    const roots = file.all("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'messages'", []);
+    file.close();
+    const bytes = await readFile(path);
+    for (const { rootpage } of roots)
+      bytes.fill(0xab, (Number(rootpage) - 1) * 4096, Number(rootpage) * 4096);
+    await writeFile(path, bytes);
     const { store, close } = await openSqlite(path);
     await assert.rejects(store.ping(), /malformed/);
     await close();
