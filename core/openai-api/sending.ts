@@ -45,8 +45,12 @@ export function isRetry({ headers }: Pick<Call, "headers">): boolean {
 }
 
 /** What the log and the traces say of the request that sends a message. */
-export function sendFields({ requestId, fields }: Call): Pick<Send, "requestId" | "traceparent"> {
-  return { requestId, traceparent: readTraceparent(fields.traceparent) };
+export function sendFields({
+  requestId,
+  key,
+  fields,
+}: Call): Pick<Send, "requestId" | "keyId" | "traceparent"> {
+  return { requestId, keyId: key?.id, traceparent: readTraceparent(fields.traceparent) };
 }
 
 /** Identifies equal requests of one credential. */

@@ -45,6 +45,13 @@ for (const transport of transports) {
       assert.equal(id.replace("chatcmpl-", "msg_"), stored[3]?.id);
     });
 
+    test("stored replies count in the usage history", async () => {
+      await using api = await openOpenAI(transport);
+      assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
+      const history = await dataOf(await api.fixture.call("GET", "/usage/history", api.key));
+      assert.deepEqual(history, [{ group: "2026-01-02", replies: 1, inputTokens: 0, outputTokens: 0 }]);
+    });
+
     test("conversations are apart by name, twin and end user", async () => {
       await using api = await openOpenAI(transport);
       const others: readonly [object, HeadersInit][] = [
