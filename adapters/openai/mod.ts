@@ -141,9 +141,9 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   return {
     continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
-      output.signal.throwIfAborted();
       const model = turn.twin.model ?? options.model;
       const { instructions, sources } = await brief(turn);
+      output.signal.throwIfAborted(); // after the wait: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
       const counted = counting.get(model) !== false;
       let asking: Asking = { turn, instructions, model, counted, continuation };
