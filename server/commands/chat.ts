@@ -43,10 +43,14 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
 
 /** The lines that are not blank, each asked for with a prompt. */
 async function* promptedLines(lines: Interface): AsyncGenerator<string> {
+  let ended = false; // lines may still be waiting then, and a prompt would throw
+  lines.once("close", () => {
+    ended = true;
+  });
   lines.prompt();
   for await (const line of lines) {
     if (line.trim() !== "") yield line;
-    lines.prompt();
+    if (!ended) lines.prompt();
   }
 }
 
