@@ -7,7 +7,6 @@
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { sep } from "node:path";
 
 interface Runtime {
   /** The npm package with the runtime, pinned. */
@@ -101,15 +100,27 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   },
 };
 
+/** The files of `npm test`, one level deep: deeper lie packages with tests of their own. */
+function testFiles(): string[] {
+  const folders = readdirSync("test", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.flatMap(({ name }) =>
+    readdirSync(`test/${name}`)
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => `${name}/${file}`),
+  );
+}
+
 const [name = "", ...chosen] = process.argv.slice(2);
 const runtime = runtimes[name];
 if (!runtime) throw new Error(`Name a runtime: ${Object.keys(runtimes).join(", ")}.`);
 
 for (const [file, reason] of Object.entries(runtime.leftOut)) console.log(`left out: ${file}: ${reason}`);
-const all = readdirSync("test", { recursive: true, encoding: "utf8" }).filter(
-  (file) => file.endsWith(".test.ts") && !(file.replaceAll(sep, "/") in runtime.leftOut),
-);
-const files = chosen.length > 0 ? chosen : all.map((file) => `test/${file}`);
+const files =
+  chosen.length > 0
+    ? chosen
+    : testFiles()
+        .filter((file) => !(file in runtime.leftOut))
+        .map((file) => `test/${file}`);
 const { status } = spawnSync("npx", ["--yes", "-p", runtime.binary, "--", ...runtime.command, ...files], {
   stdio: "inherit",
   shell: process.platform === "win32", // where npx is a script
