@@ -9,7 +9,7 @@ export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
-export type { RandomBytes, Sha256 } from "./base/crypto.ts";
+export type { RandomBytes, Sha256 } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export type {
   Observer,

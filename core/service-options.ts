@@ -7,7 +7,7 @@
 import type { Page } from "./api/pages.ts";
 import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
-import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/crypto.ts";
+import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/ids.ts";
 import { isJsonObject, isString } from "./base/json.ts";
 import { consoleLog, type Log } from "./base/log.ts";
 import { guardObserver, type Observer, observerRule } from "./base/observe.ts";

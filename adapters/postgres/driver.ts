@@ -6,7 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import type { Pool, PoolClient, QueryConfig } from "pg";
-import { InFlight } from "../../core/base/in-flight.ts";
+import { InFlight } from "../../core/base/clock.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { codeOf } from "../system.ts";

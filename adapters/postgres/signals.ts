@@ -5,7 +5,7 @@
  */
 
 import type { Client, Pool } from "pg";
-import { InFlight } from "../../core/base/in-flight.ts";
+import { InFlight } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { StoreSignals } from "../../core/store/store.ts";
 import { prepared } from "./driver.ts";

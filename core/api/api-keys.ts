@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createApiKey } from "../auth/api-keys.ts";
+import { createApiKey } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
 import type { ApiKeyRecord } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";

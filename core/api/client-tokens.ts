@@ -4,7 +4,7 @@
  * @module
  */
 
-import { clientTokens } from "../auth/client-tokens.ts";
+import { clientTokens } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
 import type { ClientTokenRecord } from "../store/records.ts";
 import { validationError } from "../wire/errors.ts";

@@ -7,8 +7,7 @@
 import type { Scope } from "../store/records.ts";
 import { ApiError, challenge } from "../wire/errors.ts";
 import { type HeaderFields, headerNames, trimBlanks } from "../wire/request.ts";
-import { apiKeys } from "./api-keys.ts";
-import { clientTokens } from "./client-tokens.ts";
+import { apiKeys, clientTokens } from "./secrets.ts";
 
 /** The header fields that a credential can be in. */
 export type CredentialFields = Pick<HeaderFields, "authorization" | "apiKey">;

@@ -1,14 +1,15 @@
 /**
- * Secrets that the service makes: a marker, 256 random bits, a checksum.
+ * Secrets that the service makes, API keys and client tokens: a marker, 256 random bits, a checksum.
  *
  * @module
  */
 
-import { type RandomBytes, sha256 } from "../base/crypto.ts";
+import { type RandomBytes, sha256, systemRandom } from "../base/ids.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
+const prefixLength = 12;
 
 /** A new secret, and what is stored of it. */
 export interface NewSecret {
@@ -29,7 +30,29 @@ export interface SecretKind {
   isWellFormed(text: string): boolean;
 }
 
-export function createSecretKind(marker: string): SecretKind {
+/** The form of API keys. */
+export const apiKeys: SecretKind = createSecretKind("twin_");
+
+/** The form of client tokens: what an app's server hands to one end user's browser instead of its key. */
+export const clientTokens: SecretKind = createSecretKind("twinct_");
+
+/** A new API key: the secret, which is shown once, and what is stored of it. */
+export interface NewApiKey {
+  /** The secret: `twin_`, 43 random base62 characters, 6 of checksum. */
+  readonly key: string;
+  /** Its first 12 characters, for recognizing it. */
+  readonly prefix: string;
+  /** Its SHA-256, in lower-case hexadecimal, which it is stored and looked up by. */
+  readonly hash: string;
+}
+
+/** Creates an API key of 256 random bits. */
+export function createApiKey(random: RandomBytes = systemRandom): NewApiKey {
+  const { secret, hash } = apiKeys.create(random);
+  return { key: secret, prefix: secret.slice(0, prefixLength), hash };
+}
+
+function createSecretKind(marker: string): SecretKind {
   const pattern = new RegExp(`^${marker}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
   return {
     marker,

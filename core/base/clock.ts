@@ -1,5 +1,6 @@
 /**
- * Time as the core sees it: a port, so that tests run on a clock of their own.
+ * Time as the core sees it, a port, so that tests run on a clock of their own; and waiting: for a moment, again and
+ * again, or until work is done.
  *
  * @module
  */
@@ -51,4 +52,76 @@ export function sleep(clock: Clock, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(milliseconds, resolve);
   });
+}
+
+/** An action that is repeated, never twice at the same time. */
+export interface Repetition {
+  /** Acts immediately or, if the action is running, again right after it. */
+  hurry(): void;
+  /** Stops the repetition. */
+  stop(): void;
+}
+
+/** Waits for `pause()` milliseconds, acts, and starts over. `act` must not reject. */
+export function repeat(clock: Clock, pause: () => number, act: () => Promise<void>): Repetition {
+  let cancelTimer = () => {};
+  let acting = false;
+  let urgent = false;
+  let stopped = false;
+
+  function schedule(): void {
+    cancelTimer = clock.after(pause(), actOnce);
+  }
+
+  async function actOnce(): Promise<void> {
+    acting = true;
+    urgent = false;
+    await act();
+    acting = false;
+    if (stopped) return;
+    if (urgent) void actOnce();
+    else schedule();
+  }
+
+  schedule();
+  return {
+    hurry() {
+      urgent = acting;
+      if (stopped || acting) return;
+      cancelTimer();
+      void actOnce();
+    },
+    stop() {
+      stopped = true;
+      cancelTimer();
+    },
+  };
+}
+
+/**
+ * Counts work without holding references to it. (A Set with constant additions and deletions outgrows one table after
+ * another. In V8, each of these keeps the next one and its contents alive until a full garbage collection.)
+ */
+export class InFlight {
+  #count = 0;
+  #idle: (() => void)[] = [];
+
+  /** Counts work until it settles. A failure is left to the caller that asked for the work. */
+  track(work: Promise<unknown>): void {
+    this.#count++;
+    work.then(this.#settled, this.#settled);
+  }
+
+  /** Resolves once nothing is in progress. Also waits for work that begins in the meantime. */
+  async idle(): Promise<void> {
+    while (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  readonly #settled = (): void => {
+    this.#count--;
+    if (this.#count > 0) return;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) resolve();
+  };
 }

@@ -16,8 +16,15 @@ import { commonHeaders, refusal, toAnswer, toApiError } from "./envelope.ts";
 import { readInput } from "./input.ts";
 import { takeToken } from "./rate-limit.ts";
 import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
-import { allowedMethods, createRouteFinder, createRouter, type Found, routeOf } from "./router.ts";
-import { requireHost, splitTarget } from "./target.ts";
+import {
+  allowedMethods,
+  createRouteFinder,
+  createRouter,
+  type Found,
+  requireHost,
+  routeOf,
+  splitTarget,
+} from "./router.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Sha256 } from "../base/crypto.ts";
+import type { Sha256 } from "../base/ids.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";

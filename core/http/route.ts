@@ -7,8 +7,7 @@
 
 import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
-import type { RandomBytes, Sha256 } from "../base/crypto.ts";
-import type { NewId } from "../base/ids.ts";
+import type { NewId, RandomBytes, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";

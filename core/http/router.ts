@@ -1,12 +1,12 @@
 /**
- * Finds the endpoints of a path.
+ * Reads a request's target, its path and query, and finds the endpoints of the path. The authority is checked for form,
+ * and never used.
  *
  * @module
  */
 
 import { ApiError } from "../wire/errors.ts";
 import type { PathParams, Route } from "./route.ts";
-import { readTarget } from "./target.ts";
 
 /** A path's routes by method, and what a request says by its target. */
 export interface Found {
@@ -176,4 +176,47 @@ const maxEscapedEndUser = 2048; // up to 128 characters, which are up to 12 each
 function possibleValue(name: string, text: string): string | undefined {
   if (text === "" || text.length > maxIdLength) return undefined;
   return name !== "endUser" && /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
+}
+
+/** The longest path and query, in characters. */
+const maxTargetLength = 8192;
+
+/** The path, and the query without its question mark. */
+export interface Target {
+  readonly path: string;
+  readonly search: string;
+}
+
+/** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
+export function readTarget(url: string): Target {
+  if (withoutAuthority(url).length > maxTargetLength) {
+    throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
+  }
+  return splitTarget(url);
+}
+
+/** The same, however long it is. */
+export function splitTarget(url: string): Target {
+  const target = withoutAuthority(url);
+  const fragment = target.indexOf("#");
+  const beforeFragment = fragment === -1 ? target : target.slice(0, fragment);
+  const question = beforeFragment.indexOf("?");
+  if (question === -1) return { path: beforeFragment, search: "" };
+  return { path: beforeFragment.slice(0, question), search: beforeFragment.slice(question + 1) };
+}
+
+function withoutAuthority(url: string): string {
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(url);
+  return authority ? url.slice(authority[0].length) : url;
+}
+
+const hostPattern = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+
+/** Refuses a malformed Host: some runtimes would read a path out of it. */
+export function requireHost(host: string | null): void {
+  if (host === null || hostPattern.test(host)) return;
+  throw new ApiError(
+    "invalid_request",
+    "The Host header must be a host name or address, with or without a port.",
+  );
 }

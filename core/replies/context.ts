@@ -4,10 +4,8 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { Sha256 } from "../base/crypto.ts";
-import type { NewId } from "../base/ids.ts";
-import type { InFlight } from "../base/in-flight.ts";
+import type { Clock, InFlight } from "../base/clock.ts";
+import type { NewId, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";

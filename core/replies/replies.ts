@@ -5,8 +5,7 @@
  * @module
  */
 
-import { within } from "../base/clock.ts";
-import { InFlight } from "../base/in-flight.ts";
+import { InFlight, within } from "../base/clock.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { shuttingDown } from "../wire/errors.ts";
 import type { ReplyContext } from "./context.ts";

@@ -5,9 +5,8 @@
  * @module
  */
 
-import { isWithin, sleep } from "../base/clock.ts";
+import { isWithin, type Repetition, repeat, sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import { type Repetition, repeat } from "../base/repeat.ts";
 import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
 import type { Lease, SaveOutcome } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Repetition, repeat } from "../base/repeat.ts";
+import { type Repetition, repeat } from "../base/clock.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { ReplyContext } from "./context.ts";
 import { ReplyFeed } from "./feed.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Repetition, repeat } from "../base/repeat.ts";
+import { type Repetition, repeat } from "../base/clock.ts";
 import type { AbandonedReply } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import { newLease, type Production, type ReplyContext } from "./context.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
-import type { Sha256 } from "../base/crypto.ts";
+import type { Sha256 } from "../base/ids.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import { oneOf, orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
 import type { Listing, Slice } from "../store/store.ts";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore, type Log, StoreUnavailable } from "../../core/mod.ts";
 import { errorOf, openFixture, transports } from "../support/harness.ts";
 

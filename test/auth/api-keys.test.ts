@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { apiKeys, createApiKey } from "../../core/auth/api-keys.ts";
-import { systemRandom } from "../../core/base/crypto.ts";
+import { apiKeys, createApiKey } from "../../core/auth/secrets.ts";
+import { systemRandom } from "../../core/base/ids.ts";
 import {
   type ApiKeyRecord,
   type ApiKeyResource,

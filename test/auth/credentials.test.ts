@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SignJWT } from "jose";
 import { routes } from "../../core/api/routes.ts";
-import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
 import {
   ApiError,
   type ApiKeyResource,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createApiKey } from "../../core/auth/api-keys.ts";
 import { KeyLookup } from "../../core/auth/key-lookup.ts";
-import { sha256, systemRandom } from "../../core/base/crypto.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
+import { sha256, systemRandom } from "../../core/base/ids.ts";
 import type { ApiKeyRecord } from "../../core/store/records.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { createManualClock, settle } from "../support/clock.ts";

@@ -3,7 +3,7 @@
  * `slow-readers.test.ts`, in a process of its own so that only the server's memory is counted.
  */
 
-import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { collectGarbage, skipOffV8 } from "../support/garbage.ts";

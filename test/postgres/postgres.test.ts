@@ -7,7 +7,7 @@ import { openConnections } from "../../adapters/postgres/connections.ts";
 import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
 import { createPostgresLimiter } from "../../adapters/postgres/limiter.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
-import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";

@@ -9,7 +9,7 @@
  * idempotency key creates one reply; in the end everything comes to rest.
  */
 
-import { createApiKey } from "../../core/auth/api-keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore } from "../../core/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { startOfTests } from "../support/harness.ts";
