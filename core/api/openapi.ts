@@ -30,6 +30,7 @@ import {
   usageSchema,
   usageSumSchema,
 } from "../wire/schemas.ts";
+import { errorExamples, eventExamples, exampleOf } from "./openapi-examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 
 const components: Readonly<Record<string, Schema>> = {
@@ -114,11 +115,23 @@ const securitySchemes = {
   },
 };
 
+const needs = { api_key: "Needs a key.", token: "Needs a JWT.", none: "Needs no credential." } as const;
+
 const securityOf = {
   api_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
   token: [{ token: [] }],
   none: [],
 } as const;
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  twins: "Whom one can talk to.",
+  conversations: "Conversations, their messages, and replies as they are written.",
+  auth: "API keys, for the bearer of a JWT.",
+  "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
+  "end-users": "All that is stored about a person: to hand over, or to erase.",
+  usage: "What is left of a limit, and what replies took.",
+  service: "The service itself.",
+};
 
 /** Describes the routes, under a base path. */
 export function createOpenApi(routes: readonly Route[], basePath: string): Record<string, unknown> {
@@ -132,9 +145,11 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
       title: "Conversational AI twins",
       version: "1",
       description: "Twins, conversations, streamed replies.",
+      license: { name: "MIT", identifier: "MIT" },
+      contact: { name: "The operator of this service" },
     },
     servers: [{ url: basePath || "/" }],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       schemas: {
@@ -178,11 +193,11 @@ function operation(route: Route): Record<string, unknown> {
     operationId: route.operationId,
     tags: [tagOf(route)],
     summary: route.summary,
-    ...(route.scope && { description: `Needs a key with the scope ${route.scope}.` }),
+    description: route.scope ? `Needs a key with the scope ${route.scope}.` : needs[route.credential],
     security: securityOf[route.credential],
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body && {
-      requestBody: { required: true, content: { "application/json": { schema: reference(route.body) } } },
+      requestBody: { required: true, content: { "application/json": media(route.body) } },
     }),
     responses: { [route.success.status]: success(route), ...errorResponses(route) },
   };
@@ -238,17 +253,34 @@ function success(route: Route): unknown {
   // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
   if (events) {
     const schema = { $ref: "#/components/schemas/StreamEvent" };
-    return { description, headers, content: { "text/event-stream": { schema } } };
+    return { description, headers, content: { "text/event-stream": { schema, examples: eventExamples } } };
   }
-  if (lines) return { description, headers, content: { "application/x-ndjson": { schema } } };
-  const body = schema ? envelope(schema, list) : { type: "object" };
-  return { description, headers, content: { "application/json": { schema: body } } };
+  if (lines && schema) return { description, headers, content: { "application/x-ndjson": media(schema) } };
+  return {
+    description,
+    headers,
+    content: { "application/json": schema ? envelope(schema, list) : document },
+  };
+}
+
+/** What this document says about itself. */
+const document = {
+  schema: { type: "object" },
+  example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
+};
+
+function media(schema: Schema): unknown {
+  return { schema: reference(schema), example: exampleOf(schema) };
 }
 
 function envelope(schema: Schema, list: true | undefined): unknown {
   const data = reference(schema);
-  if (!list) return record({ data });
-  return record({ data: { type: "array", items: data }, pagination: reference(paginationSchema) });
+  const example = exampleOf(schema);
+  if (!list) return { schema: record({ data }), example: { data: example } };
+  return {
+    schema: record({ data: { type: "array", items: data }, pagination: reference(paginationSchema) }),
+    example: { data: [example], pagination: exampleOf(paginationSchema) },
+  };
 }
 
 /** All the errors that an endpoint can answer with, by status. */
@@ -260,7 +292,12 @@ function errorResponses(route: Route): Record<string, unknown> {
     byStatus[status] = {
       description: codes.join(", "),
       headers: errorHeaders(route, status, codes),
-      content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } },
+      content: {
+        "application/json": {
+          schema: { $ref: "#/components/schemas/ErrorResponse" },
+          examples: errorExamples(codes),
+        },
+      },
     };
   }
   return byStatus;

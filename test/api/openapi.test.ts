@@ -91,6 +91,31 @@ for (const transport of transports) {
       }
     });
 
+    test("each operation has examples of its body and of its answers, which fit their schemas", async () => {
+      const document = await read();
+      const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+      ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
+      const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+      let seen = 0;
+      for (const { operationId, requestBody, responses } of operations) {
+        const contents = Object.values(responses).flatMap(({ content }) => (content ? [content] : []));
+        for (const content of [...(requestBody ? [requestBody.content] : []), ...contents]) {
+          for (const { schema, example, examples } of Object.values(content)) {
+            const values = examples ? Object.values(examples).map(({ value }) => value) : [example];
+            const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll("#/", "api#/")));
+            for (const value of values) {
+              assert.ok(
+                fits(value),
+                `${operationId}: ${ajv.errorsText(fits.errors)} in ${JSON.stringify(value)}`,
+              );
+              seen++;
+            }
+          }
+        }
+      }
+      assert.ok(seen > 200);
+    });
+
     test("its bodies refuse blank text, as the service does", async () => {
       const { SendMessage, CreateConversation } = (await read()).components.schemas;
       const ajv = new Ajv2020({ allowUnionTypes: true });

@@ -24,14 +24,22 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
-  readonly requestBody?: unknown;
+  readonly requestBody?: { readonly content: DocumentedContent };
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
 interface DocumentedResponse {
   readonly description: string;
   readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: Readonly<Record<string, { readonly schema: unknown }>>;
+  readonly content?: DocumentedContent;
+}
+
+type DocumentedContent = Readonly<Record<string, DocumentedMedia>>;
+
+interface DocumentedMedia {
+  readonly schema: unknown;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
 export const requestIdPattern = /^req_[0-9a-z]{26}$/;

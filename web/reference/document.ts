@@ -33,7 +33,7 @@ export interface Parameter {
   readonly schema?: SchemaNode;
 }
 
-type Content = Readonly<Record<string, { readonly schema?: SchemaNode }>>;
+type Content = Readonly<Record<string, { readonly schema?: SchemaNode; readonly example?: unknown }>>;
 
 export interface Operation {
   readonly operationId: string;

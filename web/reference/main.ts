@@ -140,26 +140,15 @@ function curl(
   if (security.length > 0) lines.push(`-H "Authorization: Bearer $KEY"`);
   if (parameters.some(({ name }) => name === "Idempotency-Key"))
     lines.push(`-H "Idempotency-Key: $(uuidgen)"`);
-  const schema = requestBody?.content["application/json"]?.schema;
-  if (schema) lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(schema))}'`);
+  const example = requestBody?.content["application/json"]?.example;
+  if (example !== undefined) {
+    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(example)}'`);
+  }
   return lines.join(" \\\n  ");
 }
 
-let components: Readonly<Record<string, SchemaNode>> = {};
-
-/** The required members of a body, with values that show what they are. */
-function exampleOf(schema: SchemaNode): unknown {
-  const { properties = {}, required = [] } = resolve(schema);
-  return Object.fromEntries(required.map((name) => [name, properties[name]?.enum?.[0] ?? "…"]));
-}
-
-function resolve(schema: SchemaNode): SchemaNode {
-  return schema.$ref === undefined ? schema : (components[schema.$ref.split("/").at(-1) ?? ""] ?? {});
-}
-
 function schemas({ components: all }: ApiDocument): HTMLElement {
-  components = all?.schemas ?? {};
-  const articles = Object.entries(components).map(([name, schema]) => {
+  const articles = Object.entries(all?.schemas ?? {}).map(([name, schema]) => {
     const alternatives = schema.anyOf ?? schema.oneOf;
     const rows = Object.entries(schema.properties ?? {}).map(([member, value]) =>
       row({
