@@ -1,59 +1,86 @@
 /**
- * The widget, on a page of another origin that loads it from the server.
+ * The widget in the example's app, a page of another origin that loads it from the service.
  */
 
 import assert from "node:assert/strict";
-import { createServer, type Server } from "node:http";
 import { after, before, describe, test } from "node:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page, Request, Response } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
-import { listen } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
+import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, browsers, openPage } from "./browsers.ts";
 import { longText, openPlayground, type Playground } from "./playground.ts";
 
-const policy = (service: string) =>
-  `default-src 'none'; script-src ${service}; style-src 'none'; connect-src 'self' ${service}; img-src data:`;
+/** Lets a page keep what its scripts fetch, as browsers do not keep streams. */
+const keepFetched = `
+  const { fetch } = globalThis;
+  globalThis.fetched = [];
+  globalThis.fetch = async (...given) => {
+    const response = await fetch(...given);
+    const index = fetched.push("") - 1;
+    const keep = new TransformStream({
+      transform(text, passed) {
+        fetched[index] += text;
+        passed.enqueue(text);
+      },
+    });
+    const texts = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(keep);
+    return new Response(texts?.pipeThrough(new TextEncoderStream()), response);
+  };`;
+
+/** Notes what a page sends and receives, to be read with header fields and bodies while the page is still open. */
+async function listenIn(page: Page): Promise<() => Promise<string[]>> {
+  const requests: Request[] = [];
+  const responses: Response[] = [];
+  page.on("request", (request) => requests.push(request));
+  page.on("response", (response) => responses.push(response));
+  await page.addInitScript(keepFetched);
+  return async () => [
+    ...(await Promise.all(requests.map(sentIn))),
+    ...(await Promise.all(responses.map(receivedIn))),
+    ...(await page.evaluate<string[]>("fetched")),
+  ];
+}
+
+async function sentIn(request: Request): Promise<string> {
+  const fields = JSON.stringify(await request.allHeaders());
+  return `${request.method()} ${request.url()} ${fields} ${request.postData() ?? ""}`;
+}
+
+async function receivedIn(response: Response): Promise<string> {
+  const fields = JSON.stringify(await response.allHeaders());
+  const body = response.request().resourceType() === "fetch" ? "" : await response.text();
+  return `${response.status()} ${response.url()} ${fields} ${body}`;
+}
 
 for (const { name, skip, start } of browsers) {
   describe(`the widget in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;
-    let app: Server;
+    let app: Script;
     let origin: string;
-    let backend: TwinClient;
-    let tokens = 0;
+    let key: string;
 
     before(async () => {
-      app = createServer(async (request, response) => {
-        if (request.method === "POST") {
-          tokens++;
-          const made = await backend.clientTokens.create({ endUser: "user-1", twinIds: ["echo"] });
-          response.setHeader("Content-Type", "application/json").end(JSON.stringify(made));
-          return;
-        }
-        response
-          .setHeader("Content-Type", "text/html")
-          .setHeader("Content-Security-Policy", policy(server.url));
-        response.end(`<!doctype html><html lang="en"><meta charset="utf-8"><title>An app</title>
-          <link rel="icon" href="data:,"><script type="module" src="${server.url}/widget.js"></script>
-          <main><h1>An app</h1><twin-chat src="${server.url}" twin="echo" token-url="/token"></twin-chat></main>`);
-      });
-      origin = `http://127.0.0.1:${await listen(app)}`;
+      const port = await freePort();
+      origin = `http://127.0.0.1:${port}`;
       server = await openPlayground({ CORS_ORIGINS: origin });
-      backend = new TwinClient({ baseUrl: server.url, apiKey: await server.key() });
+      key = await server.key();
+      const variables = { PORT: String(port), TWINS_URL: server.url, TWINS_KEY: key, TWIN: "echo" };
+      app = startScript("examples/widget.ts", [], variables);
+      await app.said(/^listening on/);
       browser = await start();
     });
     after(async () => {
       await browser?.close();
-      app.closeAllConnections();
-      app.close();
-      await server[Symbol.asyncDispose]();
+      app?.signal("SIGKILL");
+      await app?.ended;
+      await server?.[Symbol.asyncDispose]();
     });
 
     /** A page with the widget, into which something was written. */
-    async function ask(content: string) {
-      const opened = await openPage(browser);
-      const { page } = opened;
+    async function ask(content: string, opened = openPage(browser)) {
+      const { page } = await opened;
       await page.goto(origin);
       await page.locator("twin-chat [part~=reply]", { hasText: "Say something." }).waitFor();
       await page.locator("twin-chat textarea").fill(content);
@@ -67,7 +94,6 @@ for (const { name, skip, start } of browsers) {
       const { page } = opened;
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
       assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), longText);
-      assert.ok(tokens > 0);
       await assertAccessible(page);
     });
 
@@ -86,9 +112,40 @@ for (const { name, skip, start } of browsers) {
       const { page } = opened;
       await page.locator("twin-chat button", { hasText: "Stop" }).click();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
-      const [conversation] = (await backend.conversations.list({ endUser: "user-1" })).data;
+      const backend = new TwinClient({ baseUrl: server.url, apiKey: key });
+      const [conversation] = (await backend.conversations.list()).data;
       const [reply] = (await backend.messages.list(String(conversation?.id), { order: "desc" })).data;
       assert.equal(reply?.status, "cancelled");
+    });
+
+    test("the page talks through a client token of its visitor, and never has the key", async () => {
+      await using opened = await openPage(browser);
+      const { page } = opened;
+      const heard = await listenIn(page);
+      await ask("word0", Promise.resolve(opened));
+      await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
+      const passed = await heard();
+      const sends = passed.filter((text) => /^POST \S+\/messages\/stream /.test(text));
+      assert.match(sends.join(), /"authorization":"Bearer twinct_\w{49}"/);
+      for (const body of ["<twin-chat ", "customElements", '{"token":"twinct_', '"type":"complete"']) {
+        assert.ok(
+          passed.some((text) => text.includes(body)),
+          body,
+        );
+      }
+      for (const text of passed) assert.ok(!text.includes(key), text);
+    });
+
+    test("each visitor is an end user of their own", async () => {
+      await using _one = await ask("word0");
+      await using _two = await ask("word0");
+      const backend = new TwinClient({ baseUrl: server.url, apiKey: key });
+      const [one, two] = (await backend.conversations.list()).data;
+      assert.ok(one?.endUser && two?.endUser && one.endUser !== two.endUser);
+    });
+
+    test("who has no session is given no token", async () => {
+      assert.equal((await fetch(`${origin}/chat-token`, { method: "POST" })).status, 401);
     });
   });
 }
