@@ -4,8 +4,13 @@
  * @module
  */
 
-import type { ConversationRecord } from "../../core/store/records.ts";
-import { type IdempotencyClaim, type MadeClaim, messagesPath, type Store } from "../../core/store/store.ts";
+import {
+  type ConversationRecord,
+  type IdempotencyClaim,
+  type MadeClaim,
+  messagesPath,
+} from "../../core/store/records.ts";
+import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetUsage } from "./usage.ts";

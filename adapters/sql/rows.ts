@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { ApiKeyRecord, ConversationRecord, MessageRecord } from "../../core/store/records.ts";
-import type { MadeClaim } from "../../core/store/store.ts";
+import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../../core/store/records.ts";
 import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { EndReply } from "../../core/store/records.ts";
-import { dayOf, type Store, type UsageGroup } from "../../core/store/store.ts";
+import { dayOf, type EndReply } from "../../core/store/records.ts";
+import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
 const columnOf: Readonly<Record<UsageGroup, string>> = { day: "day", twin: "twin_id", endUser: "end_user" };

@@ -4,14 +4,12 @@
  * @module
  */
 
-import { readTraceparent } from "../base/observe.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
 import { followReply, isCutBack } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
-import type { MessageRecord, ReplyFailure } from "../store/records.ts";
-import { messagesPath } from "../store/store.ts";
+import { type MessageRecord, messagesPath, type ReplyFailure } from "../store/records.ts";
 import {
   ApiError,
   conversationNotFound,
@@ -20,9 +18,8 @@ import {
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
-import { OwnEvents } from "../wire/reply-events.ts";
 import { headerNames } from "../wire/request.ts";
-import { messageResource } from "../wire/resources.ts";
+import { messageResource, OwnEvents } from "../wire/resources.ts";
 import {
   type FromSchema,
   messageSchema,
@@ -182,7 +179,7 @@ async function send(
       content: body.content,
       claim,
       requestId,
-      traceparent: readTraceparent(fields.traceparent),
+      traceparent: fields.traceparent ?? undefined,
     });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;

@@ -7,7 +7,7 @@
 import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
-import { dayOf } from "../store/store.ts";
+import { dayOf } from "../store/records.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
 import {
   healthSchema,

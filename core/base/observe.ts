@@ -141,10 +141,3 @@ export function guardObserver(observer: Observer, log: Log): Observer {
   });
   return Object.fromEntries(guarded) as Observer;
 }
-
-/** A header field's value, if it is a W3C trace context of a known form: version, trace, parent and flags. */
-export function readTraceparent(value: string | null): string | undefined {
-  const isValid =
-    value !== null && /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value);
-  return isValid ? value : undefined;
-}

@@ -6,7 +6,7 @@
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Log } from "../base/log.ts";
-import { type Observer, readTraceparent } from "../base/observe.ts";
+import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
@@ -99,8 +99,8 @@ export class Dispatcher {
       headers: commonHeaders(requestId),
     };
     const { method } = request;
-    const { traceparent } = progress.fields;
-    observe.requestBegan?.({ requestId, method, traceparent: readTraceparent(traceparent) });
+    const traceparent = progress.fields.traceparent ?? undefined;
+    observe.requestBegan?.({ requestId, method, traceparent });
     try {
       return this.#finish(progress, await this.#serve(progress, find));
     } catch (error) {

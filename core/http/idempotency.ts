@@ -5,7 +5,7 @@
  */
 
 import type { Sha256 } from "../base/ids.ts";
-import type { IdempotencyClaim, MadeClaim } from "../store/store.ts";
+import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import type { Call, Route } from "./route.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { FinishReason, MessageRecord, Usage } from "../store/records.ts";
-import type { ReplyEvents } from "../wire/reply-events.ts";
+import type { ReplyEvents } from "../wire/resources.ts";
 import { encodeJson } from "../wire/sse.ts";
 import { serverError } from "./errors.ts";
 

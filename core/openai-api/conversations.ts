@@ -5,8 +5,8 @@
  */
 
 import type { HandlerContext } from "../http/route.ts";
-import type { ConversationRecord } from "../store/records.ts";
-import type { IdempotencyClaim, Reach } from "../store/store.ts";
+import type { ConversationRecord, IdempotencyClaim } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import { refuseParam } from "./errors.ts";
 

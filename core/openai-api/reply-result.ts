@@ -9,7 +9,7 @@ import type { ReplyFeed } from "../replies/feed.ts";
 import { followReply } from "../replies/follower.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 import { ApiError, type ErrorCode } from "../wire/errors.ts";
-import type { ReplyEvents } from "../wire/reply-events.ts";
+import type { ReplyEvents } from "../wire/resources.ts";
 
 /** The longest body of a request, in bytes: it may have a whole conversation. */
 export const maxBodyBytes: number = 4 * 1024 * 1024;

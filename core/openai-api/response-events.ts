@@ -6,7 +6,7 @@
  */
 
 import type { MessageRecord } from "../store/records.ts";
-import type { ReplyEvents } from "../wire/reply-events.ts";
+import type { ReplyEvents } from "../wire/resources.ts";
 import { encodeJson } from "../wire/sse.ts";
 import {
   outputItem,

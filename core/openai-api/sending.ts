@@ -7,12 +7,12 @@
 
 import { LRUCache } from "lru-cache";
 import { isWithin } from "../base/clock.ts";
-import { readTraceparent } from "../base/observe.ts";
 import { claimOf, replayedHeaders, requireIdempotencyKey, requireSameFields } from "../http/idempotency.ts";
 import type { Call, HandlerContext } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/feed.ts";
 import type { Send, Sent } from "../replies/send.ts";
-import type { IdempotencyClaim, MadeClaim, Reach } from "../store/store.ts";
+import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
 import { messageNotFound } from "../wire/errors.ts";
 
 /** A message that is sent at most once. */
@@ -50,7 +50,7 @@ export function sendFields({
   key,
   fields,
 }: Call): Pick<Send, "requestId" | "keyId" | "traceparent"> {
-  return { requestId, keyId: key?.id, traceparent: readTraceparent(fields.traceparent) };
+  return { requestId, keyId: key?.id, traceparent: fields.traceparent ?? undefined };
 }
 
 /** Identifies equal requests of one credential. */

@@ -5,9 +5,8 @@
  */
 
 import type { HandlerContext } from "../http/route.ts";
-import { Draft } from "../replies/draft.ts";
+import { cancelled, completed, Draft, failed, type Outcome } from "../replies/draft.ts";
 import { ReplyFeed } from "../replies/feed.ts";
-import { cancelled, completed, failed, type Outcome } from "../replies/outcome.ts";
 import { newMessages } from "../replies/send.ts";
 import type { FinalState, MessageRecord } from "../store/records.ts";
 import { type HistoryMessage, ModelError } from "../twins/engine.ts";

@@ -55,8 +55,3 @@ export interface Production {
   /** The W3C trace context of that request. Undefined: it had none. */
   readonly traceparent: string | undefined;
 }
-
-/** The lease of a new producer. */
-export function newLease({ newId, clock, leaseMs }: ReplyContext): Lease {
-  return { holder: newId("run"), until: clock.now() + leaseMs };
-}

@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
-import type { ReplyEvents, WrittenText } from "../wire/reply-events.ts";
+import type { ReplyEvents, WrittenText } from "../wire/resources.ts";
 import { type EventStream, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { splitsSurrogatePair } from "./text.ts";

@@ -10,9 +10,8 @@ import type { MessageRecord } from "../store/records.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
-import { Draft } from "./draft.ts";
+import { cancelled, completed, Draft, failed, type Outcome } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
-import { cancelled, completed, failed, type Outcome } from "./outcome.ts";
 import { retryMs, Saver } from "./saver.ts";
 
 /** A reply that this process produces. */

@@ -5,7 +5,7 @@
  */
 
 import type { Production, ReplyContext } from "./context.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./draft.ts";
 import { Producer } from "./producer.ts";
 import type { StoredReplies } from "./stored-reply.ts";
 

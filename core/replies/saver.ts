@@ -10,9 +10,8 @@ import type { LogLevel } from "../base/log.ts";
 import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
 import type { Lease, SaveOutcome } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
-import type { Draft } from "./draft.ts";
+import { cancelled, type Draft, failed, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
-import { cancelled, failed, type Outcome } from "./outcome.ts";
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;
@@ -46,6 +45,11 @@ export interface Saved {
   readonly message: MessageRecord;
   /** Whether this producer has ended it. */
   readonly own: boolean;
+}
+
+/** The lease of a new producer. */
+export function newLease({ newId, clock, leaseMs }: ReplyContext): Lease {
+  return { holder: newId("run"), until: clock.now() + leaseMs };
 }
 
 /** Saves one reply. */
@@ -145,7 +149,7 @@ export class Saver {
     const { store, clock, leaseMs } = this.#context;
     const { production, feed, draft } = this.#options;
     const { owner, reply } = production;
-    const lease: Lease = { holder: production.lease.holder, until: clock.now() + leaseMs };
+    const lease = { ...production.lease, until: clock.now() + leaseMs };
     return store.saveReply({
       owner,
       id: reply.id,

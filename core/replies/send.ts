@@ -6,12 +6,10 @@
 
 import { within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
-import type { MessageRecord } from "../store/records.ts";
+import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
 import {
   type BeginOutcome,
   type BeginReply,
-  type IdempotencyClaim,
-  type MadeClaim,
   type Reach,
   type Store,
   StoreUnavailable,
@@ -19,9 +17,10 @@ import {
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound } from "../wire/errors.ts";
-import { newLease, type ReplyContext } from "./context.ts";
+import type { ReplyContext } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
 import type { RunningReplies } from "./running.ts";
+import { newLease } from "./saver.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

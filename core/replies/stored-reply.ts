@@ -8,8 +8,8 @@
 import { type Repetition, repeat } from "../base/clock.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { ReplyContext } from "./context.ts";
+import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
-import { cancelled } from "./outcome.ts";
 import { announceMs } from "./saver.ts";
 
 /** Pause between two looks at a reply that another process runs, in milliseconds. */

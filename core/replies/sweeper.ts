@@ -7,9 +7,10 @@
 import { type Repetition, repeat } from "../base/clock.ts";
 import type { AbandonedReply } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
-import { newLease, type Production, type ReplyContext } from "./context.ts";
-import { cancelled, failed } from "./outcome.ts";
+import type { Production, ReplyContext } from "./context.ts";
+import { cancelled, failed } from "./draft.ts";
 import type { RunningReplies } from "./running.ts";
+import { newLease } from "./saver.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;

@@ -4,8 +4,16 @@
  * @module
  */
 
-import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "./records.ts";
-import type { IdempotencyClaim, Lease, Listing, MadeClaim, Reach, Slice } from "./store.ts";
+import {
+  type ApiKeyRecord,
+  type ClientTokenRecord,
+  type ConversationRecord,
+  type IdempotencyClaim,
+  type MadeClaim,
+  type MessageRecord,
+  messagesPath,
+} from "./records.ts";
+import type { Lease, Listing, Reach, Slice } from "./store.ts";
 
 /** An API key. */
 export interface KeyEntry {
@@ -184,4 +192,36 @@ export function removeFromList<Entry extends Aged>(
   const list = lists.get(name) ?? [];
   removeByAge(list, entry);
   if (list.length === 0) lists.delete(name);
+}
+
+/** The equal claim that was made before this one and has not expired. */
+export function madeBefore(
+  { claims }: MemoryRecords,
+  claim: IdempotencyClaim | undefined,
+): MadeClaim | undefined {
+  const entry = claim && claims.get(claimId(claim));
+  if (!entry || entry.expiresAt <= claim.createdAt) return undefined;
+  return { fingerprint: entry.fingerprint, resourceId: entry.resourceId };
+}
+
+/** Makes a claim, if there is one to make. */
+export function keepClaim(
+  { claims }: MemoryRecords,
+  claim: IdempotencyClaim | undefined,
+  resourceId: string,
+): void {
+  if (!claim) return;
+  claims.set(claimId(claim), { ...claim, resourceId });
+}
+
+/** Deletes the claims on a conversation's messages, which are of no use without it. */
+export function dropClaimsOn({ claims }: MemoryRecords, conversation: ConversationRecord): void {
+  const { owner, id } = conversation;
+  for (const [name, claim] of claims) {
+    if (claim.owner === owner && claim.path === messagesPath(id)) claims.delete(name);
+  }
+}
+
+function claimId({ owner, endUser, path, key }: IdempotencyClaim): string {
+  return JSON.stringify([owner, endUser, path, key]);
 }

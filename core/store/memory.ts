@@ -5,23 +5,24 @@
  * @module
  */
 
-import { claimMethods, dropClaimsOn, keepClaim, madeBefore } from "./memory-claims.ts";
 import { clientTokenMethods } from "./memory-client-tokens.ts";
 import { messageMethods } from "./memory-messages.ts";
 import {
   addToList,
   type ConversationEntry,
+  dropClaimsOn,
   findConversation,
   insertByAge,
+  keepClaim,
   type MemoryRecords,
+  madeBefore,
   newestFirst,
   newRecords,
   recordsOf,
   removeByAge,
   removeFromList,
 } from "./memory-records.ts";
-import { replyMethods } from "./memory-replies.ts";
-import { usageMethods } from "./memory-usage.ts";
+import { forgetUsage, replyMethods, usageMethods } from "./memory-replies.ts";
 import { isLiveKey } from "./records.ts";
 import type { Store } from "./store.ts";
 
@@ -166,6 +167,28 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
         running.delete(message);
       }
       return entry.record;
+    },
+  };
+}
+
+type ClaimMethods = Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims">;
+
+function claimMethods(records: MemoryRecords): ClaimMethods {
+  return {
+    async findClaim(claim) {
+      return madeBefore(records, claim);
+    },
+
+    async forgetEndUser(owner, endUser) {
+      forgetUsage(records, owner, endUser);
+      for (const [id, claim] of records.claims) {
+        if (claim.owner === owner && claim.endUser === endUser) records.claims.delete(id);
+      }
+    },
+
+    async sweepClaims(at) {
+      const { claims } = records;
+      for (const [id, entry] of claims) if (entry.expiresAt <= at) claims.delete(id);
     },
   };
 }

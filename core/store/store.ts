@@ -12,6 +12,8 @@ import type {
   ClientTokenRecord,
   ConversationRecord,
   EndReply,
+  IdempotencyClaim,
+  MadeClaim,
   MessageRecord,
   Source,
 } from "./records.ts";
@@ -38,38 +40,6 @@ export interface Slice {
 export interface Listing<Item> {
   readonly items: readonly Item[];
   readonly total: number;
-}
-
-/** A claim that several equal requests have at most one effect (the `Idempotency-Key` header). */
-export interface IdempotencyClaim {
-  readonly owner: string;
-  /** Whose request it is, as equal keys of different end users are different claims. Null: none was named. */
-  readonly endUser: string | null;
-  /** What the key is for, such as `/conversations`. */
-  readonly path: string;
-  readonly key: string;
-  /** A digest of the request's fields: equal fields, equal fingerprint. */
-  readonly fingerprint: string;
-  readonly createdAt: number;
-  /** When the claim expires: then a new one can be made. */
-  readonly expiresAt: number;
-}
-
-/** The day of a moment, `YYYY-MM-DD` in UTC. */
-export function dayOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, 10);
-}
-
-/** The `path` of claims on a conversation's messages. */
-export function messagesPath(conversationId: string): string {
-  return `/conversations/${conversationId}/messages`;
-}
-
-/** A claim that an earlier request made: its fields, and what it created. */
-export interface MadeClaim {
-  readonly fingerprint: string;
-  /** The conversation or reply that the first request created. It may have been deleted since. */
-  readonly resourceId: string;
 }
 
 /** How a reply begins: what {@link Store.beginReply} stores in one transaction. */

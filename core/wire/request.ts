@@ -26,7 +26,10 @@ export const headerNames = {
   traceparent: "traceparent",
 } as const;
 
-/** The values of the header fields that the service reads. Null: the request does not have it. */
+/**
+ * The values of the header fields that the service reads. Null: the request does not have it, or its `traceparent` is no
+ * W3C trace context (https://www.w3.org/TR/trace-context/).
+ */
 export type HeaderFields = Readonly<Record<keyof typeof headerNames, string | null>>;
 
 /** Reads a request's header fields, once: nothing behind this looks at the request's headers again. */
@@ -41,8 +44,15 @@ export function readHeaderFields(headers: RequestHeaders): HeaderFields {
     contentLength: headers.get(headerNames.contentLength),
     idempotencyKey: headers.get(headerNames.idempotencyKey),
     lastEventId: headers.get(headerNames.lastEventId),
-    traceparent: headers.get(headerNames.traceparent),
+    traceparent: traceContext(headers.get(headerNames.traceparent)),
   };
+}
+
+/** A trace context of a known form: version, trace, parent and flags. Null for anything else. */
+function traceContext(value: string | null): string | null {
+  const isValid =
+    value !== null && /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value);
+  return isValid ? value : null;
 }
 
 /** A request's body in pieces. An array means that it has already arrived. */

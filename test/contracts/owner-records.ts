@@ -2,8 +2,8 @@
  * One owner's records of every kind, and everything that a store returns of them.
  */
 
-import type { MessageRecord } from "../../core/store/records.ts";
-import type { BeginReply, IdempotencyClaim, Store } from "../../core/store/store.ts";
+import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
+import type { BeginReply, Store } from "../../core/store/store.ts";
 import {
   claim,
   converse,

@@ -11,9 +11,10 @@ import type {
   ClientTokenRecord,
   ConversationRecord,
   EndReply,
+  IdempotencyClaim,
   MessageRecord,
 } from "../../core/store/records.ts";
-import type { BeginReply, IdempotencyClaim, Listing, Store } from "../../core/store/store.ts";
+import type { BeginReply, Listing, Store } from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);
