@@ -6,23 +6,29 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
+import type { UsageResource } from "../../core/mod.ts";
+import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "../redis/private-redis.ts";
-import { newKey, type Servers } from "./clients.ts";
+import { dataOf } from "../support/harness.ts";
+import { call, newKey, type Servers } from "./clients.ts";
 import { type Cluster, createCluster } from "./server.ts";
 
 const requests = 20_000;
 const requestsPerSocket = 20;
 
-/** The tokens in a key's full bucket, and how long it takes to gain another, in milliseconds. */
+/** The tokens in a key's full bucket, and in an end user's. */
 const capacity = 500;
-const intervalMs = 7200;
+const endUserCapacity = 300;
+
+/** The most tokens that a bucket gains in a time. */
+const gained = (elapsedMs: number, tokens: number) => Math.floor((elapsedMs * tokens) / 3_600_000);
 
 const skip = await skipWithoutPostgres();
 
 for (const limits of ["Redis", "PostgreSQL"]) {
-  describe(`${requests} requests at once with one key, limits in ${limits}`, {
+  describe(`${requests} requests at once, limits in ${limits}`, {
     skip: skip || (limits === "Redis" && skipWithoutRedis),
   }, () => {
     let redis: PrivateRedis | undefined;
@@ -45,21 +51,54 @@ for (const limits of ["Redis", "PostgreSQL"]) {
       await database.drop();
     });
 
+    /** Sends requests with these credentials to the servers in turn, all at once, and returns the answers' statuses. */
+    async function askAtOnce(count: number, ...credentials: readonly string[]): Promise<string[]> {
+      const sockets = Array.from({ length: count / requestsPerSocket }, (_, n) =>
+        askOnOneSocket(servers[n % 2 === 0 ? 0 : 1].url, credentials[n % credentials.length] ?? ""),
+      );
+      return (await Promise.all(sockets)).flat();
+    }
+
     test("the two servers admit as many requests as the key allows, and not one more", async (t) => {
       const { key } = await newKey(servers[0], "alice");
       const startedAt = performance.now();
-      const sockets = Array.from({ length: requests / requestsPerSocket }, (_, n) =>
-        askOnOneSocket(servers[n % 2 === 0 ? 0 : 1].url, key),
-      );
-      const statuses = (await Promise.all(sockets)).flat();
+      const statuses = await askAtOnce(requests, key);
       const elapsedMs = performance.now() - startedAt;
-      const admitted = statuses.filter((status) => status === "200").length;
+      const admitted = countOf(statuses, "200");
       t.diagnostic(`${admitted} admitted in ${Math.round(elapsedMs)} ms`);
       assert.equal(statuses.length, requests);
-      assert.equal(statuses.filter((status) => status === "429").length, requests - admitted);
-      assert.ok(admitted >= capacity && admitted <= capacity + Math.floor(elapsedMs / intervalMs));
+      assert.equal(countOf(statuses, "429"), requests - admitted);
+      assert.ok(admitted >= capacity && admitted <= capacity + gained(elapsedMs, capacity));
+    });
+
+    test("they admit as many as an end user may send, not one more, and refused ones cost the key nothing", async (t) => {
+      const { key } = await newKey(servers[0], "alice");
+      const fields = { endUser: "ann", requestsPerHour: endUserCapacity };
+      const tokens = await Promise.all(
+        servers.map(async (server) => {
+          const made = await call(server, "POST", "/client-tokens", key, fields);
+          return (await dataOf<ClientTokenResource>(made)).token;
+        }),
+      );
+      const startedAt = performance.now();
+      const [statuses, others] = await Promise.all([askAtOnce(requests, ...tokens), askAtOnce(100, key)]);
+      const elapsedMs = performance.now() - startedAt;
+      const admitted = countOf(statuses, "200");
+      t.diagnostic(`${admitted} admitted in ${Math.round(elapsedMs)} ms`);
+      assert.equal(countOf(statuses, "429"), requests - admitted);
+      assert.ok(admitted >= endUserCapacity);
+      assert.ok(admitted <= endUserCapacity + gained(elapsedMs, endUserCapacity));
+      assert.equal(countOf(others, "200"), others.length);
+      const { remaining } = await dataOf<UsageResource>(await call(servers[0], "GET", "/usage", key));
+      const left = capacity - tokens.length - others.length - admitted;
+      assert.ok(remaining >= left, `${remaining} of ${left} are left`);
+      assert.ok(remaining <= left + gained(performance.now() - startedAt, capacity) + 1);
     });
   });
+}
+
+function countOf(statuses: readonly string[], wanted: string): number {
+  return statuses.filter((status) => status === wanted).length;
 }
 
 test("no token that was taken is forgotten when PostgreSQL crashes", {
@@ -80,7 +119,7 @@ test("no token that was taken is forgotten when PostgreSQL crashes", {
 });
 
 /** Sends many requests down one socket without waiting, and resolves with the statuses of the answers. */
-function askOnOneSocket(url: string, key: string): Promise<string[]> {
+function askOnOneSocket(url: string, credential: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const { hostname, port, host } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -93,7 +132,7 @@ function askOnOneSocket(url: string, key: string): Promise<string[]> {
     socket.once("close", () =>
       resolve(Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status = ""]) => status)),
     );
-    const head = `GET /api/v1/twins/echo HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n`;
+    const head = `GET /api/v1/twins/echo HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${credential}\r\n`;
     socket.write(`${head}\r\n`.repeat(requestsPerSocket - 1));
     socket.write(`${head}Connection: close\r\n\r\n`);
   });
