@@ -6,20 +6,28 @@
  * @module
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AddressInfo, Server } from "node:net";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
 import type { Service } from "../../core/service.ts";
+import { maxHeaderBytes } from "../http/header-section.ts";
 import {
   addressIn,
+  keepAliveMs,
   lastAnswersMs,
   type RunningServer,
   requireService,
   type ServeOptions,
   urlOf,
 } from "../http/running-server.ts";
-import { answerInTurn } from "./answer.ts";
+import { answerInTurn, type Connection, connectionOf } from "./connection.ts";
+import { connectRefusal, type ParserError, refusalOf, refuseBytes } from "./refusal.ts";
 import { NodeRequest } from "./request.ts";
-import { createNodeServer } from "./server.ts";
 
 export type { RunningServer, ServeOptions } from "../http/running-server.ts";
 
@@ -91,7 +99,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
 /** Refuses new connections. Resolves once the open ones are closed; `close` itself would close idle ones at once. */
 function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    Server.prototype.close.call(server, () => resolve());
+    TcpServer.prototype.close.call(server, () => resolve());
   });
 }
 
@@ -109,4 +117,59 @@ function addressOf(server: Server): AddressInfo {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
   return address;
+}
+
+/** How long a request's head may take to arrive, in milliseconds. Its body has a limit of the service's. */
+const headMs = 60_000;
+
+/** How long a whole request may take, in milliseconds, if its body is skipped. */
+const requestMs = 120_000;
+
+/** How often Node looks for connections that have taken longer, in milliseconds. */
+const checkMs = 1_000;
+
+/**
+ * Creates a server that answers everything in the service's own shape, also what is no request. It does not listen yet.
+ * `isClosing`: whether answers have to close their connections.
+ */
+function createNodeServer(
+  service: Service,
+  isClosing: () => boolean,
+): { readonly server: Server; readonly connections: ReadonlySet<Connection> } {
+  const answer = (awaitsContinue: boolean): RequestListener => {
+    return (message, response) =>
+      answerInTurn(service, new NodeRequest(message, response, awaitsContinue), isClosing);
+  };
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    requireHostHeader: false, // such a request gets an answer in our shape
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkMs,
+  });
+  server.on("request", answer(false));
+  server.on("checkContinue", answer(true));
+  server.on("checkExpectation", answer(false));
+  server.on("connect", (_, socket: Socket) => {
+    socket.on("error", () => socket.destroy());
+    connectionOf(socket).endWith(() => refuseBytes(service, connectRefusal, socket));
+  });
+  server.on("clientError", (error: ParserError, socket: Socket) => {
+    if (!socket.writable || socket.bytesRead === 0)
+      socket.destroy(); // it broke, or the client never sent anything
+    else connectionOf(socket).breakOff(error, () => refuseBytes(service, refusalOf(error), socket));
+  });
+  return { server, connections: connectionsOf(server) };
+}
+
+/** The open connections of a server. */
+function connectionsOf(server: Server): ReadonlySet<Connection> {
+  const connections = new Set<Connection>();
+  server.on("connection", (socket) => {
+    const connection = connectionOf(socket);
+    connections.add(connection);
+    socket.on("close", () => connections.delete(connection));
+  });
+  return connections;
 }

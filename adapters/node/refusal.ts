@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { headersTooLong, maxHeaderBytes } from "../http/header-section.ts";
-import { closesLate } from "./answer.ts";
+import { closesLate } from "./connection.ts";
 import { writeText } from "./text.ts";
 
 /** What Node's parser reports. */
