@@ -50,6 +50,7 @@ export async function openConnections(url: string, options: ConnectionsOptions):
     pipeline: true,
   };
   try {
+    requireKnownParameters(url);
     const client = new pg.Client({ ...config, pipeline: false }); // so that its end does not wait for a query that hangs
     await migrate(client, { log, signal, sockets });
   } catch (error) {
@@ -76,6 +77,26 @@ async function importPg() {
   } catch (error) {
     throw new Error("PostgreSQL needs the package pg: npm install pg", { cause: error });
   }
+}
+
+/** The parameters of an address that the package pg reads. */
+const parameters = [
+  ["sslmode", "sslrootcert", "sslcert", "sslkey", "sslnegotiation", "ssl", "uselibpqcompat"],
+  ["host", "port", "user", "password", "options", "client_encoding"],
+  ["application_name", "fallback_application_name", "statement_timeout", "lock_timeout"],
+  ["idle_in_transaction_session_timeout", "query_timeout"],
+].flat();
+
+/** What pg does not read would be ignored, such as a `schema`: the tables would be made in another one. */
+function requireKnownParameters(url: string): void {
+  const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
+  const unknown = [...new URLSearchParams(query).keys()].find((name) => !parameters.includes(name));
+  if (unknown === undefined) return;
+  const shown = query.includes("@") ? "" : ` ${unknown}`; // it may be the rest of a password that has a "?"
+  throw new Error(
+    `the address has a parameter${shown} that would be ignored; it may have ${parameters.join(", ")}. ` +
+      "For the schema twins, write options=-c%20search_path%3Dtwins",
+  );
 }
 
 /**

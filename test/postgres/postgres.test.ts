@@ -57,6 +57,20 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  test("the tables are made in the schema that the address's options name", async () => {
+    const fresh = await createDatabase();
+    const client = await connect(fresh.url);
+    try {
+      await client.query("CREATE SCHEMA apart");
+      await (await openPostgres(`${fresh.url}?options=-c%20search_path%3Dapart`)).close();
+      const { rows } = await client.query("SELECT schemaname FROM pg_tables WHERE tablename = 'messages'");
+      assert.deepEqual(rows, [{ schemaname: "apart" }]);
+    } finally {
+      await client.end();
+      await fresh.drop();
+    }
+  });
+
   test("PostgreSQL looks after idle connections, so that those of a machine that vanished do not fill it up", async () => {
     const connections = await openConnections(url, { log: noLog });
     const pool = connections.createPool(1, 0);
@@ -686,6 +700,22 @@ test("a PostgreSQL that asks for a password is refused with a line that says so 
     message: "The PostgreSQL database cannot be used: it requires a password, but the address has none.",
   });
   server.close();
+});
+
+test("a parameter of the address that would be ignored is refused, with those that it may have", async () => {
+  await assert.rejects(openPostgres("postgres://twins@127.0.0.1:1/twins?sslmode=disable&schema=apart"), {
+    message:
+      /^The PostgreSQL database cannot be used: .* parameter schema that .* may have sslmode, .*search_path%3Dtwins$/,
+  });
+  await assert.rejects(
+    openPostgres("postgres://twins:1?secret=x@127.0.0.1:1/twins"),
+    ({ message }: Error) => {
+      assert.match(message, /a parameter that would be ignored/);
+      assert.doesNotMatch(message, /secret/);
+      return true;
+    },
+  );
+  await assert.rejects(openPostgres("postgres://twins@127.0.0.1:1/twins?sslmode=disable"), /ECONNREFUSED/);
 });
 
 /** A server's authentication message. */
