@@ -75,15 +75,16 @@ async function importLibrary(): Promise<Library> {
   } catch (error) {
     failures.push(error);
   }
-  const problem = "This runtime has no SQLite: use Node.js 22.13 or newer, Deno or Bun, or";
-  throw new Error(`${problem} ${remedyFor(failures.at(-1))}.`, { cause: new AggregateError(failures) });
+  const builtIn = "Node.js 22.13 or newer, Deno and Bun have SQLite built in.";
+  throw new Error(`${problemOf(failures.at(-1))} ${builtIn}`, { cause: new AggregateError(failures) });
 }
 
-/** What to do if `libsql` cannot be imported: it may be installed, but lack the binary for this system. */
-function remedyFor(error: unknown): string {
+/** Why `libsql` cannot be imported: it may be installed, but lack the binary for this system. */
+function problemOf(error: unknown): string {
   const code = codeOf(error);
-  if (code === "ERR_MODULE_NOT_FOUND") return "install the package libsql";
-  return `repair the package libsql, which cannot be loaded (${code ?? error})`;
+  return code === "ERR_MODULE_NOT_FOUND"
+    ? "SQLite needs the package libsql: npm install libsql, or npx -p libsql -p twin-service twin-service."
+    : `SQLite needs the package libsql, which cannot be loaded (${code ?? error}): install it again.`;
 }
 
 function wrap(database: Database, prepare: Library["prepare"]): SqliteConnection {

@@ -40,6 +40,9 @@ const deno = runtimeFromNpm("deno@2.9.6", "deno");
 const bun = runtimeFromNpm("bun@1.4.5", "bun");
 const samples = ["ada", "barista", "guide"];
 
+/** What a start says where neither the runtime nor a package has SQLite. */
+const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm install libsql, .*\n$/;
+
 /** The most that the core may add to a bundle, in bytes: see `core-size.ts`. */
 const largestCore = 60_000;
 
@@ -165,6 +168,12 @@ async function useCommand(version: string): Promise<void> {
     samples,
   );
   ok("the command, with the sample twins");
+  if (isBuiltin("node:sqlite")) return;
+  const { code, stderr } = await endOf(command, folder);
+  assert.equal(code, 1);
+  assert.match(stderr, needsLibsql);
+  assert.equal(existsSync(join(folder, "data")), false, "nothing was created");
+  ok("what the command says without libsql");
 }
 
 /** Runs where no package can be found, and in a folder other than the file's. */
@@ -198,7 +207,7 @@ async function useBundle(): Promise<void> {
       elsewhere,
     );
     assert.equal(code, 1);
-    assert.match(stderr, /^twin-service: .*This runtime has no SQLite: .*install the package libsql\.\n$/);
+    assert.match(stderr, needsLibsql);
     assert.equal(existsSync(join(elsewhere, "none")), false, "nothing was created");
   }
   ok("what the bundle says about missing drivers");
