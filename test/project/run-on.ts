@@ -7,12 +7,13 @@
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { dirname } from "node:path";
 
 interface Runtime {
   /** The npm package with the runtime, pinned. */
   readonly binary: string;
   readonly command: readonly string[];
-  /** Test files that do not run there, and why. */
+  /** Test files, and folders of them, that do not run there, and why. */
   readonly leftOut: Readonly<Record<string, string>>;
 }
 
@@ -34,6 +35,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "browser/playground.test.ts": otherNode,
       "browser/use-chat.test.ts": otherNode,
       "browser/widget.test.ts": otherNode,
+      clients: otherNode,
       "client/size.test.ts": otherNode,
       "project/pages.test.ts": otherNode,
       "web/browsers.test.ts": otherNode,
@@ -55,6 +57,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "browser/playground.test.ts": ownNode,
       "browser/use-chat.test.ts": ownNode,
       "browser/widget.test.ts": ownNode,
+      clients: ownNode,
       "client/size.test.ts": ownNode,
       "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,
@@ -83,6 +86,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "browser/playground.test.ts": ownNode,
       "browser/use-chat.test.ts": ownNode,
       "browser/widget.test.ts": ownNode,
+      clients: ownNode,
       "client/size.test.ts": ownNode,
       "project/pages.test.ts": ownNode,
       "http/framing.test.ts": ownFraming,
@@ -119,7 +123,7 @@ const files =
   chosen.length > 0
     ? chosen
     : testFiles()
-        .filter((file) => !(file in runtime.leftOut))
+        .filter((file) => !(file in runtime.leftOut || dirname(file) in runtime.leftOut))
         .map((file) => `test/${file}`);
 const { status } = spawnSync("npx", ["--yes", "-p", runtime.binary, "--", ...runtime.command, ...files], {
   stdio: "inherit",

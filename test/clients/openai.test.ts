@@ -1,0 +1,198 @@
+/**
+ * The package `openai`, as its users use it.
+ */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type * as Package from "openai";
+import { ModelError } from "../../core/mod.ts";
+import { allOf } from "../client/collect.ts";
+import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
+import { overSocket } from "../support/harness.ts";
+import { skip } from "./packages.ts";
+
+describe("openai", { skip, timeout: 60_000 }, () => {
+  let library: typeof Package;
+  before(async () => {
+    library = await import("openai");
+  });
+
+  function connect({ fixture, key }: OpenAIFixture, options: Package.ClientOptions = {}): Package.OpenAI {
+    return new library.OpenAI({ baseURL: `${fixture.url}/v1`, apiKey: key, maxRetries: 0, ...options });
+  }
+
+  const question = { model: "ada", messages: [{ role: "user", content: "Hello?" }] } as const;
+
+  test("lists the models, and reads one", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    assert.deepEqual(
+      (await allOf(client.models.list())).map(({ id }) => id),
+      ["ada", "echo"],
+    );
+    assert.equal((await client.models.retrieve("ada")).owned_by, "twin-service");
+  });
+
+  test("gets a completion", async () => {
+    await using api = await openOpenAI(overSocket);
+    const asked = connect(api).chat.completions.create({ ...question, messages: [...question.messages] });
+    const run = await api.engine.next();
+    run.write("Hi!");
+    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+    const completion = await asked;
+    assert.equal(completion.choices[0]?.message.content, "Hi!");
+    assert.equal(completion.usage?.total_tokens, 7);
+    assert.match(completion._request_id ?? "", /^req_/);
+  });
+
+  test("streams a completion", async () => {
+    await using api = await openOpenAI(overSocket);
+    const stream = connect(api).chat.completions.stream({
+      ...question,
+      messages: [...question.messages],
+      stream_options: { include_usage: true },
+    });
+    const texts: string[] = [];
+    stream.on("content", (text) => texts.push(text));
+    const run = await api.engine.next();
+    run.write("Hi ");
+    run.write("👋!");
+    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+    const completion = await stream.finalChatCompletion();
+    assert.equal(texts.join(""), "Hi 👋!");
+    assert.equal(completion.choices[0]?.message.content, "Hi 👋!");
+    assert.equal(completion.choices[0]?.finish_reason, "stop");
+    assert.equal(completion.usage?.total_tokens, 7);
+  });
+
+  test("stops a completion by leaving its stream", async () => {
+    await using api = await openOpenAI(overSocket);
+    const stream = connect(api).chat.completions.stream({ ...question, messages: [...question.messages] });
+    const run = await api.engine.next();
+    run.write("Once");
+    await stream.emitted("content");
+    stream.abort();
+    await run.aborted;
+    await assert.rejects(stream.done(), library.APIUserAbortError);
+  });
+
+  test("throws the error that ends a stream", async () => {
+    await using api = await openOpenAI(overSocket);
+    const stream = connect(api).chat.completions.stream({ ...question, messages: [...question.messages] });
+    const run = await api.engine.next();
+    run.write("Once");
+    run.fail(new ModelError("model_error", "secret"));
+    await assert.rejects(stream.finalChatCompletion(), {
+      constructor: library.APIError,
+      type: "server_error",
+      message: "The twin's model failed to reply.",
+    });
+  });
+
+  test("creates a response, and reads it", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const asked = client.responses.create({ model: "ada", input: "Hello?" });
+    const run = await api.engine.next();
+    run.write("Hi!");
+    run.finish();
+    const response = await asked;
+    assert.deepEqual([response.output_text, response.status], ["Hi!", "completed"]);
+    const { _request_id: one, ...created } = response;
+    const { _request_id: other, ...read } = await client.responses.retrieve(response.id);
+    assert.deepEqual(read, created);
+    assert.notEqual(one, other);
+  });
+
+  test("streams a response", async () => {
+    await using api = await openOpenAI(overSocket);
+    const stream = connect(api).responses.stream({ model: "ada", input: "Hello?" });
+    const texts: string[] = [];
+    stream.on("response.output_text.delta", ({ delta }) => texts.push(delta));
+    const run = await api.engine.next();
+    run.write("Hi ");
+    run.write("👋!");
+    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+    const response = await stream.finalResponse();
+    assert.equal(texts.join(""), "Hi 👋!");
+    assert.deepEqual([response.output_text, response.usage?.total_tokens], ["Hi 👋!", 7]);
+  });
+
+  test("continues a conversation from its newest response", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const first = await client.responses.create({ model: "echo", input: "One" });
+    const body = { model: "echo", input: "Two", previous_response_id: first.id };
+    const second = await client.responses.create(body);
+    assert.deepEqual(second.conversation, first.conversation);
+    await assert.rejects(client.responses.create(body), {
+      constructor: library.BadRequestError,
+      param: "previous_response_id",
+    });
+  });
+
+  test("begins a response in the background, and follows it", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const { id, status } = await client.responses.create({
+      model: "ada",
+      input: "Hello?",
+      background: true,
+    });
+    assert.equal(status, "in_progress");
+    const following = client.responses.stream({ response_id: id });
+    const run = await api.engine.next();
+    run.write("Hi!");
+    run.finish();
+    assert.equal((await following.finalResponse()).output_text, "Hi!");
+  });
+
+  test("cancels a response", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const stream = await client.responses.create({ model: "ada", input: "Hello?", stream: true });
+    const run = await api.engine.next();
+    run.write("Once");
+    for await (const event of stream) {
+      if (event.type === "response.created") {
+        const { status, output } = await client.responses.cancel(event.response.id);
+        assert.equal(status, "cancelled");
+        assert.match(JSON.stringify(output), /"text":"Once"/);
+      }
+      if (event.type === "response.incomplete") assert.equal(event.response.status, "cancelled");
+    }
+    await run.aborted;
+  });
+
+  test("throws the error of each status", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const ask = (options: Package.ClientOptions, body: object = {}) =>
+      client
+        .withOptions(options)
+        .chat.completions.create({ ...question, messages: [...question.messages], ...body });
+    const readOnly = { apiKey: await api.fixture.key("read_only") };
+    const named = { defaultHeaders: { "X-Conversation-Id": "1" } };
+    const running = ask(named);
+    const run = await api.engine.next();
+    const { AuthenticationError, PermissionDeniedError, NotFoundError, BadRequestError, ConflictError } =
+      library;
+    const cases = [
+      [ask({ apiKey: "sk-1" }), AuthenticationError, 401, "invalid_api_key", null],
+      [ask(readOnly), PermissionDeniedError, 403, "insufficient_scope", null],
+      [ask({}, { model: "nobody" }), NotFoundError, 404, "model_not_found", null],
+      [ask({}, { n: 2 }), BadRequestError, 400, "validation_error", "n"],
+      [ask(named), ConflictError, 409, "conversation_busy", null],
+    ] as const;
+    for (const [asked, kind, status, code, param] of cases) {
+      await assert.rejects(asked, (error: Package.APIError) => {
+        assert.ok(error instanceof kind);
+        assert.deepEqual([error.status, error.code, error.param], [status, code, param]);
+        assert.match(error.requestID ?? "", /^req_/);
+        return true;
+      });
+    }
+    run.fail(new ModelError("model_error", "secret"));
+    await assert.rejects(running, { constructor: library.InternalServerError, status: 502 });
+  });
+});
