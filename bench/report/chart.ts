@@ -14,10 +14,10 @@ const rowHeight = 44;
 const top = 62;
 
 /** What the bars do not show: not all of them stand for the same work. */
-const subtitle = "This service also checks keys and limits, and stores question and reply.";
+const reservation = "this service also checks keys and limits, and stores question and reply";
 
 /** Each label has a line of its own, above its bar: whatever font a browser chooses, it has the whole width. */
-export const labelWidth: number = width - 2 * margin;
+const labelWidth = width - 2 * margin;
 
 /** Bars of a result's medians, longest first, as an SVG that is readable on light and dark backgrounds. */
 export function toSvg({ title, unit, rows }: Result): string {
@@ -29,7 +29,7 @@ export function toSvg({ title, unit, rows }: Result): string {
 <style>text{font:14px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#1f2328}text.title{font-weight:600}text.note{fill:#59636e;font-size:12px}rect{fill:#9aa4af}text.own{font-weight:600;fill:#0b7a55}rect.own{fill:#10a06f}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}text.note{fill:#9198a1}rect{fill:#6e7681}text.own{fill:#3ddc9f}rect.own{fill:#1fa874}}</style>
 <text x="${margin}" y="22" class="title">${escapeXml(title)}</text>
-<text x="${margin}" y="42" class="note">${escapeXml(subtitle)}</text>
+<text x="${margin}" y="42" class="note">${escapeXml(`${unit}; ${reservation}`)}</text>
 ${sorted.map((row, index) => bar(row, top + index * rowHeight, most)).join("\n")}
 </svg>
 `;

@@ -8,7 +8,7 @@ import { narrow } from "../../bench/live/capacity.ts";
 import { createCheck } from "../../bench/load/answers.ts";
 import { liveQuestion, replyQuestion, scriptIn } from "../../bench/model/script.ts";
 import { createTokenReader, tokenOf } from "../../bench/model/tokens.ts";
-import { labelWidth, toSvg } from "../../bench/report/chart.ts";
+import { toSvg } from "../../bench/report/chart.ts";
 import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from "../../bench/report/goals.ts";
 import { loadNotes } from "../../bench/report/notes.ts";
 import { toTable } from "../../bench/report/tables.ts";
@@ -120,14 +120,6 @@ describe("the chart", () => {
   test("has the longest bar first, and none for what was not found", () => {
     const names = [...svg.matchAll(/<text [^>]*>([^<]+)<\/text>/g)].map(([, text]) => text);
     assert.deepEqual(names.slice(2), ["this service", "2,000", "node:http, parsed and re-encoded", "1,800"]);
-  });
-
-  test("has room for every text in a wide font", () => {
-    const widest = 0.62; // of the font's size, for the average letter of Verdana or DejaVu Sans
-    for (const [, classes = "", text = ""] of svg.matchAll(/<text x="10" y="\d+"([^>]*)>([^<]+)<\/text>/g)) {
-      const size = classes.includes("note") ? 12 : 14;
-      assert.ok(text.length * size * widest <= labelWidth, text);
-    }
   });
 });
 
