@@ -77,7 +77,7 @@ async function complete(
   const { model, question: content, history } = body;
   const name = readConversationName(call.headers.conversation, header);
   const twin = await requireTwin(call, context, model);
-  if (name === null || isTask(content, header)) {
+  if (name === null || isAside(name, content, header)) {
     return answer(replyUnstored(context, { twin, history, content, requestId }), call, context);
   }
   const { feed, headers } = await sendNamed(call, context, twin, name);
@@ -85,11 +85,12 @@ async function complete(
 }
 
 /**
- * Whether Open WebUI asks for a title or for tags, which it does in the name of the chat, although it is no part of
- * it.
+ * Whether Open WebUI names a chat in which this request leaves nothing: it asks for a title or tags, or the chat is
+ * temporary, and its name is that of a socket.
  */
-function isTask(content: string, header: string): boolean {
-  return header.toLowerCase() === "x-openwebui-chat-id" && content.startsWith("### Task:");
+function isAside(name: string, content: string, header: string): boolean {
+  if (header.toLowerCase() !== "x-openwebui-chat-id") return false;
+  return content.startsWith("### Task:") || name.startsWith("local:");
 }
 
 /** Sends the last message into a conversation, which has those before it. */
