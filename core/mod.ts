@@ -56,13 +56,13 @@ export type {
 } from "./store/records.ts";
 export {
   type AbandonedReply,
-  type BeginOutcome,
   type BeginReply,
+  type BeginResult,
   type Lease,
   type Listing,
   type MessageSlice,
-  type SaveOutcome,
   type SaveReply,
+  type SaveResult,
   type SignalTopic,
   type Slice,
   type Store,

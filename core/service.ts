@@ -13,7 +13,7 @@ import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
 import type { HandlerContext, PathParams, Route } from "./http/route.ts";
-import { createConversationCache } from "./replies/conversation-cache.ts";
+import { ConversationCache } from "./replies/conversation-cache.ts";
 import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
@@ -109,7 +109,7 @@ function createContext(options: CompleteOptions, offered: readonly Route[]): Han
   const { store, twins, limiter, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } =
     options;
   const newId = createIds(clock, random);
-  const conversations = createConversationCache(store);
+  const conversations = new ConversationCache(store);
   const replies = new Replies({
     ...options,
     conversations,

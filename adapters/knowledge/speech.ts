@@ -45,7 +45,7 @@ export function say(
   const offered = topics ?? rotate(index.topics, turn);
   const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
   const joined = list.join(separatorOf(index.language));
-  return phraseFor(occasion, index.voice, index.language.phrases, exchangesOf(turn), joined);
+  return phraseFor(occasion, index.voice, index.language.phrases, questionsBefore(turn), joined);
 }
 
 function separatorOf({ code }: Language): string {
@@ -55,10 +55,10 @@ function separatorOf({ code }: Language): string {
 
 /** Brings other topics to the front each time, so that all of a long list are shown in the end. */
 export function rotate(topics: readonly string[], turn: Turn): string[] {
-  const start = topics.length > mostTopics ? (exchangesOf(turn) * mostTopics) % topics.length : 0;
+  const start = topics.length > mostTopics ? (questionsBefore(turn) * mostTopics) % topics.length : 0;
   return [...topics.slice(start), ...topics.slice(0, start)];
 }
 
-function exchangesOf({ history }: Turn): number {
+function questionsBefore({ history }: Turn): number {
   return history.filter((message) => message.role === "assistant").length;
 }

@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { InFlight } from "../../core/base/clock.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
+import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { codeOf } from "../system.ts";
 
 /** How often a transaction is repeated that lost against another. */
@@ -30,7 +30,7 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
     }
   }
 
-  async function runBatch(statements: readonly SqlStatement[], retries: number): Promise<BatchOutcome> {
+  async function runBatch(statements: readonly SqlStatement[], retries: number): Promise<BatchResult> {
     const [first] = statements;
     try {
       if (first && statements.length === 1 && first.expect === undefined) {
@@ -126,27 +126,24 @@ function cameTooLate(error: unknown): boolean {
   return error instanceof Error && /due to connection timeout$|^timeout exceeded/.test(error.message);
 }
 
-async function runTransaction(
-  client: PoolClient,
-  statements: readonly SqlStatement[],
-): Promise<BatchOutcome> {
+async function runTransaction(client: PoolClient, statements: readonly SqlStatement[]): Promise<BatchResult> {
   const pending = statements.map(({ sql, params }) => prepared(sql, params));
   // Not in one pipeline with the statements: if it failed, each of them would be committed by itself.
   await client.query("BEGIN");
   const settled = await Promise.allSettled(pending.map((each) => client.query<SqlRow>(each)));
   const rows: (readonly SqlRow[])[] = [];
   // In order: a missed expectation comes before the errors that follow from it.
-  for (const [index, outcome] of settled.entries()) {
-    if (outcome.status === "rejected") {
-      if (isServerError(outcome.reason) && !isOver(outcome.reason)) await endTransaction(client, "ROLLBACK");
-      throw outcome.reason;
+  for (const [index, result] of settled.entries()) {
+    if (result.status === "rejected") {
+      if (isServerError(result.reason) && !isOver(result.reason)) await endTransaction(client, "ROLLBACK");
+      throw result.reason;
     }
     const expected = statements[index]?.expect;
-    if (expected !== undefined && outcome.value.rowCount !== expected) {
+    if (expected !== undefined && result.value.rowCount !== expected) {
       await endTransaction(client, "ROLLBACK");
       return { committed: false, failed: index };
     }
-    rows.push(outcome.value.rows);
+    rows.push(result.value.rows);
   }
   await endTransaction(client, "COMMIT");
   return { committed: true, rows };

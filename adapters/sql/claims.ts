@@ -32,8 +32,8 @@ export function claimMethods(
 
     async sweepClaims(at) {
       for (let portion = 0; portion < portionsInASweep; portion++) {
-        const outcome = await driver.batch([{ sql, params: [at] }]);
-        if (!outcome.committed || (outcome.rows[0]?.length ?? 0) < claimsInAPortion) return;
+        const result = await driver.batch([{ sql, params: [at] }]);
+        if (!result.committed || (result.rows[0]?.length ?? 0) < claimsInAPortion) return;
       }
     },
   };
@@ -65,8 +65,8 @@ export async function claimAndRun(
   statements: readonly SqlStatement[],
 ): Promise<MadeClaim | undefined> {
   for (;;) {
-    const outcome = await driver.batch([makeClaim(claim, resourceId), ...statements]);
-    if (outcome.committed) return undefined;
+    const result = await driver.batch([makeClaim(claim, resourceId), ...statements]);
+    if (result.committed) return undefined;
     const made = await findClaim(driver, claim);
     if (made) return made;
     // The claim that was in the way has been swept in the meantime: try again.

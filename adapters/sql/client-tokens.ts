@@ -45,8 +45,8 @@ export function clientTokenMethods(driver: SqlDriver): ClientTokenMethods {
 
     async deleteClientTokens(owner, endUser, at) {
       const sql = "DELETE FROM client_tokens WHERE owner = $1 AND end_user = $2 RETURNING expires_at";
-      const outcome = await driver.batch([{ sql, params: [owner, endUser] }]);
-      const rows = outcome.committed ? (outcome.rows[0] ?? []) : [];
+      const result = await driver.batch([{ sql, params: [owner, endUser] }]);
+      const rows = result.committed ? (result.rows[0] ?? []) : [];
       return rows.filter(({ expires_at: expiresAt }) => Number(expiresAt) > at).length;
     },
 

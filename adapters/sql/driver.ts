@@ -19,8 +19,8 @@ export interface SqlStatement {
   readonly expect?: number;
 }
 
-/** The outcome of a batch: each statement's rows, or the index of the first statement that missed its expectation. */
-export type BatchOutcome =
+/** The result of a batch: each statement's rows, or the index of the first statement that missed its expectation. */
+export type BatchResult =
   | { readonly committed: true; readonly rows: readonly (readonly SqlRow[])[] }
   | { readonly committed: false; readonly failed: number };
 
@@ -36,7 +36,7 @@ export interface SqlDriver {
    * their expectations, and otherwise changes nothing. Durable when it resolves. Because it contains its expectations,
    * a transaction never waits for this process.
    */
-  batch(statements: readonly SqlStatement[]): Promise<BatchOutcome>;
+  batch(statements: readonly SqlStatement[]): Promise<BatchResult>;
   /** Waits for running operations, then releases the database. */
   close(): Promise<void>;
 }

@@ -49,15 +49,15 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
       return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
     },
 
-    async readHistory({ owner, endUser = null }, conversationId, exchanges) {
-      const limit = 2 * (exchanges + 1); // one of them may be in progress
+    async readHistory({ owner, endUser = null }, conversationId, questions) {
+      const limit = 2 * (questions + 1); // one of them may be in progress
       const last = await driver.all(lastMessages, [owner, conversationId, endUser, limit]);
-      const enough = last.length < limit || answered(last).length >= 2 * exchanges;
+      const enough = last.length < limit || answered(last).length >= 2 * questions;
       const rows = enough
         ? last
-        : await driver.all(lastAnswered, [owner, conversationId, endUser, exchanges + 1]);
+        : await driver.all(lastAnswered, [owner, conversationId, endUser, questions + 1]);
       return answered(rows)
-        .slice(0, 2 * exchanges)
+        .slice(0, 2 * questions)
         .reverse()
         .map(historyFromRow);
     },

@@ -5,7 +5,7 @@
  */
 
 import type { EndReply } from "../../core/store/records.ts";
-import type { AbandonedReply, BeginOutcome, BeginReply, SaveOutcome, Store } from "../../core/store/store.ts";
+import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { toJson } from "./rows.ts";
@@ -22,16 +22,16 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
     async beginReply(begin) {
       let { position = 0 } = begin;
       for (;;) {
-        const outcome = await driver.batch(beginStatements(begin, position));
-        if (outcome.committed) return { outcome: "begun", position };
+        const result = await driver.batch(beginStatements(begin, position));
+        if (result.committed) return { result: "begun", position };
         const found = await whyRefused(driver, begin);
         if (typeof found !== "number") return found;
         position = found; // it was another one, or the obstacle is gone: try again
       }
     },
 
-    async saveReply({ owner, id, content, sources, lease }): Promise<SaveOutcome> {
-      const outcome = await driver.batch([
+    async saveReply({ owner, id, content, sources, lease }): Promise<SaveResult> {
+      const result = await driver.batch([
         {
           sql: `UPDATE messages SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4
             WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
@@ -40,7 +40,7 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
           params: [owner, id, lease.holder, lease.until, content ?? null, toJson(sources)],
         },
       ]);
-      const row = outcome.committed ? outcome.rows[0]?.[0] : undefined;
+      const row = result.committed ? result.rows[0]?.[0] : undefined;
       if (!row) return "lost";
       return Number(row.cancel_requested) === 1 ? "cancel_requested" : "saved";
     },
@@ -95,7 +95,7 @@ function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
       params: [owner, question.conversationId, reply.id, reply.createdAt, position, endUser],
       expect: 1,
     },
-    insertExchange(begin, position),
+    insertMessages(begin, position),
   ];
 }
 
@@ -104,7 +104,7 @@ const takeConversation = `UPDATE conversations
   WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5
     AND (end_user = $6 OR $6 IS NULL)`;
 
-function insertExchange(
+function insertMessages(
   { owner, question, reply, lease, keyId }: BeginReply,
   position: number,
 ): SqlStatement {
@@ -135,16 +135,16 @@ const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, cont
 async function whyRefused(
   driver: SqlDriver,
   { owner, endUser, question, claim }: BeginReply,
-): Promise<BeginOutcome | number> {
+): Promise<BeginResult | number> {
   const sql = `SELECT reply_id, message_count FROM conversations
     WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
   const [row] = await driver.all(sql, [owner, question.conversationId, endUser ?? null]);
   const made = claim && (await findClaim(driver, claim));
-  if (made) return { outcome: "claimed", claim: made };
-  if (!row) return { outcome: "not_found" };
+  if (made) return { result: "claimed", claim: made };
+  if (!row) return { result: "not_found" };
   return row.reply_id === null
     ? Number(row.message_count)
-    : { outcome: "busy", replyId: String(row.reply_id) };
+    : { result: "busy", replyId: String(row.reply_id) };
 }
 
 function endStatements(end: EndReply): SqlStatement[] {

@@ -57,7 +57,7 @@ type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey"
 function keyMethods(driver: SqlDriver): KeyMethods {
   return {
     async createKey(key, maxLive) {
-      const outcome = await driver.batch([
+      const result = await driver.batch([
         // First, so that a database that runs batches concurrently runs those of one owner in turn.
         addToTotal(key.owner, "keys"),
         {
@@ -71,7 +71,7 @@ function keyMethods(driver: SqlDriver): KeyMethods {
           params: keyToRow(key),
         },
       ]);
-      return outcome.committed ? "created" : "limit_reached";
+      return result.committed ? "created" : "limit_reached";
     },
 
     async listKeys(owner, slice) {
@@ -169,14 +169,14 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       const found = await getConversation(reach, id);
       if (!found) return undefined;
       const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
-      const outcome = await driver.batch([
+      const result = await driver.batch([
         dropClaimsOn(found),
         { sql, params: [owner, id, endUser], expect: 1 },
         { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
         takeFromTotal(owner, listName()),
         takeFromTotal(owner, listName(found.twinId)),
       ]);
-      const row = outcome.committed ? outcome.rows[1]?.[0] : undefined;
+      const row = result.committed ? result.rows[1]?.[0] : undefined;
       return row && conversationFromRow(row);
     },
   };
@@ -262,6 +262,6 @@ function totalOf({ name, from, where }: List, first: number): string {
 
 /** Runs one statement that changes at most one row, and returns that row. */
 async function changeOne(driver: SqlDriver, statement: SqlStatement): Promise<SqlRow | undefined> {
-  const outcome = await driver.batch([statement]);
-  return outcome.committed ? outcome.rows[0]?.[0] : undefined;
+  const result = await driver.batch([statement]);
+  return result.committed ? result.rows[0]?.[0] : undefined;
 }

@@ -63,13 +63,13 @@ export function createSqliteBuckets(file: Unsynced): BucketStore {
 
   async function commit(changed: ReadonlyMap<string, Bucket | undefined>): Promise<void> {
     let isSweeping = false;
-    const outcome = await file.write(() => {
+    const result = await file.write(() => {
       turn = undefined;
       const saved = [...changed].flatMap(([id, bucket]) => (bucket ? { id, ...bucket } : []));
       isSweeping = saved.length > 0 && sweeps.isDue(saved.length);
       return [...(isSweeping ? sweeps.statements(saved) : []), ...changes(changed, saved)];
     });
-    if (isSweeping && outcome.committed) sweeps.note(outcome.rows[0]?.[0]);
+    if (isSweeping && result.committed) sweeps.note(result.rows[0]?.[0]);
   }
 
   async function change(id: string, bucket: Bucket | undefined): Promise<void> {

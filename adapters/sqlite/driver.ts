@@ -8,7 +8,7 @@
 
 import { setImmediate } from "node:timers";
 import { StoreUnavailable } from "../../core/store/store.ts";
-import type { BatchOutcome, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
+import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./connection.ts";
 import { Disk, type WriteAheadLog } from "./disk.ts";
 import { type Batch, type RanBatch, runGroup } from "./transaction.ts";
@@ -27,7 +27,7 @@ export interface Unsynced {
    * survive the end of this process, `kill -9` included, but perhaps no power failure. `statements` is called at the end
    * of the turn; none of them has an expectation.
    */
-  write(statements: () => readonly SqlStatement[]): Promise<BatchOutcome>;
+  write(statements: () => readonly SqlStatement[]): Promise<BatchResult>;
 }
 
 /** Creates a driver for a connection and its write-ahead log. Closing it closes both. */

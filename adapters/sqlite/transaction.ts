@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { BatchOutcome, SqlRow, SqlStatement } from "../sql/driver.ts";
+import type { BatchResult, SqlRow, SqlStatement } from "../sql/driver.ts";
 import { errorKind, type SqliteConnection, unavailableIfPassing } from "./connection.ts";
 
 /** Statements that take effect together, and who waits for them. */
 export interface Batch {
   readonly statements: readonly SqlStatement[];
-  readonly resolve: (outcome: BatchOutcome) => void;
+  readonly resolve: (result: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ function runApart(connection: SqliteConnection, group: readonly Batch[]): readon
   return ran;
 }
 
-/** The outcome of a batch's statements. */
+/** The result of a batch's statements. */
 export interface RanBatch {
   /** Resolves or rejects the batch. */
   readonly tell: () => void;

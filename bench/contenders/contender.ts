@@ -46,7 +46,7 @@ export function unrelated(count: number, ask: (question: string) => Question): r
 }
 
 /** Sends JSON and reads JSON, for preparing conversations and for reading what is stored. */
-export async function exchange<Answer>(
+export async function requestJson<Answer>(
   url: string,
   { method = "POST", body, key }: { method?: string; body?: unknown; key?: string } = {},
 ): Promise<Answer> {

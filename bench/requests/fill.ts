@@ -28,21 +28,19 @@ export interface Conversation {
   readonly id: string;
 }
 
-/** How many exchanges share a transaction. */
+/** How many questions share a transaction. */
 const perTurn = 500;
 
 /** Fills an empty conversation with questions and replies; every fifth reply has failed. */
-export async function converse(store: Store, conversation: Conversation, exchanges: number): Promise<void> {
-  for (let first = 0; first < exchanges; first += perTurn) {
-    const some = Math.min(perTurn, exchanges - first);
-    await Promise.all(
-      Array.from({ length: some }, (_, index) => exchange(store, conversation, first + index)),
-    );
+export async function converse(store: Store, conversation: Conversation, questions: number): Promise<void> {
+  for (let first = 0; first < questions; first += perTurn) {
+    const some = Math.min(perTurn, questions - first);
+    await Promise.all(Array.from({ length: some }, (_, index) => ask(store, conversation, first + index)));
   }
 }
 
 /** Begins a reply and ends it without waiting in between: a store works in the order in which it is called. */
-async function exchange(store: Store, { owner, id }: Conversation, index: number): Promise<void> {
+async function ask(store: Store, { owner, id }: Conversation, index: number): Promise<void> {
   const prefix = `msg_${id.slice(-12)}${index.toString(36).padStart(8, "0")}`;
   const question = message(`${prefix}q`, id, { content: "And then?", role: "user" });
   const reply = message(`${prefix}r`, id, {
@@ -62,8 +60,8 @@ async function exchange(store: Store, { owner, id }: Conversation, index: number
     }),
     store.endReply({ owner, conversationId: id, id: reply.id, completedAt: start, ...end }),
   ]);
-  if (begun.outcome !== "begun" || !ended)
-    throw new Error(`Exchange ${index} in ${id} was not stored: ${begun.outcome}.`);
+  if (begun.result !== "begun" || !ended)
+    throw new Error(`Question ${index} in ${id} was not stored: ${begun.result}.`);
 }
 
 function message(id: string, conversationId: string, fields: Partial<MessageRecord>): MessageRecord {

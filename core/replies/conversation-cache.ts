@@ -12,7 +12,7 @@ import type { Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
 /** How many earlier questions, with their replies, a model sees. */
-const historyExchanges = 25;
+const historyQuestions = 25;
 
 /** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
 const maxRemembered = 32_000_000;
@@ -34,65 +34,59 @@ interface Entry {
 }
 
 /** Answers from the cache if it can, or else asks the store. Errors of the store are passed on. */
-export interface ConversationCache {
+export class ConversationCache {
+  readonly #store: Pick<Store, "getConversation" | "readHistory">;
+  readonly #entries = new LRUCache<string, Entry>({ maxSize: maxRemembered, sizeCalculation: sizeOf });
+
+  constructor(store: Pick<Store, "getConversation" | "readHistory">) {
+    this.#store = store;
+  }
+
   /**
    * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is no
    * such conversation within reach.
    */
-  find(reach: Reach, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined>;
-  /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
-  historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]>;
-  /** Adds the question and reply after the first `position` messages, as the reply has ended. */
-  add(position: number, question: MessageRecord, reply: MessageRecord): void;
-  /** The conversation was deleted, or another process has ended its reply. */
-  forget(id: string): void;
-}
-
-export function createConversationCache(
-  store: Pick<Store, "getConversation" | "readHistory">,
-): ConversationCache {
-  const entries = new LRUCache<string, Entry>({ maxSize: maxRemembered, sizeCalculation: sizeOf });
-
-  function update(id: string, position: number, history: Entry["history"]): void {
-    const entry = entries.get(id);
-    if (!entry) return;
-    const { id: ownId, owner, endUser, twinId } = entry;
-    entries.set(ownId, { id: ownId, owner, endUser, twinId, position, history }); // a spread would be slow here
+  async find(reach: Reach, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined> {
+    const known = this.#entries.get(id);
+    if (known && isWithin(reach, known)) return known;
+    const conversation = await this.#store.getConversation(reach, id);
+    if (!conversation) return undefined;
+    const { owner, endUser, twinId, messageCount } = conversation;
+    const history = messageCount === 0 ? [] : undefined;
+    const entry = { id: conversation.id, owner, endUser, twinId, position: messageCount, history };
+    this.#entries.set(entry.id, entry);
+    return entry;
   }
 
-  return {
-    async find(reach, id) {
-      const known = entries.get(id);
-      if (known && isWithin(reach, known)) return known;
-      const conversation = await store.getConversation(reach, id);
-      if (!conversation) return undefined;
-      const { owner, endUser, twinId, messageCount } = conversation;
-      const history = messageCount === 0 ? [] : undefined;
-      const entry = { id: conversation.id, owner, endUser, twinId, position: messageCount, history };
-      entries.set(entry.id, entry);
-      return entry;
-    },
+  /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
+  async historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]> {
+    const known = this.#entries.get(id);
+    if (known?.position === position && known.history) return copyWithWords(known.history);
+    const history = await this.#store.readHistory({ owner }, id, historyQuestions);
+    this.#update(id, position, history);
+    return copyWithWords(history);
+  }
 
-    async historyOf(owner, id, position) {
-      const known = entries.get(id);
-      if (known?.position === position && known.history) return copyWithWords(known.history);
-      const history = await store.readHistory({ owner }, id, historyExchanges);
-      update(id, position, history);
-      return copyWithWords(history);
-    },
+  /** Adds the question and reply after the first `position` messages, as the reply has ended. */
+  add(position: number, question: MessageRecord, reply: MessageRecord): void {
+    const id = question.conversationId;
+    const added = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
+    const known = this.#entries.get(id);
+    const before = known?.position === position ? known.history : undefined;
+    this.#update(id, position + 2, before && [...before, ...added].slice(-2 * historyQuestions));
+  }
 
-    add(position, question, reply) {
-      const id = question.conversationId;
-      const exchange = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
-      const known = entries.get(id);
-      const before = known?.position === position ? known.history : undefined;
-      update(id, position + 2, before && [...before, ...exchange].slice(-2 * historyExchanges));
-    },
+  /** The conversation was deleted, or another process has ended its reply. */
+  forget(id: string): void {
+    this.#entries.delete(id);
+  }
 
-    forget(id) {
-      entries.delete(id);
-    },
-  };
+  #update(id: string, position: number, history: Entry["history"]): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    const { id: ownId, owner, endUser, twinId } = entry;
+    this.#entries.set(ownId, { id: ownId, owner, endUser, twinId, position, history }); // a spread would be slow here
+  }
 }
 
 function isWithin(reach: Reach, { owner, endUser }: Entry): boolean {

@@ -8,7 +8,7 @@
 import { isWithin, type Repetition, repeat, sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
 import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
-import type { Lease, SaveOutcome } from "../store/store.ts";
+import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Draft, failed, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
@@ -132,20 +132,20 @@ export class Saver {
     this.#mustSave = false;
     try {
       const { length } = feed.text;
-      const outcome = await this.#saveText(length);
-      if (outcome === "lost") return this.#options.draft.stop("lost");
+      const result = await this.#saveText(length);
+      if (result === "lost") return this.#options.draft.stop("lost");
       this.#savedAt = clock.now();
       this.#failing = false;
       if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
-      if (outcome === "cancel_requested") this.#options.draft.stop(cancelled);
+      if (result === "cancel_requested") this.#options.draft.stop(cancelled);
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
       this.#logFailure(error);
     }
   }
 
-  #saveText(length: number): Promise<SaveOutcome> {
+  #saveText(length: number): Promise<SaveResult> {
     const { store, clock, leaseMs } = this.#context;
     const { production, feed, draft } = this.#options;
     const { owner, reply } = production;

@@ -8,8 +8,8 @@ import { within } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
 import {
-  type BeginOutcome,
   type BeginReply,
+  type BeginResult,
   type Reach,
   type Store,
   StoreUnavailable,
@@ -58,7 +58,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
   const engine = engines[twin.engine];
   const production = { owner, twin, engine, question, history, reply, lease, requestId, traceparent };
   const producer = running.prepare(production);
-  let begun: BeginOutcome | undefined;
+  let begun: BeginResult | undefined;
   try {
     begun = await begin(context, {
       owner,
@@ -71,9 +71,9 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
       ...(claim && { claim }),
     });
   } finally {
-    if (begun?.outcome !== "begun") running.discard(producer);
+    if (begun?.result !== "begun") running.discard(producer);
   }
-  switch (begun.outcome) {
+  switch (begun.result) {
     case "begun":
       running.start(producer, begun.position);
       return { feed: producer.feed };
@@ -133,7 +133,7 @@ export function newMessages(
  * Stores question and reply. If the store cannot say whether it did, for example because its answer to COMMIT was lost,
  * looks it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
  */
-async function begin({ store, clock, log }: ReplyContext, begin: BeginReply): Promise<BeginOutcome> {
+async function begin({ store, clock, log }: ReplyContext, begin: BeginReply): Promise<BeginResult> {
   try {
     return await store.beginReply(begin);
   } catch (error) {
@@ -148,7 +148,7 @@ async function begin({ store, clock, log }: ReplyContext, begin: BeginReply): Pr
       messageId: begin.reply.id,
       error,
     });
-    return { outcome: "begun", position };
+    return { result: "begun", position };
   }
 }
 

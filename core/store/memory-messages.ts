@@ -42,8 +42,8 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
       return after?.conversation === entry ? listMessages(entry.messages, slice, after.seq) : undefined;
     },
 
-    async readHistory(reach, conversationId, exchanges) {
-      return readHistory(findConversation(records, reach, conversationId)?.messages ?? [], exchanges);
+    async readHistory(reach, conversationId, questions) {
+      return readHistory(findConversation(records, reach, conversationId)?.messages ?? [], questions);
     },
   };
 }
@@ -64,9 +64,9 @@ function listMessages(
   return { items, total };
 }
 
-function readHistory(messages: readonly MessageEntry[], exchanges: number) {
+function readHistory(messages: readonly MessageEntry[], questions: number) {
   const history: Pick<MessageRecord, "role" | "content">[] = [];
-  for (let index = messages.length - 1; index > 0 && history.length < 2 * exchanges; index -= 2) {
+  for (let index = messages.length - 1; index > 0 && history.length < 2 * questions; index -= 2) {
     const [question, reply] = [messages[index - 1]?.record, messages[index]?.record];
     if (!question || (reply?.status !== "completed" && reply?.status !== "cancelled")) continue;
     history.push(reply, question);

@@ -19,47 +19,26 @@ import {
 import { dayOf, type EndReply, ended } from "./records.ts";
 import type {
   AbandonedReply,
-  BeginOutcome,
   BeginReply,
+  BeginResult,
   Reach,
-  SaveOutcome,
+  SaveResult,
   Store,
   UsageGroup,
   UsageSum,
 } from "./store.ts";
 
-type ReplyMethods = Pick<
-  Store,
-  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies" | "takeOverReply"
->;
+type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel">;
 
 /** The store's methods about replies in progress. */
 export function replyMethods(records: MemoryRecords): ReplyMethods {
-  const { running } = records;
-
-  function findRunning(reach: Reach, id: string): MessageEntry | undefined {
-    const entry = findMessage(records, reach, id);
-    return entry?.record.status === "in_progress" ? entry : undefined;
-  }
-
   return {
-    async beginReply(begin): Promise<BeginOutcome> {
-      const { owner, endUser, question, reply, claim } = begin;
-      const made = madeBefore(records, claim);
-      if (made) return { outcome: "claimed", claim: made };
-      const conversation = findConversation(records, { owner, endUser }, question.conversationId);
-      if (!conversation) return { outcome: "not_found" };
-      if (conversation.record.replyId !== null) {
-        return { outcome: "busy", replyId: conversation.record.replyId };
-      }
-      const position = conversation.messages.length;
-      keepClaim(records, claim, reply.id);
-      running.add(storeExchange(recordsOf(records, owner), conversation, begin));
-      return { outcome: "begun", position };
+    async beginReply(begin) {
+      return beginReply(records, begin);
     },
 
-    async saveReply({ owner, id, content, sources, lease }): Promise<SaveOutcome> {
-      const entry = findRunning({ owner }, id);
+    async saveReply({ owner, id, content, sources, lease }): Promise<SaveResult> {
+      const entry = findRunning(records, { owner }, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
       if (content !== undefined && content.length < entry.record.content.length) return "lost";
       entry.lease = lease;
@@ -72,25 +51,32 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     },
 
     async endReply(end) {
-      const entry = findRunning({ owner: end.owner }, end.id);
+      const entry = findRunning(records, { owner: end.owner }, end.id);
       if (!entry || entry.record.conversationId !== end.conversationId) return false;
       const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       endEntry(entry, end);
       addUsage(records, entry.conversation, entry.keyId, end);
-      running.delete(entry);
+      records.running.delete(entry);
       return true;
     },
 
     async requestCancel(reach, id) {
-      const entry = findRunning(reach, id);
+      const entry = findRunning(records, reach, id);
       if (entry) entry.cancelRequested = true;
     },
+  };
+}
 
+/** The store's methods about replies whose lease ran out. */
+export function takeOverMethods(
+  records: MemoryRecords,
+): Pick<Store, "findAbandonedReplies" | "takeOverReply"> {
+  return {
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
-      for (const { record, conversation, lease, cancelRequested } of running) {
+      for (const { record, conversation, lease, cancelRequested } of records.running) {
         if (!lease || lease.until >= expiredBefore) continue;
         const { owner, id: conversationId } = conversation.record;
         const { id, attempt } = record;
@@ -100,7 +86,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
     },
 
     async takeOverReply(found, lease, from) {
-      const entry = findRunning({ owner: found.owner }, found.id);
+      const entry = findRunning(records, { owner: found.owner }, found.id);
       if (entry?.record.conversationId !== found.conversationId) return false;
       if (entry.lease?.holder !== found.lease.holder || entry.lease.until !== found.lease.until) return false;
       if (entry.record.attempt !== found.attempt || entry.cancelRequested) return false;
@@ -111,8 +97,27 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
   };
 }
 
+function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageEntry | undefined {
+  const entry = findMessage(records, reach, id);
+  return entry?.record.status === "in_progress" ? entry : undefined;
+}
+
+function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
+  const { owner, endUser, question, reply, claim } = begin;
+  const made = madeBefore(records, claim);
+  if (made) return { result: "claimed", claim: made };
+  const conversation = findConversation(records, { owner, endUser }, question.conversationId);
+  if (!conversation) return { result: "not_found" };
+  const { replyId } = conversation.record;
+  if (replyId !== null) return { result: "busy", replyId };
+  const position = conversation.messages.length;
+  keepClaim(records, claim, reply.id);
+  records.running.add(storeMessages(recordsOf(records, owner), conversation, begin));
+  return { result: "begun", position };
+}
+
 /** Stores a question and its reply, takes the conversation for them, and returns the reply's entry. */
-function storeExchange(
+function storeMessages(
   owned: OwnerRecords,
   conversation: ConversationEntry,
   begin: BeginReply,

@@ -22,9 +22,9 @@ import {
   removeByAge,
   removeFromList,
 } from "./memory-records.ts";
-import { forgetUsage, replyMethods, usageMethods } from "./memory-replies.ts";
-import { isLiveKey } from "./records.ts";
-import type { Store } from "./store.ts";
+import { forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
+import { type ConversationRecord, isLiveKey } from "./records.ts";
+import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
 
 /**
  * Creates an empty store. Its contents are lost when the process ends.
@@ -44,6 +44,7 @@ export function createMemoryStore(): Store {
     ...conversationMethods(records),
     ...messageMethods(records),
     ...replyMethods(records),
+    ...takeOverMethods(records),
     ...claimMethods(records),
     ...clientTokenMethods(records),
     ...usageMethods(records),
@@ -101,7 +102,7 @@ type ConversationMethods = Pick<
 >;
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
-  const { owners, running } = records;
+  const { owners } = records;
   return {
     async createConversation(conversation, claim) {
       const made = madeBefore(records, claim);
@@ -120,17 +121,8 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return findConversation(records, reach, id)?.record;
     },
 
-    async listConversations({ owner, endUser }, { twinIds, ...slice }) {
-      const owned = owners.get(owner);
-      const [twinId, ...others] = twinIds ?? [];
-      if (endUser === undefined && twinId !== undefined && others.length === 0) {
-        return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
-      }
-      const entries =
-        (endUser === undefined ? owned?.conversationsByAge : owned?.conversationsByEndUser.get(endUser)) ??
-        [];
-      const isListed = ({ record }: ConversationEntry) => twinIds?.includes(record.twinId) ?? true;
-      return newestFirst(twinIds ? entries.filter(isListed) : entries, slice);
+    async listConversations(reach, slice) {
+      return listConversations(records, reach, slice);
     },
 
     async readConversations({ owner, endUser }, after, limit) {
@@ -152,23 +144,46 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
     },
 
     async deleteConversation(reach, id) {
-      const entry = findConversation(records, reach, id);
-      if (!entry) return undefined;
-      dropClaimsOn(records, entry.record);
-      const { endUser, twinId } = entry.record;
-      const owned = recordsOf(records, reach.owner);
-      const { messages } = owned;
-      owned.conversations.delete(id);
-      removeByAge(owned.conversationsByAge, entry);
-      removeFromList(owned.conversationsByTwin, twinId, entry);
-      if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
-      for (const message of entry.messages) {
-        messages.delete(message.record.id);
-        running.delete(message);
-      }
-      return entry.record;
+      return deleteConversation(records, reach, id);
     },
   };
+}
+
+function listConversations(
+  { owners }: MemoryRecords,
+  { owner, endUser }: Reach,
+  { twinIds, ...slice }: ConversationSlice,
+): Listing<ConversationRecord> {
+  const owned = owners.get(owner);
+  const [twinId, ...others] = twinIds ?? [];
+  if (endUser === undefined && twinId !== undefined && others.length === 0) {
+    return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
+  }
+  const entries =
+    (endUser === undefined ? owned?.conversationsByAge : owned?.conversationsByEndUser.get(endUser)) ?? [];
+  const isListed = ({ record }: ConversationEntry) => twinIds?.includes(record.twinId) ?? true;
+  return newestFirst(twinIds ? entries.filter(isListed) : entries, slice);
+}
+
+function deleteConversation(
+  records: MemoryRecords,
+  reach: Reach,
+  id: string,
+): ConversationRecord | undefined {
+  const entry = findConversation(records, reach, id);
+  if (!entry) return undefined;
+  dropClaimsOn(records, entry.record);
+  const { endUser, twinId } = entry.record;
+  const owned = recordsOf(records, reach.owner);
+  owned.conversations.delete(id);
+  removeByAge(owned.conversationsByAge, entry);
+  removeFromList(owned.conversationsByTwin, twinId, entry);
+  if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
+  for (const message of entry.messages) {
+    owned.messages.delete(message.record.id);
+    records.running.delete(message);
+  }
+  return entry.record;
 }
 
 type ClaimMethods = Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims">;

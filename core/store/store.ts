@@ -68,15 +68,15 @@ export interface Lease {
 }
 
 /** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
-export type BeginOutcome =
+export type BeginResult =
   | {
-      readonly outcome: "begun";
+      readonly result: "begun";
       /** The number of messages that the conversation had before. */
       readonly position: number;
     }
-  | { readonly outcome: "busy"; readonly replyId: string }
-  | { readonly outcome: "claimed"; readonly claim: MadeClaim }
-  | { readonly outcome: "not_found" };
+  | { readonly result: "busy"; readonly replyId: string }
+  | { readonly result: "claimed"; readonly claim: MadeClaim }
+  | { readonly result: "not_found" };
 
 /** A reply's progress, saved while it runs. */
 export interface SaveReply {
@@ -90,7 +90,7 @@ export interface SaveReply {
 }
 
 /** What {@link Store.saveReply} found. `lost`: the reply is gone or has ended, or has another holder or more text. */
-export type SaveOutcome = "saved" | "cancel_requested" | "lost";
+export type SaveResult = "saved" | "cancel_requested" | "lost";
 
 /** A reply in progress whose lease ran out. */
 export interface AbandonedReply {
@@ -212,13 +212,13 @@ export interface Store {
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * The last `exchanges` questions with their completed or cancelled replies, oldest first: what a model sees. Questions
+   * The last `questions` questions with their completed or cancelled replies, oldest first: what a model sees. Questions
    * whose reply failed or is in progress are left out. Only role and content are read.
    */
   readHistory(
     reach: Reach,
     conversationId: string,
-    exchanges: number,
+    questions: number,
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**
@@ -226,12 +226,12 @@ export interface Store {
    * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before comes first, then
    * a missing conversation, then a busy one.
    */
-  beginReply(begin: BeginReply): Promise<BeginOutcome>;
+  beginReply(begin: BeginReply): Promise<BeginResult>;
   /**
    * Saves a running reply's text and renews its lease, if the holder still has it. A text only grows: a save with a
    * shorter one was given up, and arrives after a later one, which it must not undo.
    */
-  saveReply(save: SaveReply): Promise<SaveOutcome>;
+  saveReply(save: SaveReply): Promise<SaveResult>;
   /**
    * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if
    * it was not in progress, or no longer, or if its lease is not as `end` asks for.

@@ -8,13 +8,13 @@ import {
   claim,
   converse,
   day,
-  exchange,
   failure,
   key,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 /** An owner's records. */
@@ -40,7 +40,7 @@ export async function fill(store: Store): Promise<Records> {
 
   const { id: conversationId } = await newConversation(store, owner, { twinId: "bob" });
   await converse(store, owner, conversationId);
-  const begun = exchange(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
+  const begun = toBegin(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
   await store.beginReply({ ...begun, position: 2 });
   await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
   await store.requestCancel({ owner }, begun.reply.id);

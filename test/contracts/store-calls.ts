@@ -13,11 +13,11 @@ import {
   converse,
   day,
   ending,
-  exchange,
   failure,
   key,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 /**
@@ -53,7 +53,7 @@ export async function callEverything(given: Store): Promise<void> {
   await store.renameConversation({ owner }, id, "t", start);
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
-  await store.beginReply(exchange(owner, id));
+  await store.beginReply(toBegin(owner, id));
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
   await store.requestCancel({ owner }, reply.id);
   await store.findAbandonedReplies(start + day);

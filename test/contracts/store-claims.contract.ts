@@ -12,10 +12,10 @@ import {
   claim,
   conversation,
   ending,
-  exchange,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 /** The part of the store's suite about idempotency claims. */
@@ -43,26 +43,26 @@ export function claimsContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const made = claim(owner, { path: `/conversations/${id}/messages` });
       const first = await begin(store, owner, id, { claim: made });
-      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
-      assert.deepEqual(await store.beginReply(exchange(owner, id, { claim: made })), claimed);
+      const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
+      assert.deepEqual(await store.beginReply(toBegin(owner, id, { claim: made })), claimed);
       await store.endReply(ending(first));
-      const second = { ...exchange(owner, id, { claim: made }), position: 2 };
+      const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
       assert.deepEqual(await store.beginReply(second), claimed);
       assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
       await store.deleteConversation({ owner }, id);
-      const late = await store.beginReply(exchange(owner, id, { claim: made }));
-      assert.deepEqual(late, { outcome: "not_found" });
+      const late = await store.beginReply(toBegin(owner, id, { claim: made }));
+      assert.deepEqual(late, { result: "not_found" });
     });
 
     test("of twenty conversations created at once for one claim exactly one is stored", async () => {
       const owner = newOwner();
       const made = claim(owner);
       const records = Array.from({ length: 20 }, () => conversation(owner));
-      const outcomes = await Promise.all(records.map((record) => store.createConversation(record, made)));
-      const winner = outcomes.indexOf(undefined);
+      const results = await Promise.all(records.map((record) => store.createConversation(record, made)));
+      const winner = results.indexOf(undefined);
       const resourceId = records[winner]?.id;
-      for (const [index, outcome] of outcomes.entries()) {
-        assert.deepEqual(outcome, index === winner ? undefined : { fingerprint: "fields", resourceId });
+      for (const [index, result] of results.entries()) {
+        assert.deepEqual(result, index === winner ? undefined : { fingerprint: "fields", resourceId });
       }
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 1);
     });
@@ -71,13 +71,13 @@ export function claimsContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const made = claim(owner);
-      const attempts = Array.from({ length: 20 }, () => exchange(owner, id, { claim: made }));
-      const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
-      const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
+      const attempts = Array.from({ length: 20 }, () => toBegin(owner, id, { claim: made }));
+      const results = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
+      const winner = results.findIndex(({ result }) => result === "begun");
       const resourceId = attempts[winner]?.reply.id;
-      const claimed = { outcome: "claimed", claim: { fingerprint: "fields", resourceId } };
-      for (const [index, outcome] of outcomes.entries()) {
-        assert.deepEqual(outcome, index === winner ? { outcome: "begun", position: 0 } : claimed);
+      const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId } };
+      for (const [index, result] of results.entries()) {
+        assert.deepEqual(result, index === winner ? { result: "begun", position: 0 } : claimed);
       }
     });
 

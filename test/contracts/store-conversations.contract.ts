@@ -13,12 +13,12 @@ import {
   converse,
   day,
   ending,
-  exchange,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 /** The part of the store's suite about conversations. */
@@ -142,7 +142,7 @@ export function conversationsContract(open: () => Store): void {
       for (const { id } of [question, reply])
         assert.equal(await store.getMessage({ owner }, record.id, id), undefined);
       assert.deepEqual(await store.readHistory({ owner }, record.id, 25), []);
-      assert.equal((await store.beginReply(exchange(owner, record.id))).outcome, "not_found");
+      assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });
 
     test("deleting returns the running reply, whose saves and end are then lost", async () => {

@@ -12,12 +12,12 @@ import {
   claim,
   conversation,
   converse,
-  exchange,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 const slice = { offset: 0, limit: 20 };
@@ -86,8 +86,8 @@ export function endUsersContract(current: () => Store): void {
         assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
         assert.deepEqual(await store.readHistory(reach, id, 25), []);
-        const sent = { ...exchange(owner, id), endUser: "ann" };
-        assert.deepEqual(await store.beginReply(sent), { outcome: "not_found" });
+        const sent = { ...toBegin(owner, id), endUser: "ann" };
+        assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
         await store.requestCancel(reach, reply.id);
         const save = { owner, id: reply.id, lease: { holder: "here", until: start + 30_000 } };
         assert.equal(await store.saveReply(save), "saved");
@@ -106,8 +106,8 @@ export function endUsersContract(current: () => Store): void {
       assert.equal((await store.readOn(reach, id, question.id, 1))?.content, "hy?");
       assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
       assert.equal((await store.readHistory(reach, id, 25)).length, 2);
-      const sent = exchange(owner, id);
-      assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).outcome, "begun");
+      const sent = toBegin(owner, id);
+      assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).result, "begun");
       await store.requestCancel(reach, sent.reply.id);
       const save = { owner, id: sent.reply.id, lease: sent.lease };
       assert.equal(await store.saveReply(save), "cancel_requested");

@@ -116,8 +116,8 @@ export function keysContract(open: () => Store): void {
 
     test("keys created at once do not exceed the limit of live keys", async () => {
       const owner = newOwner();
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => store.createKey(key(owner), 5)));
-      assert.equal(outcomes.filter((outcome) => outcome === "created").length, 5);
+      const results = await Promise.all(Array.from({ length: 20 }, () => store.createKey(key(owner), 5)));
+      assert.equal(results.filter((result) => result === "created").length, 5);
       assert.equal((await store.listKeys(owner, { offset: 0, limit: 50 })).total, 5);
     });
   });

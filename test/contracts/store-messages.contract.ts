@@ -138,10 +138,10 @@ export function messagesContract(open: () => Store): void {
       assert.deepEqual(await store.listMessages({ owner }, id, slice), { items: [], total: 0 });
     });
 
-    test("history is the last exchanges, oldest first, without failed ones or the one in progress", async () => {
+    test("history is the last questions with their replies, oldest first, without failed ones or the one in progress", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
-      const exchangeOf = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
+      const answered = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
         const begun = await begin(store, owner, id, { content: question });
         await store.endReply(ending(begun, { ...end, content: reply }));
         return [
@@ -149,11 +149,11 @@ export function messagesContract(open: () => Store): void {
           { role: "assistant", content: reply },
         ];
       };
-      const first = await exchangeOf("1?", "1");
-      await exchangeOf("failed?", "partial", failure);
-      const second = await exchangeOf("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
-      const third = await exchangeOf("3?", "3");
-      const history = (exchanges: number) => store.readHistory({ owner }, id, exchanges);
+      const first = await answered("1?", "1");
+      await answered("failed?", "partial", failure);
+      const second = await answered("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
+      const third = await answered("3?", "3");
+      const history = (questions: number) => store.readHistory({ owner }, id, questions);
       for (const runs of [false, true]) {
         if (runs) await begin(store, owner, id);
         assert.deepEqual(await history(25), [...first, ...second, ...third]);

@@ -97,8 +97,8 @@ export function claim(owner: string, fields: Partial<IdempotencyClaim> = {}): Id
   };
 }
 
-/** Options of {@link exchange}. */
-export interface ExchangeFields {
+/** Options of {@link toBegin}. */
+export interface BeginFields {
   readonly at?: number;
   readonly content?: string;
   readonly holder?: string;
@@ -107,7 +107,7 @@ export interface ExchangeFields {
 }
 
 /** A question and its reply, as they begin. */
-export function exchange(owner: string, conversationId: string, fields: ExchangeFields = {}): BeginReply {
+export function toBegin(owner: string, conversationId: string, fields: BeginFields = {}): BeginReply {
   const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000 } = fields;
   const question: MessageRecord = {
     id: newId("msg"),
@@ -171,14 +171,9 @@ export async function newConversation(store: Store, owner: string, fields: Parti
 }
 
 /** Begins a reply and returns what was begun. */
-export async function begin(
-  store: Store,
-  owner: string,
-  conversationId: string,
-  fields: ExchangeFields = {},
-) {
-  const begun = exchange(owner, conversationId, fields);
-  assert.equal((await store.beginReply(begun)).outcome, "begun");
+export async function begin(store: Store, owner: string, conversationId: string, fields: BeginFields = {}) {
+  const begun = toBegin(owner, conversationId, fields);
+  assert.equal((await store.beginReply(begun)).result, "begun");
   return begun;
 }
 
@@ -187,7 +182,7 @@ export async function converse(
   store: Store,
   owner: string,
   conversationId: string,
-  fields: Partial<EndReply> & ExchangeFields = {},
+  fields: Partial<EndReply> & BeginFields = {},
 ) {
   const { at, ...end } = fields;
   const begun = await begin(store, owner, conversationId, at === undefined ? {} : { at });

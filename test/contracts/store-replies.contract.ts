@@ -9,19 +9,19 @@ import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
 import type { AbandonedReply, BeginReply, Store } from "../../core/store/store.ts";
 import {
+  type BeginFields,
   begin,
   claim,
   converse,
   day,
-  type ExchangeFields,
   ending,
-  exchange,
   failure,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "./store-records.ts";
 
 /** The part of the store's suite about replies in progress. */
@@ -49,8 +49,8 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       for (const [position, fields] of [{}, { claim: claim(owner) }, {}].entries()) {
-        const begun = exchange(owner, id, fields);
-        assert.deepEqual(await store.beginReply(begun), { outcome: "begun", position: 2 * position });
+        const begun = toBegin(owner, id, fields);
+        assert.deepEqual(await store.beginReply(begun), { result: "begun", position: 2 * position });
         await store.endReply(ending(begun));
       }
     });
@@ -60,9 +60,9 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const begun: BeginReply[] = [];
       for (const known of [0, 2, 3, 0, 99]) {
-        const next = { ...exchange(owner, id), position: known };
+        const next = { ...toBegin(owner, id), position: known };
         const position = 2 * begun.length;
-        assert.deepEqual(await store.beginReply(next), { outcome: "begun", position });
+        assert.deepEqual(await store.beginReply(next), { result: "begun", position });
         await store.endReply(ending(next));
         begun.push(next);
       }
@@ -78,9 +78,9 @@ export function repliesContract(open: () => Store): void {
       // The caller may have read the conversation before the running reply began, or since.
       for (const position of [0, 2]) {
         const made = claim(owner);
-        const refused = exchange(owner, id, { claim: made });
-        const outcome = await store.beginReply({ ...refused, position });
-        assert.deepEqual(outcome, { outcome: "busy", replyId: running.reply.id });
+        const refused = toBegin(owner, id, { claim: made });
+        const result = await store.beginReply({ ...refused, position });
+        assert.deepEqual(result, { result: "busy", replyId: running.reply.id });
         assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
         assert.equal(await store.getMessage({ owner }, id, refused.question.id), undefined);
         assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
@@ -93,9 +93,9 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const intruder = newOwner();
       const made = claim(intruder);
-      const refused = exchange(intruder, id, { claim: made });
-      assert.deepEqual(await store.beginReply(refused), { outcome: "not_found" });
-      assert.equal((await store.beginReply(exchange(owner, "conv_none"))).outcome, "not_found");
+      const refused = toBegin(intruder, id, { claim: made });
+      assert.deepEqual(await store.beginReply(refused), { result: "not_found" });
+      assert.equal((await store.beginReply(toBegin(owner, "conv_none"))).result, "not_found");
       assert.deepEqual(await messagesOf(store, owner, id), { items: [], total: 0 });
       assert.equal(await store.findClaim({ ...made, owner: intruder }), undefined);
     });
@@ -103,13 +103,13 @@ export function repliesContract(open: () => Store): void {
     test("of fifty replies begun at once exactly one begins, and the others are told which", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
-      const attempts = Array.from({ length: 50 }, () => exchange(owner, id));
-      const outcomes = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
-      const winner = outcomes.findIndex(({ outcome }) => outcome === "begun");
+      const attempts = Array.from({ length: 50 }, () => toBegin(owner, id));
+      const results = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
+      const winner = results.findIndex(({ result }) => result === "begun");
       const replyId = attempts[winner]?.reply.id;
-      const begun = { outcome: "begun", position: 0 };
-      for (const [index, outcome] of outcomes.entries()) {
-        assert.deepEqual(outcome, index === winner ? begun : { outcome: "busy", replyId });
+      const begun = { result: "begun", position: 0 };
+      for (const [index, result] of results.entries()) {
+        assert.deepEqual(result, index === winner ? begun : { result: "busy", replyId });
       }
       assert.equal((await messagesOf(store, owner, id)).total, 2);
     });
@@ -200,8 +200,8 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
       const ends = [ending(begun), ending(begun, failure), ending(begun, { content: "Again." })];
-      const outcomes = await Promise.all(ends.map((end) => store.endReply(end)));
-      assert.equal(outcomes.filter(Boolean).length, 1);
+      const results = await Promise.all(ends.map((end) => store.endReply(end)));
+      assert.equal(results.filter(Boolean).length, 1);
       const ended = await store.getMessage({ owner }, id, begun.reply.id);
       assert.equal(await store.endReply(ending(begun, { content: "Too late." })), false);
       assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), ended);
@@ -275,7 +275,7 @@ export function repliesContract(open: () => Store): void {
     test("abandoned replies are those in progress whose lease ran out, whoever holds them", async () => {
       const owner = newOwner();
       const holder = randomUUID();
-      const fields: ExchangeFields[] = [
+      const fields: BeginFields[] = [
         { holder: "other", leaseUntil: start + 99 },
         { holder: "other", leaseUntil: start + 100 },
         { holder, leaseUntil: start + 99 },
@@ -314,11 +314,9 @@ export function repliesContract(open: () => Store): void {
     test("of many that take a reply over at the same time, one does", async () => {
       const { owner, id, begun } = await abandoned();
       const takers = Array.from({ length: 20 }, (_, n) => ({ holder: `taker ${n}`, until: start + 900 }));
-      const outcomes = await Promise.all(
-        takers.map((lease) => store.takeOverReply(asFound(begun), lease, 0)),
-      );
-      assert.equal(outcomes.filter(Boolean).length, 1);
-      const winner = takers[outcomes.indexOf(true)];
+      const results = await Promise.all(takers.map((lease) => store.takeOverReply(asFound(begun), lease, 0)));
+      assert.equal(results.filter(Boolean).length, 1);
+      const winner = takers[results.indexOf(true)];
       const [now] = (await store.findAbandonedReplies(start + 901)).filter((each) => each.owner === owner);
       assert.deepEqual(now, { ...asFound(begun), lease: winner, attempt: 2 });
       assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.attempt, 2);
@@ -368,7 +366,7 @@ export function repliesContract(open: () => Store): void {
     test("a reply keeps its twin's revision, and its question has none", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
-      const begun = exchange(owner, id);
+      const begun = toBegin(owner, id);
       const reply = { ...begun.reply, twinRevision: "0123456789abcdef" };
       await store.beginReply({ ...begun, reply });
       assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);

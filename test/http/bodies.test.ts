@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { createMemoryLimiter, type Log } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import { countConversations, type Fixture, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
 import {
   body,
   chunked,
@@ -42,14 +42,14 @@ describe("bodies", () => {
   test("a key in a trailer does not count", async () => {
     const request = head(create, jsonType, chunked, "Trailer: X-API-Key");
     const trailer = `X-API-Key: ${await createKey(fixture)}`;
-    const text = await exchange(fixture.url, request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
+    const text = await sendBytes(fixture.url, request, `${chunkOf(body)}0\r\n${trailer}\r\n\r\n`);
     assertRefused(text, 401, "missing_credentials");
   });
 
   test("a chunked body is read, wherever it is split", async () => {
     const request = head(create, await credential(fixture), jsonType, chunked);
     const chunks = [...body].map(chunkOf).join("");
-    const [answer] = parseAnswers(await exchange(fixture.url, request, `${chunks}0\r\n\r\n`));
+    const [answer] = parseAnswers(await sendBytes(fixture.url, request, `${chunks}0\r\n\r\n`));
     assert.equal(answer?.status, 201);
   });
 
@@ -69,7 +69,7 @@ describe("bodies", () => {
       [[...body], 201],
       [[body, "garbage"], 400],
     ] as const) {
-      const text = await exchange(fixture.url, `${request}${pieces.map(chunkOf).join("")}0\r\n\r\n`);
+      const text = await sendBytes(fixture.url, `${request}${pieces.map(chunkOf).join("")}0\r\n\r\n`);
       assert.equal(parseAnswers(text)[0]?.status, status, text);
     }
   });
@@ -77,7 +77,7 @@ describe("bodies", () => {
   test("a body whose chunks turn to garbage is 400, and nothing is stored", async () => {
     const key = await createKey(fixture);
     const request = head(create, `X-API-Key: ${key}`, jsonType, chunked);
-    const text = await exchange(fixture.url, request, `${chunkOf(body)}nonsense\r\n`);
+    const text = await sendBytes(fixture.url, request, `${chunkOf(body)}nonsense\r\n`);
     assertRefused(text, 400, "invalid_request");
     assert.equal(await countConversations(fixture, key), 0);
   });
@@ -89,7 +89,7 @@ describe("bodies", () => {
     test(`a body ${what} is one line in the log, and its answer has the fields of every answer to a key`, async () => {
       const request = head(create, await credential(fixture), jsonType, ...fields);
       const before = logged.length;
-      const text = await exchange(fixture.url, request + bytes);
+      const text = await sendBytes(fixture.url, request + bytes);
       const { headers } = assertRefused(text, 400, "invalid_request");
       assert.match(headers.get("ratelimit") ?? "", /r=499;/);
       const lines = logged.slice(before).map(({ requestId, status, route }) => [requestId, status, route]);
@@ -101,7 +101,7 @@ describe("bodies", () => {
     const key = await createKey(fixture);
     const path = `/api/v1/conversations/${await fixture.conversation(key)}`;
     const request = keptOpen(`DELETE ${path} HTTP/1.1`, `X-API-Key: ${key}`, chunked);
-    const [answer, ...more] = parseAnswers(await exchange(fixture.url, `${request}nonsense\r\n`));
+    const [answer, ...more] = parseAnswers(await sendBytes(fixture.url, `${request}nonsense\r\n`));
     assert.deepEqual([answer?.status, answer?.headers.get("connection"), more], [204, "close", []]);
     assert.equal(await countConversations(fixture, key), 0);
   });
@@ -132,14 +132,14 @@ describe("refused bodies", () => {
   for (const [name, field, sent] of tooLong) {
     test(`an overlong body ${name} gets its 413 while the client is still sending`, async () => {
       const request = head(create, await credential(fixture), jsonType, field);
-      const answer = assertRefused(await exchange(fixture.url, request, sent), 413, "payload_too_large");
+      const answer = assertRefused(await sendBytes(fixture.url, request, sent), 413, "payload_too_large");
       assert.equal(answer.headers.get("connection"), "close");
     });
   }
 
   test("a long body without credentials gets its 401 while the client is still sending", async () => {
     const request = head(create, jsonType, `Content-Length: ${megabytes.length}`);
-    assertRefused(await exchange(fixture.url, request, megabytes), 401, "missing_credentials");
+    assertRefused(await sendBytes(fixture.url, request, megabytes), 401, "missing_credentials");
   });
 
   test("the rest of a refused body is not read", async () => {
@@ -171,7 +171,7 @@ describe("refused bodies", () => {
 
   test("a connection stays open after a small body is refused unread", async () => {
     const refusal = `${keptOpen(create, jsonType, `Content-Length: ${body.length}`)}${body}`;
-    const answers = parseAnswers(await exchange(fixture.url, refusal + head(health)));
+    const answers = parseAnswers(await sendBytes(fixture.url, refusal + head(health)));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [401, 200],
@@ -181,7 +181,7 @@ describe("refused bodies", () => {
   test("a connection is closed if its client still owes a body that nobody will read", async () => {
     const owed = [[`Content-Length: ${maxBodyBytes + 1}`], [chunked], ["Content-Length: 10", expectation]];
     for (const fieldLines of owed) {
-      const text = await exchange(fixture.url, keptOpen(create, jsonType, ...fieldLines));
+      const text = await sendBytes(fixture.url, keptOpen(create, jsonType, ...fieldLines));
       const { headers } = assertRefused(text, 401, "missing_credentials");
       assert.equal(headers.get("connection"), "close");
       assert.ok(Date.parse(headers.get("date") ?? ""), "it has a Date, as every answer does");
@@ -192,10 +192,10 @@ describe("refused bodies", () => {
     for (const waiting of [[], [expectation]]) {
       const { pending } = fixture.clock;
       const request = keptOpen(create, await credential(fixture), jsonType, "Content-Length: 10", ...waiting);
-      const exchanged = exchange(fixture.url, `${request}{`);
+      const answered = sendBytes(fixture.url, `${request}{`);
       while (fixture.clock.pending === pending) await settle();
       await fixture.clock.advance(30_000);
-      const answers = (await exchanged).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+      const answers = (await answered).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
       const { headers } = assertRefused(answers, 400, "invalid_request");
       assert.equal(headers.get("connection"), "close");
     }
@@ -238,7 +238,7 @@ describe("refused bodies", () => {
       [create, [key, jsonType, `Content-Length: ${maxBodyBytes + 1}`, twice], 413, "payload_too_large"],
     ];
     for (const [requestLine, fieldLines, status, code] of refusals) {
-      const text = await exchange(fixture.url, head(requestLine, ...fieldLines, expectation));
+      const text = await sendBytes(fixture.url, head(requestLine, ...fieldLines, expectation));
       assertRefused(text, status, code);
     }
   });
@@ -246,7 +246,7 @@ describe("refused bodies", () => {
   test("an HTTP/1.0 client is not sent 100 Continue", async () => {
     const fieldLines = [await credential(fixture), jsonType, `Content-Length: ${body.length}`, expectation];
     const request = ["POST /api/v1/conversations HTTP/1.0", ...fieldLines, "", body].join("\r\n");
-    const [answer] = parseAnswers(await exchange(fixture.url, request));
+    const [answer] = parseAnswers(await sendBytes(fixture.url, request));
     assert.equal(answer?.status, 201);
   });
 });

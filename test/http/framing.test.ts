@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { countConversations, type Fixture, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
 import {
   body,
   chunked,
@@ -88,7 +88,7 @@ describe("framing", () => {
   ];
   for (const [name, bytes, status, code] of refused) {
     test(`refuses ${name} with ${status} ${code}`, async () => {
-      const answer = assertRefused(await exchange(fixture.url, bytes), status, code);
+      const answer = assertRefused(await sendBytes(fixture.url, bytes), status, code);
       assert.equal(answer.headers.get("connection"), "close");
       if (status === 405) assert.equal(answer.headers.get("allow"), "GET, HEAD, OPTIONS");
       assert.equal((await fixture.send("/healthz")).status, 200);
@@ -111,7 +111,7 @@ describe("framing", () => {
   ];
   for (const [name, bytes] of accepted) {
     test(`serves ${name}`, async () => {
-      const [answer, ...more] = parseAnswers(await exchange(fixture.url, bytes));
+      const [answer, ...more] = parseAnswers(await sendBytes(fixture.url, bytes));
       assert.deepEqual(more, []);
       assert.equal(answer?.status, 200);
       assert.equal(answer.body, '{"data":{"status":"ok"}}');
@@ -121,9 +121,9 @@ describe("framing", () => {
   test("a refusal has a body unless the refused request is HEAD, whatever came before it", async () => {
     const good = keptOpen("HEAD /healthz HTTP/1.1");
     const broken = (method: string) => `${method} /healthz HTTP/1.1\r\nHost: a\r\nX y: z\r\n\r\n`;
-    const ofGet = await exchange(fixture.url, good + broken("GET"));
+    const ofGet = await sendBytes(fixture.url, good + broken("GET"));
     assert.match(ofGet, /\r\n\r\nHTTP\/1\.1 400 [\s\S]*"invalid_request"/);
-    const ofHead = await exchange(fixture.url, good + broken("HEAD"));
+    const ofHead = await sendBytes(fixture.url, good + broken("HEAD"));
     assert.match(ofHead, /\r\n\r\nHTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
   });
 
@@ -139,7 +139,7 @@ describe("framing", () => {
   ];
   for (const [name, bytes, status, length] of bodiless) {
     test(`${name} gets a ${status} without a body`, async () => {
-      const text = await exchange(fixture.url, bytes);
+      const text = await sendBytes(fixture.url, bytes);
       const [headers, body] = text.split("\r\n\r\n");
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
       const [, told] = /\r\nContent-Length: (.*)/i.exec(headers ?? "") ?? [];
@@ -154,7 +154,7 @@ describe("framing", () => {
       const key = await createKey(fixture, "read_only");
       const field = `${name}: ${name === "X-API-Key" ? key : `Bearer ${key}`}`;
       for (const second of [field, `${name}: `]) {
-        const text = await exchange(fixture.url, head("GET /api/v1/twins HTTP/1.1", field, second));
+        const text = await sendBytes(fixture.url, head("GET /api/v1/twins HTTP/1.1", field, second));
         assertRefused(text, 400, "invalid_request");
       }
     });
@@ -165,7 +165,7 @@ describe("framing", () => {
     const length = `Content-Length: ${body.length}`;
     for (const second of ["Idempotency-Key: once", "idempotency-key: again", "Idempotency-Key:"]) {
       const fieldLines = [`X-API-Key: ${key}`, jsonType, length, "Idempotency-Key: once", second];
-      const text = await exchange(fixture.url, head(create, ...fieldLines), body);
+      const text = await sendBytes(fixture.url, head(create, ...fieldLines), body);
       assertRefused(text, 400, "validation_error");
     }
     assert.equal(await countConversations(fixture, key), 0);
@@ -176,13 +176,13 @@ describe("framing", () => {
     const others = ["From: alice@twins.test", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"];
     const request = head(create, key, jsonType, "TRANSFER-ENCODING: Chunked", ...others);
     const sent = request.replace("Host: twins.test", "hOST: Twins.Test");
-    const [answer] = parseAnswers(await exchange(fixture.url, sent, `${chunkOf(body)}0\r\n\r\n`));
+    const [answer] = parseAnswers(await sendBytes(fixture.url, sent, `${chunkOf(body)}0\r\n\r\n`));
     assert.equal(answer?.status, 201, answer?.body);
   });
 
   test("what follows a body's announced end is another request, answered after the first", async () => {
     const request = keptOpen(create, await credential(fixture), jsonType, `Content-Length: ${body.length}`);
-    const answers = parseAnswers(await exchange(fixture.url, `${request}${body}garbage\r\n\r\n`));
+    const answers = parseAnswers(await sendBytes(fixture.url, `${request}${body}garbage\r\n\r\n`));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [201, 400],
@@ -191,7 +191,7 @@ describe("framing", () => {
 
   test("pipelined requests are answered in order, and garbage after them last", async () => {
     const requests = ["/healthz", "/nowhere", "/readyz"].map((path) => keptOpen(`GET ${path} HTTP/1.1`));
-    const answers = parseAnswers(await exchange(fixture.url, `${requests.join("")}\0\0garbage\r\n\r\n`));
+    const answers = parseAnswers(await sendBytes(fixture.url, `${requests.join("")}\0\0garbage\r\n\r\n`));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 404, 200, 400],
@@ -206,7 +206,7 @@ describe("framing", () => {
       const key = await createKey(fixture);
       const next = keptOpen(create, `X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length}`) + body;
       for (const later of [next, next.repeat(2)]) {
-        const answers = parseAnswers(await exchange(fixture.url, refused + later));
+        const answers = parseAnswers(await sendBytes(fixture.url, refused + later));
         assert.equal(answers.length, 1);
       }
       assert.equal(await countConversations(fixture, key), 0);
@@ -218,7 +218,7 @@ describe("framing", () => {
     const path = `/api/v1/conversations/${await fixture.conversation(key)}/messages/stream`;
     const content = '{"content":"One two"}';
     const request = keptOpen(`POST ${path} HTTP/1.1`, `X-API-Key: ${key}`, jsonType, "Content-Length: 21");
-    const text = await exchange(fixture.url, `${request}${content}garbage\r\n\r\n`);
+    const text = await sendBytes(fixture.url, `${request}${content}garbage\r\n\r\n`);
     const end = text.indexOf("HTTP/1.1 400");
     assert.match(
       text.slice(0, end),

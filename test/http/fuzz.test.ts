@@ -126,7 +126,7 @@ function countingStore(): { readonly store: Store; takeWrites(): number } {
       createConversation: counted(store.createConversation, (made) => made === undefined),
       renameConversation: counted(store.renameConversation, isThere),
       deleteConversation: counted(store.deleteConversation, isThere),
-      beginReply: counted(store.beginReply, ({ outcome }) => outcome === "begun"),
+      beginReply: counted(store.beginReply, ({ result }) => result === "begun"),
     },
     takeWrites() {
       const taken = writes;

@@ -18,7 +18,7 @@ import { openChat } from "../support/chat.ts";
 import { createGate } from "../support/gate.ts";
 import { dataOf, errorOf, inProcess, openFixture } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
-import { assertRefused, exchange, head, parseAnswers } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, sendBytes } from "../support/raw-socket.ts";
 import { hosted, newService } from "./hosted.ts";
 
 test("a host that simulates requests may give their header fields only as an object", async () => {
@@ -298,7 +298,7 @@ test("a host's server sends 100 Continue only once if it does so by itself", asy
     `Content-Length: ${body.length}`,
     expectation,
   );
-  const text = await exchange(fixture.url, request, body);
+  const text = await sendBytes(fixture.url, request, body);
   assert.deepEqual(
     parseAnswers(text).map(({ status }) => status),
     [100, 201],
@@ -316,7 +316,7 @@ test("a host may strip the path that it mounted the service under", async () => 
     handler(cut, response);
   });
   const port = await listen(server);
-  const text = await exchange(`http://127.0.0.1:${port}`, head("GET /chat/healthz HTTP/1.1"));
+  const text = await sendBytes(`http://127.0.0.1:${port}`, head("GET /chat/healthz HTTP/1.1"));
   server.close();
   assert.equal(parseAnswers(text)[0]?.status, 200);
 });
@@ -325,7 +325,7 @@ test("two Hosts, and a credential that is sent twice, are refused in a host's ow
   await using fixture = await openFixture(hosted().transport);
   const key = await credential(fixture);
   for (const fields of [["Host: a"], [key, key], ["Authorization: Bearer a", "Authorization: Bearer b"]]) {
-    const text = await exchange(fixture.url, head("GET /api/v1/twins HTTP/1.1", ...fields));
+    const text = await sendBytes(fixture.url, head("GET /api/v1/twins HTTP/1.1", ...fields));
     assertRefused(text, 400, "invalid_request");
   }
 });

@@ -16,7 +16,7 @@ import { settle } from "../support/clock.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
 import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
 import { newService } from "./hosted.ts";
 
 const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -106,7 +106,7 @@ describe("a connection", () => {
     test(`refuses a chunked body with ${what}`, async () => {
       await using fixture = await openFixture(overSocket);
       const fields = await postFields(fixture, "Transfer-Encoding: chunked");
-      const text = await exchange(fixture.url, head(create, ...fields), chunks);
+      const text = await sendBytes(fixture.url, head(create, ...fields), chunks);
       assertRefused(text, 400, "invalid_request");
     });
   }
@@ -156,7 +156,7 @@ describe("a connection", () => {
     await using fixture = await openFixture(overSocket, { limiter });
     const long = JSON.stringify({ twinId: "echo", ignored: "x".repeat(200_000) });
     const fields = await postFields(fixture, `Content-Length: ${long.length}`);
-    const answered = exchange(fixture.url, head(create, ...fields), long);
+    const answered = sendBytes(fixture.url, head(create, ...fields), long);
     await asked.opened;
     await settle();
     goOn.open();
@@ -187,7 +187,7 @@ describe("a connection", () => {
       },
     });
     const request = head("GET /api/v1/auth/api-keys HTTP/1.1", "Authorization: Bearer a.b.c");
-    const [answer] = parseAnswers(await exchange(fixture.url, request));
+    const [answer] = parseAnswers(await sendBytes(fixture.url, request));
     assert.equal(answer?.headers.get("x-hint"), "schlüssel");
     assert.match(Buffer.from(answer?.body ?? "", "latin1").toString(), /Schlüssel ↯/);
   });

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-  type BeginOutcome,
   type BeginReply,
+  type BeginResult,
   createMemoryStore,
   type MessageResource,
   type Store,
@@ -188,7 +188,7 @@ for (const path of ["/conversations", "/conversations/conv_1/messages", "/auth/a
 function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): void } {
   const store = createMemoryStore();
   const [begun, released] = [createGate(), createGate()];
-  async function beginReply(begin: BeginReply): Promise<BeginOutcome> {
+  async function beginReply(begin: BeginReply): Promise<BeginResult> {
     const outcome = await store.beginReply(begin);
     begun.open();
     await released.opened;

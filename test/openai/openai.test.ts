@@ -193,7 +193,7 @@ for (const [name, transport] of Object.entries(transports)) {
     const json = { "content-type": "application/json; charset=utf-8" };
     const refuseWith = (status: number, body: unknown) =>
       model.send(JSON.stringify(body), { status, headers: json });
-    const exchanges = [1, 2, 3].flatMap((number) => [
+    const answered = [1, 2, 3].flatMap((number) => [
       { role: "user", content: `Question ${number}` } as const,
       { role: "assistant", content: `Answer ${number}` } as const,
     ]);
@@ -224,9 +224,9 @@ for (const [name, transport] of Object.entries(transports)) {
           const { server, engine, out } = await start(t, transport, [], { clock: createHastyClock() });
           server.script(tooLongFor(most, refusal));
           await engine.reply(turn(), createOutput().output); // token counts are no problem of this server
-          await engine.reply(turn({ history: [...exchanges, ...exchanges] }), out.output);
+          await engine.reply(turn({ history: [...answered, ...answered] }), out.output);
           assert.equal(out.text(), "Hi");
-          const kept = most === 8 ? exchanges : most === 4 ? exchanges.slice(4) : [];
+          const kept = most === 8 ? answered : most === 4 ? answered.slice(4) : [];
           const asked = server.requests.at(-1);
           assert.deepEqual(asked && messagesIn(asked), [
             { role: "system", content: "You are Ada." },
@@ -242,7 +242,7 @@ for (const [name, transport] of Object.entries(transports)) {
       const { server, reply } = await start(t, transport, [refuseWith(429, limit), model.reply("Hi")], {
         clock: createHastyClock(),
       });
-      await reply(turn({ history: exchanges }));
+      await reply(turn({ history: answered }));
       assert.deepEqual(
         server.requests.map((request) => messagesIn(request).length),
         [8, 8],
@@ -252,7 +252,7 @@ for (const [name, transport] of Object.entries(transports)) {
     test("a question that is too long for the model's context by itself is a model_error", async (t) => {
       const script = refuseWith(413, { error: { message: "secret", code: "context_length_exceeded" } });
       const { server, reply } = await start(t, transport, [script]);
-      await assertModelError(reply(turn({ history: exchanges })), /status 413: context_length_exceeded\.$/);
+      await assertModelError(reply(turn({ history: answered })), /status 413: context_length_exceeded\.$/);
       assert.deepEqual(
         server.requests.map((request) => messagesIn(request).length),
         [8, 4, 2],
@@ -264,7 +264,7 @@ for (const [name, transport] of Object.entries(transports)) {
       const { server, reply } = await start(t, transport, [
         model.send(model.delta("Hi") + model.event(error)),
       ]);
-      await assertModelError(reply(turn({ history: exchanges })), /context_length_exceeded/);
+      await assertModelError(reply(turn({ history: answered })), /context_length_exceeded/);
       assert.equal(server.requests.length, 1);
     });
 

@@ -222,7 +222,7 @@ test("the store is no longer asked for the history of a reply that was cancelled
   const first = chat.send(); // no history to read yet
   (await chat.engine.next()).finish();
   await first;
-  await using other = await chat.another(); // has not seen the first exchange
+  await using other = await chat.another(); // has not seen the first question
   const stream = await other.stream();
   const messageId = await acceptedId(stream);
   await other.clock.advance(2_000);

@@ -6,7 +6,7 @@ import { heapInUse, skipOffV8 } from "../support/garbage.ts";
 import { errorOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 
 /** Sends a message, has the engine reply, and returns the history that it was given. */
-async function exchange(chat: Chat, content: string, reply = `to ${content}`) {
+async function ask(chat: Chat, content: string, reply = `to ${content}`) {
   const sending = chat.send(content);
   const run = await chat.engine.next();
   run.write(reply);
@@ -26,9 +26,9 @@ describe("conversations in memory", () => {
   test("a conversation that continues is not read again", async () => {
     const { store, calls } = countCalls(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
-    await exchange(chat, "one");
-    await exchange(chat, "two");
-    assert.deepEqual(await exchange(chat, "three"), said("one", "two"));
+    await ask(chat, "one");
+    await ask(chat, "two");
+    assert.deepEqual(await ask(chat, "three"), said("one", "two"));
     assert.equal(calls.get("getConversation"), 1);
     assert.equal(calls.get("readHistory"), undefined);
   });
@@ -36,29 +36,29 @@ describe("conversations in memory", () => {
   test("messages added by another process are seen", async () => {
     await using chat = await openChat(inProcess);
     await using other = await chat.another();
-    await exchange(chat, "one");
-    await exchange(other, "two");
-    assert.deepEqual(await exchange(chat, "three"), said("one", "two"));
-    assert.deepEqual(await exchange(other, "four"), said("one", "two", "three"));
+    await ask(chat, "one");
+    await ask(other, "two");
+    assert.deepEqual(await ask(chat, "three"), said("one", "two"));
+    assert.deepEqual(await ask(other, "four"), said("one", "two", "three"));
   });
 
-  test("a failed exchange is left out, but the next one is not", async () => {
+  test("a question whose reply failed is left out, but the next one is not", async () => {
     await using chat = await openChat(inProcess);
-    await exchange(chat, "one");
+    await ask(chat, "one");
     const sending = chat.send("two");
     (await chat.engine.next()).fail(new Error("no"));
     await sending;
-    assert.deepEqual(await exchange(chat, "three"), said("one"));
-    assert.deepEqual(await exchange(chat, "four"), said("one", "three"));
+    assert.deepEqual(await ask(chat, "three"), said("one"));
+    assert.deepEqual(await ask(chat, "four"), said("one", "three"));
   });
 
-  test("a model is given the last 25 exchanges, whether they are remembered or read", async () => {
+  test("a model is given the last 25 questions with their replies, whether they are remembered or read", async () => {
     await using chat = await openChat(inProcess);
     const names = Array.from({ length: 27 }, (_, index) => `question ${index}`);
-    for (const name of names) await exchange(chat, name);
+    for (const name of names) await ask(chat, name);
     await using other = await chat.another();
-    assert.deepEqual(await exchange(chat, "next"), said(...names.slice(-25)));
-    assert.deepEqual(await exchange(other, "last"), said(...names.slice(-24), "next"));
+    assert.deepEqual(await ask(chat, "next"), said(...names.slice(-25)));
+    assert.deepEqual(await ask(other, "last"), said(...names.slice(-24), "next"));
   });
 
   test("a reply that was cancelled before its history was read removes nothing from the next one's", async () => {
@@ -70,8 +70,8 @@ describe("conversations in memory", () => {
     };
     await using chat = await openChat(inProcess, { store });
     await using other = await chat.another();
-    await exchange(chat, "one");
-    await exchange(other, "two");
+    await ask(chat, "one");
+    await ask(other, "two");
     const expected = said("one", "two");
     for (const process of [chat, await chat.another()]) {
       hanging = true;
@@ -79,14 +79,14 @@ describe("conversations in memory", () => {
       await process.post(`/messages/${await acceptedId(stream)}/cancel`);
       await stream.rest();
       hanging = false;
-      assert.deepEqual(await exchange(process, "next"), expected);
+      assert.deepEqual(await ask(process, "next"), expected);
       expected.push(...said("next"));
     }
   });
 
   test("a conversation that another process deleted is not found", async () => {
     await using chat = await openChat(inProcess);
-    await exchange(chat, "one");
+    await ask(chat, "one");
     await using other = await chat.another();
     const deleted = await other.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
     assert.equal(deleted.status, 204);
@@ -105,7 +105,7 @@ describe("conversations in memory", () => {
       get: async () => (gone ? undefined : twin),
     };
     await using chat = await openChat(inProcess, { twins });
-    await exchange(chat, "one");
+    await ask(chat, "one");
     await using other = await chat.another();
     await other.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
     gone = true;
@@ -134,7 +134,7 @@ describe("conversations in memory", () => {
     await using chat = await openChat(inProcess, { store });
     const { fixture, engine } = chat;
     const long = "x".repeat(1_278_800); // 25 of these leave room for less than 30,000 of 32,000,000 code units
-    for (let sent = 0; sent < 25; sent++) await exchange(chat, "?", long);
+    for (let sent = 0; sent < 25; sent++) await ask(chat, "?", long);
     const key = await fixture.key();
     for (let opened = 0; opened < 10; opened++) {
       const path = `/conversations/${await fixture.conversation(key, "scripted")}/messages`;
@@ -145,7 +145,7 @@ describe("conversations in memory", () => {
       }
     }
     const before = calls.get("getConversation") ?? 0;
-    await exchange(chat, "?");
+    await ask(chat, "?");
     assert.equal(calls.get("getConversation"), before + 1, "the long conversation had to be read again");
   });
 

@@ -247,11 +247,11 @@ test("the question is stored before the engine is asked", async () => {
   assert.deepEqual(seen, ["Hi", "Hi", ""]);
 });
 
-test("the model is given whole exchanges, without failed ones, and cancelled ones with their text", async () => {
+test("the model is given questions with their replies, without failed ones, and cancelled ones with their text", async () => {
   await using chat = await openChat(inProcess);
-  await exchange(chat, "one", "completed");
-  await exchange(chat, "two", "failed");
-  await exchange(chat, "three", "cancelled");
+  await ask(chat, "one", "completed");
+  await ask(chat, "two", "failed");
+  await ask(chat, "three", "cancelled");
   const sending = chat.send("four");
   const run = await chat.engine.next();
   assert.deepEqual(run.turn.history, [
@@ -264,14 +264,14 @@ test("the model is given whole exchanges, without failed ones, and cancelled one
   await sending;
 });
 
-test("an exchange whose reply was cancelled before its first word isn't in the history, remembered or read", async () => {
+test("a question whose reply was cancelled before its first word isn't in the history, remembered or read", async () => {
   await using chat = await openChat(inProcess);
   const stream = await chat.stream("one");
   const messageId = await acceptedId(stream);
   await chat.engine.next();
   await chat.post(`/messages/${messageId}/cancel`);
   await stream.rest();
-  await exchange(chat, "two", "completed");
+  await ask(chat, "two", "completed");
   await using other = await chat.another();
   for (const each of [chat, other]) {
     const sending = each.send("three");
@@ -299,15 +299,11 @@ test("an engine that changes the history it was given changes nothing for the ne
   };
   await using chat = await openChat(inProcess, { engines: { scripted: engine } });
   for (const _ of [1, 2, 3]) await chat.send();
-  const exchanged = ["user", "assistant"];
-  assert.deepEqual(seen, [[], exchanged, [...exchanged, ...exchanged]]);
+  const answered = ["user", "assistant"];
+  assert.deepEqual(seen, [[], answered, [...answered, ...answered]]);
 });
 
-async function exchange(
-  chat: Chat,
-  content: string,
-  end: "completed" | "failed" | "cancelled",
-): Promise<void> {
+async function ask(chat: Chat, content: string, end: "completed" | "failed" | "cancelled"): Promise<void> {
   const stream = await chat.stream(content);
   const messageId = await acceptedId(stream);
   const run = await chat.engine.next();

@@ -9,8 +9,8 @@ import {
   type EndReply,
   type Lease,
   type MessageRecord,
-  type SaveOutcome,
   type SaveReply,
+  type SaveResult,
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
@@ -150,13 +150,13 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     }
   }
 
-  function noteSave(save: SaveReply, outcome: SaveOutcome): void {
+  function noteSave(save: SaveReply, result: SaveResult): void {
     const stored = replies.get(save.id) ?? world.violate("a reply was saved that nobody began");
-    if (outcome !== "lost") {
+    if (result !== "lost") {
       stored.leaseUntil = save.lease.until;
       noteText(stored, save.content);
     }
-    if (outcome === "saved") return;
+    if (result === "saved") return;
     // It may not have heard that it must stop; if it has, it must not save again.
     const { holder } = save.lease;
     const toldAt = stored.stopToldAt.get(holder);
@@ -168,14 +168,14 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
   /** Makes a process's call, and records its effect at the same moment. */
   const effectsOf = (process: () => boolean): Partial<Store> => ({
     async beginReply(begin) {
-      const outcome = await truth.beginReply(begin);
-      if (outcome.outcome === "begun") noteBegin(begin, process);
-      return outcome;
+      const result = await truth.beginReply(begin);
+      if (result.result === "begun") noteBegin(begin, process);
+      return result;
     },
     async saveReply(save) {
-      const outcome = await truth.saveReply(save);
-      noteSave(save, outcome);
-      return outcome;
+      const result = await truth.saveReply(save);
+      noteSave(save, result);
+      return result;
     },
     async takeOverReply(found, lease, from) {
       const taken = await truth.takeOverReply(found, lease, from);
@@ -216,8 +216,8 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
     // With a file, calls die with their process; a database server may still receive them.
     if (!alive() && (weather.exclusive || random.chance(0.5))) return new Promise(() => {});
     const result = failsBefore ? undefined : await act();
-    const outcome = failsBefore ? "failed" : failsAfter ? "done, but failed" : "done";
-    if (name !== "findKey") world.trace(`store ${name} ${outcome}`);
+    const fateOfCall = failsBefore ? "failed" : failsAfter ? "done, but failed" : "done";
+    if (name !== "findKey") world.trace(`store ${name} ${fateOfCall}`);
     const thaw = frozenUntil() - world.now();
     if (back > 0 || thaw > 0) await world.pause(Math.max(back, thaw));
     if (!alive()) return new Promise(() => {});

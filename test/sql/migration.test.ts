@@ -14,11 +14,11 @@ import {
   begin,
   converse,
   ending,
-  exchange,
   failure,
   messagesOf,
   newConversation,
   newOwner,
+  toBegin,
 } from "../contracts/store-records.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
@@ -87,7 +87,7 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.equal(await store.getMessage({ owner }, conversationId, question.id), undefined);
     assert.equal(await store.readOn({ owner }, conversationId, reply.id, 0), undefined);
     assert.deepEqual(await store.readHistory({ owner }, conversationId, 3), []);
-    assert.deepEqual(await store.beginReply(exchange(owner, conversationId)), { outcome: "not_found" });
+    assert.deepEqual(await store.beginReply(toBegin(owner, conversationId)), { result: "not_found" });
     assert.equal(await store.saveReply({ owner, id: reply.id, lease: bob.running.lease }), "lost");
     assert.equal(await store.endReply(ending(bob.running, { owner })), false);
     assert.equal(await store.deleteConversation({ owner }, conversationId), undefined);
@@ -108,8 +108,8 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
   test("conversations can be continued and deleted", async () => {
     const { owner, idle } = alice;
     const before = await messagesOf(store, owner, idle);
-    const outcome = await store.beginReply(exchange(owner, idle));
-    assert.deepEqual(outcome, { outcome: "begun", position: before.total });
+    const result = await store.beginReply(toBegin(owner, idle));
+    assert.deepEqual(result, { result: "begun", position: before.total });
     const behind = before.items.at(-1)?.id ?? "";
     const listing = { offset: 0, limit: 20, order: "asc", after: behind } as const;
     assert.equal((await store.listMessages({ owner }, idle, listing))?.total, 2);

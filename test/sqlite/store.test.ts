@@ -16,11 +16,11 @@ import {
   conversation,
   day,
   ending,
-  exchange,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toBegin,
 } from "../contracts/store-records.ts";
 import {
   commandLine,
@@ -181,9 +181,9 @@ describe("a store in SQLite", () => {
     const others = ["conv_1", "conv_1", "conv_2"].map((id) =>
       store.createConversation({ ...firstConversation, id }),
     );
-    const outcomes = await Promise.allSettled(others);
+    const results = await Promise.allSettled(others);
     assert.deepEqual(
-      outcomes.map(({ status }) => status),
+      results.map(({ status }) => status),
       ["fulfilled", "rejected", "fulfilled"],
     );
     const listing = await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 });
@@ -197,15 +197,15 @@ describe("a store in SQLite", () => {
     const made = claim(owner, { path: "/conversations" });
     const [busy, idle] = [await newConversation(store, owner), await newConversation(store, owner)];
     const running = await begin(store, owner, busy.id);
-    const refused = exchange(owner, busy.id, { claim: made }); // refused after its claim was made
+    const refused = toBegin(owner, busy.id, { claim: made }); // refused after its claim was made
     const turn = [
-      store.beginReply(exchange(owner, idle.id)),
+      store.beginReply(toBegin(owner, idle.id)),
       store.beginReply(refused),
       store.createConversation(conversation(owner, { id: "conv_new" })),
     ];
     assert.deepEqual(await Promise.all(turn), [
-      { outcome: "begun", position: 0 },
-      { outcome: "busy", replyId: running.reply.id },
+      { result: "begun", position: 0 },
+      { result: "busy", replyId: running.reply.id },
       undefined,
     ]);
     assert.equal(await store.findClaim(made), undefined);
@@ -220,15 +220,15 @@ describe("a store in SQLite", () => {
     const owner = newOwner();
     const [first, second] = [await newConversation(store, owner), await newConversation(store, owner)];
     const kept = await begin(store, owner, first.id);
-    const twice = exchange(owner, second.id);
+    const twice = toBegin(owner, second.id);
     const reply = { ...twice.reply, id: kept.reply.id };
-    const outcomes = await Promise.allSettled([
+    const results = await Promise.allSettled([
       store.endReply(ending(kept)),
       store.beginReply({ ...twice, reply }),
       store.createConversation(conversation(owner)),
     ]);
     assert.deepEqual(
-      outcomes.map(({ status }) => status),
+      results.map(({ status }) => status),
       ["fulfilled", "rejected", "fulfilled"],
     );
     assert.deepEqual(await store.getConversation({ owner }, second.id), second);
@@ -250,7 +250,7 @@ describe("a store in SQLite", () => {
     };
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     const owner = newOwner();
-    const ended = exchange(owner, "conv_none");
+    const ended = toBegin(owner, "conv_none");
     await Promise.all([store.endReply(ending(ended)), store.touchKey(owner, "key_none", start)]);
     assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
     await store.close();
@@ -265,9 +265,9 @@ describe("a store in SQLite", () => {
     const turn = [2, 3].map((n) =>
       store.createConversation({ ...firstConversation, id: `conv_${n}`, title }),
     );
-    for (const outcome of await Promise.allSettled(turn)) {
-      assert.equal(outcome.status, "rejected");
-      assert.ok(outcome.reason instanceof StoreUnavailable);
+    for (const result of await Promise.allSettled(turn)) {
+      assert.equal(result.status, "rejected");
+      assert.ok(result.reason instanceof StoreUnavailable);
     }
     const listing = await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 });
     assert.deepEqual([listing.total, listing.items.length], [1, 1]);
@@ -398,7 +398,7 @@ describe("a store in SQLite", () => {
     const { id } = await newConversation(store, owner);
     await begin(store, owner, id);
     const before = syncs;
-    assert.equal((await store.beginReply(exchange(owner, id))).outcome, "busy");
+    assert.equal((await store.beginReply(toBegin(owner, id))).result, "busy");
     await store.sweepClaims(start);
     assert.equal(syncs, before);
     await store.close();
@@ -522,9 +522,9 @@ describe("a store in SQLite", () => {
       meanwhile = async () => {};
       first = (await begin(store, owner, id, { claim: made })).reply.id;
     };
-    const outdated = { ...exchange(owner, id, { claim: made }), position: 2 };
-    const outcome = await store.beginReply(outdated);
-    assert.deepEqual(outcome, { outcome: "claimed", claim: { fingerprint: "fields", resourceId: first } });
+    const outdated = { ...toBegin(owner, id, { claim: made }), position: 2 };
+    const result = await store.beginReply(outdated);
+    assert.deepEqual(result, { result: "claimed", claim: { fingerprint: "fields", resourceId: first } });
     await store.close();
   });
 
@@ -534,9 +534,9 @@ describe("a store in SQLite", () => {
     const swept: SqlDriver = {
       ...driver,
       async batch(statements) {
-        const outcome = await driver.batch(statements);
-        if (!outcome.committed) await store.sweepClaims(start + day);
-        return outcome;
+        const result = await driver.batch(statements);
+        if (!result.committed) await store.sweepClaims(start + day);
+        return result;
       },
     };
     const owner = newOwner();

@@ -14,7 +14,7 @@ export interface RawAnswer {
 }
 
 /** Sends bytes, and resolves with all that comes back until the server closes. Rejects on a reset. */
-export function exchange(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
+export function sendBytes(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
   return talk(url, (socket) => {
     for (const part of parts) socket.write(part);
   });

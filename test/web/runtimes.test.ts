@@ -11,7 +11,7 @@ import type { Service } from "../../core/mod.ts";
 import { startServerWithFewFiles } from "../server/process.ts";
 import { openChat } from "../support/chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, exchange, head, parseAnswers, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
 import { runtime, serve } from "../support/runtime.ts";
 import { until } from "../support/until.ts";
 
@@ -40,36 +40,36 @@ function fields(count: number): string[] {
 
 describe(`a request's header section, on ${runtime}`, () => {
   test("100 header fields are served", async () => {
-    assert.match(await exchange(fixture.url, head(health, ...fields(98))), /^HTTP\/1\.1 200 /);
+    assert.match(await sendBytes(fixture.url, head(health, ...fields(98))), /^HTTP\/1\.1 200 /);
   });
 
   test("101 header fields are 431 headers_too_large", async () => {
-    const text = await exchange(fixture.url, head(health, ...fields(99)));
+    const text = await sendBytes(fixture.url, head(health, ...fields(99)));
     assertRefused(text, 431, "headers_too_large");
   });
 
   test("fields of 15 KiB are served", async () => {
-    const text = await exchange(fixture.url, head(health, `X: ${"x".repeat(15 * 1024)}`));
+    const text = await sendBytes(fixture.url, head(health, `X: ${"x".repeat(15 * 1024)}`));
     assert.match(text, /^HTTP\/1\.1 200 /);
   });
 
   test("fields of 40 KiB are 431 headers_too_large", async () => {
-    const text = await exchange(fixture.url, head(health, `X: ${"x".repeat(40 * 1024)}`));
+    const text = await sendBytes(fixture.url, head(health, `X: ${"x".repeat(40 * 1024)}`));
     if (runtime === "bun")
       assert.match(text, /^HTTP\/1\.1 431 /); // Bun's own limit of 16 KiB: the service does not see the request
     else assertRefused(text, 431, "headers_too_large");
   });
 
   test("an unknown expectation is 400 invalid_request", async () => {
-    const text = await exchange(fixture.url, head(health, "Expect: cookies"));
+    const text = await sendBytes(fixture.url, head(health, "Expect: cookies"));
     assertRefused(text, 400, "invalid_request");
   });
 
   test("100-continue is the whole of an expectation, and an empty one is none", async () => {
     for (const field of ["Expect: 100-continue, cookies", "Expect: x-100-continue-y"]) {
-      assertRefused(await exchange(fixture.url, head(health, field)), 400, "invalid_request");
+      assertRefused(await sendBytes(fixture.url, head(health, field)), 400, "invalid_request");
     }
-    assert.match(await exchange(fixture.url, head(health, "Expect:")), /^HTTP\/1\.1 200 /);
+    assert.match(await sendBytes(fixture.url, head(health, "Expect:")), /^HTTP\/1\.1 200 /);
   });
 
   test("a transfer coding besides chunked is 400", async () => {
@@ -137,7 +137,7 @@ describe(`a request's header section, on ${runtime}`, () => {
   });
 
   test("a path of 9 KiB is 414 uri_too_long", async () => {
-    const text = await exchange(fixture.url, head(`GET /${"x".repeat(9 * 1024)} HTTP/1.1`));
+    const text = await sendBytes(fixture.url, head(`GET /${"x".repeat(9 * 1024)} HTTP/1.1`));
     assertRefused(text, 414, "uri_too_long");
   });
 });
@@ -151,7 +151,7 @@ describe(`HEAD, on ${runtime}`, () => {
     ["/api/v1/conversations/conv_1/messages/msg_1/stream", 405],
   ] as const) {
     test(`${path} has the length that ${status === 405 ? "its refusal" : "GET"} would have, and no body`, async () => {
-      const [start, body] = (await exchange(fixture.url, head(`HEAD ${path} HTTP/1.1`))).split("\r\n\r\n");
+      const [start, body] = (await sendBytes(fixture.url, head(`HEAD ${path} HTTP/1.1`))).split("\r\n\r\n");
       assert.match(start ?? "", new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.equal(body, "");
       const length = Number(/^content-length: (\d+)$/im.exec(start ?? "")?.[1]);
@@ -253,7 +253,7 @@ test(`an answer sent during a shutdown has Connection: close, on ${runtime}`, as
     "",
     body,
   ].join("\r\n");
-  const answered = exchange(chat.fixture.url, request);
+  const answered = sendBytes(chat.fixture.url, request);
   await chat.engine.next();
   await chat[Symbol.asyncDispose]();
   assert.match(await answered, /^HTTP\/1\.1 503 [\s\S]*\r\nconnection: close\r\n[\s\S]*"shutting_down"/i);

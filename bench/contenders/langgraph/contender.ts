@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { benchFile } from "../../harness/build.ts";
-import { type Contender, type Conversation, exchange, inBatches } from "../contender.ts";
+import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
 const folder = benchFile("contenders/langgraph");
 
@@ -56,7 +56,7 @@ interface State {
 }
 
 async function openThread(url: string): Promise<Conversation> {
-  const { thread_id: id } = await exchange<Thread>(`${url}/threads`, { body: {} });
+  const { thread_id: id } = await requestJson<Thread>(`${url}/threads`, { body: {} });
   return {
     ask: (content) => ({
       path: `/threads/${id}/runs/stream`,
@@ -67,7 +67,7 @@ async function openThread(url: string): Promise<Conversation> {
       },
     }),
     async stored() {
-      const { values } = await exchange<State>(`${url}/threads/${id}/state`, { method: "GET" });
+      const { values } = await requestJson<State>(`${url}/threads/${id}/state`, { method: "GET" });
       return values?.messages?.findLast(({ type }) => type === "ai")?.content ?? "";
     },
   };

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { benchFile } from "../../harness/build.ts";
 import { runToEnd } from "../../harness/servers.ts";
-import { type Contender, type Conversation, exchange, inBatches } from "../contender.ts";
+import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
 const folder = benchFile("contenders/mastra");
 
@@ -44,7 +44,7 @@ function thread(url: string, id: string): Conversation {
     }),
     async stored() {
       const path = `${url}/api/memory/threads/${id}/messages?${query}`;
-      const { messages } = await exchange<Messages>(path, { method: "GET" });
+      const { messages } = await requestJson<Messages>(path, { method: "GET" });
       return messages.findLast(({ role }) => role === "assistant")?.content.content ?? "";
     },
   };

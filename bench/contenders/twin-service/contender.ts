@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
 import { twins } from "../../requests/reply.ts";
-import { type Contender, type Conversation, exchange, inBatches } from "../contender.ts";
+import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
 const secret = "the secret of the server that is measured";
 
@@ -73,7 +73,7 @@ export function createClients(
   return inBatches(count, async () => {
     const token = await signToken({ secret, sub: randomUUID(), expiresInSeconds: 3600 });
     const body = { name: "bench", scope: "full_access" };
-    const { data } = await exchange<{ data: { key: string } }>(`${url}/api/v1/auth/api-keys`, {
+    const { data } = await requestJson<{ data: { key: string } }>(`${url}/api/v1/auth/api-keys`, {
       body,
       key: token,
     });
@@ -83,7 +83,7 @@ export function createClients(
 }
 
 async function createConversation(url: string, key: string, twinId: string): Promise<string> {
-  const made = await exchange<{ data: { id: string } }>(`${url}/api/v1/conversations`, {
+  const made = await requestJson<{ data: { id: string } }>(`${url}/api/v1/conversations`, {
     body: { twinId },
     key,
   });
@@ -118,7 +118,7 @@ function conversation(url: string, key: string, id: string): Conversation {
       body: { content },
     }),
     async stored() {
-      const { data } = await exchange<Messages>(`${url}${path}`, { method: "GET", key });
+      const { data } = await requestJson<Messages>(`${url}${path}`, { method: "GET", key });
       return data.findLast(({ role }) => role === "assistant")?.content ?? "";
     },
   };
