@@ -234,8 +234,9 @@ export function createClients(setting: ClientSetting): Clients {
     for (const run of engines.runs) {
       if (run.content === content && run.alive() && !run.settled && !run.signal.aborted) {
         const stored = [...ledger.replies.values()].find(({ question }) => question.content === content);
-        // A process whose reply was ended by another one learns of it at its next save.
-        if (stored?.end?.error?.code !== "interrupted" && !stored?.deleted && stored?.holder === run.alive) {
+        // A process whose lease ran out, and whose reply another one ended, learns of it at its next save.
+        const endedElsewhere = stored?.end?.leaseExpiredBefore !== undefined;
+        if (!endedElsewhere && !stored?.deleted && stored?.holder === run.alive) {
           world.violate(`the engine continues with "${content}"`);
         }
       }
