@@ -174,8 +174,12 @@ const revisions = new WeakMap<Twin, string>();
 export function twinRevision(twin: Twin, sha256: Sha256): string {
   const known = revisions.get(twin);
   if (known !== undefined) return known;
-  const { createdAt: _, updatedAt: __, access: ___, ...content } = twin;
-  const members = Object.entries(content).sort(([one], [other]) => compare(one, other));
+  const { createdAt: _, updatedAt: __, access: ___, documents, ...content } = twin;
+  // One by one, so that 20 MB of them need not be in memory as one more text.
+  const digests = documents.map(({ path, text }) => [path, sha256(text)]);
+  const members = Object.entries({ ...content, documents: digests }).sort(([one], [other]) =>
+    compare(one, other),
+  );
   const revision = sha256(JSON.stringify(members)).slice(0, 16);
   revisions.set(twin, revision);
   return revision;

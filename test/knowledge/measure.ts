@@ -1,8 +1,9 @@
 /**
- * Prints how well the knowledge engine finds what it is asked for: `npm run knowledge`. With `-- --show` it lists the
- * questions of the tuning half that went wrong.
+ * Prints how well the knowledge engine finds what it is asked for, and what a large twin takes: `npm run knowledge`. With
+ * `-- --show` it lists the questions of the tuning half that went wrong.
  */
 
+import { measureBounds } from "./bounds.ts";
 import { halves, type Measured, measureKnowledge, type Verdict } from "./measured-set.ts";
 
 const measured = await measureKnowledge();
@@ -21,11 +22,19 @@ for (const half of halves) {
   console.log(row("all", ofHalf));
 }
 
+const { text, indexing, kept, question, slowQuestion, revision } = await measureBounds();
+console.log(`
+${megabytes(text)} of text: ${(indexing / 1000).toFixed(1)} s to index, ${megabytes(kept)} kept; ${question.toFixed(1)} ms a question, p95 ${slowQuestion.toFixed(1)} ms; ${revision.toFixed(0)} ms for the revision`);
+
 if (process.argv.includes("--show")) {
   for (const { half, language, question, verdict, note } of measured) {
     if (half === "tuning" && (verdict === "wrong" || verdict === "refused wrongly"))
       console.log(`\n${language} ${verdict}: ${question}\n  ${note.replaceAll("\n", "\n  ")}`);
   }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_000_000)} MB`;
 }
 
 /** Shares of the answerable questions, and of those without an answer in the text. */

@@ -68,9 +68,18 @@ test("a reply has its twin's revision, which changes with the twin's content and
   assert.match(revision ?? "", /^[0-9a-f]{16}$/);
   assert.equal(await revisionOf({ updatedAt: 7, createdAt: 6 }), revision);
   assert.equal(await revisionOf({ access: ["alice"] }), revision);
-  const changes = [{ instructions: "Other." }, { name: "Ada L." }, { tags: ["a"] }, { temperature: 1 }];
+  const document = { path: "engine.md", text: "It weaves." };
+  const changes = [
+    { instructions: "Other." },
+    { name: "Ada L." },
+    { tags: ["a"] },
+    { temperature: 1 },
+    { documents: [document] },
+    { documents: [{ ...document, text: "It wove." }] },
+    { documents: [{ ...document, path: "loom.md" }] },
+  ];
   const others = await Promise.all(changes.map(revisionOf));
-  assert.equal(new Set([revision, ...others]).size, 5);
+  assert.equal(new Set([revision, ...others]).size, 8);
 });
 
 test("a reply has its twin's revision from its beginning, and its question has none", async () => {
