@@ -39,7 +39,7 @@ export class Attempt implements ModelListener, Waiter {
   readonly #reader: CompletionReader;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
-  readonly #resolve: (outcome: AttemptResult) => void;
+  readonly #resolve: (result: AttemptResult) => void;
   #close: () => void = nothing;
   #errorResponse: ErrorResponse | undefined;
   #over = false;
@@ -49,7 +49,7 @@ export class Attempt implements ModelListener, Waiter {
     reader: CompletionReader,
     deadlines: Deadlines,
     clock: Clock,
-    resolve: (outcome: AttemptResult) => void,
+    resolve: (result: AttemptResult) => void,
   ) {
     this.#reader = reader;
     this.#deadlines = deadlines;
@@ -141,10 +141,10 @@ export class Attempt implements ModelListener, Waiter {
     return !this.#reader.hasText && failure instanceof ModelError && failure.code === "model_error";
   }
 
-  #settle(outcome: AttemptResult): void {
+  #settle(result: AttemptResult): void {
     if (this.#over) return;
     this.#over = true;
-    this.#resolve(outcome);
+    this.#resolve(result);
     try {
       this.#close();
     } catch {

@@ -14,7 +14,7 @@ import {
   requireOptions,
   textRule,
 } from "../../core/base/rules.ts";
-import type { ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
+import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
 import { createBriefings } from "../knowledge/mod.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { CompletionReader } from "./completion.ts";
@@ -117,27 +117,10 @@ const maxRetryAfterMs = 5_000;
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   requireOptions("createOpenAIEngine", options, rules);
-  const {
-    continueReplies: continuation = "never",
-    retries = 2,
-    clock = systemClock,
-    random = Math.random,
-    totalMs,
-  } = options;
+  const { continueReplies: continuation = "never", clock = systemClock, totalMs } = options;
   const address = requireBaseUrl(options.baseUrl);
-  const attempt = createAttempts(options);
+  const ask = createRetries(options);
   const brief = createBriefings({ clock });
-  /** By model: whether its server counts tokens on request. Missing: not known yet. */
-  const counting = new Map<string | undefined, boolean>();
-
-  /** A request that the server may accept after this failure. */
-  const simpler = (asking: Asking, { withoutCounts, shorter }: Failure): Asking | undefined => {
-    const known = counting.get(asking.model);
-    if (withoutCounts && asking.counted && known === undefined) return { ...asking, counted: false };
-    if (!shorter || asking.turn.history.length === 0) return undefined;
-    return { ...withLaterHalf(asking), counted: known !== false };
-  };
-
   return {
     continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
@@ -145,31 +128,52 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
       const { instructions, sources } = await brief(turn);
       output.signal.throwIfAborted(); // after the wait: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
-      const counted = counting.get(model) !== false;
-      let asking: Asking = { turn, instructions, model, counted, continuation };
       const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
       try {
-        for (let repeated = 0; ; ) {
-          const outcome = await attempt(asking, output, deadlines);
-          if ("result" in outcome) {
-            counting.set(model, asking.counted);
-            return outcome.result;
-          }
-          if (repeated < retries && outcome.retryAfterMs <= maxRetryAfterMs) {
-            const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + random() / 2);
-            await deadlines.pause(Math.max(pauseMs, outcome.retryAfterMs));
-            continue;
-          }
-          const next = simpler(asking, outcome);
-          if (!next) throw outcome.failure;
-          asking = next;
-        }
+        return await ask({ turn, instructions, model, continuation }, output, deadlines);
       } finally {
         deadlines.stop();
       }
     },
     logFields: (twin) => ({ address, model: twin.model ?? options.model ?? null }),
   };
+}
+
+/** Asks until the server answers: repeats a request that may succeed later, and simplifies one that it refuses. */
+function createRetries(options: OpenAIOptions) {
+  const { retries = 2, random = Math.random } = options;
+  const attempt = createAttempts(options);
+  /** By model: whether its server counts tokens on request. Missing: not known yet. */
+  const counting = new Map<string | undefined, boolean>();
+
+  return async (
+    question: Omit<Asking, "counted">,
+    output: ReplyOutput,
+    deadlines: Deadlines,
+  ): Promise<EngineResult> => {
+    const { model } = question;
+    let asking: Asking = { ...question, counted: counting.get(model) !== false };
+    for (let repeated = 0; ; ) {
+      const tried = await attempt(asking, output, deadlines);
+      if ("result" in tried) {
+        counting.set(model, asking.counted);
+        return tried.result;
+      }
+      if (repeated < retries && tried.retryAfterMs <= maxRetryAfterMs) {
+        const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + random() / 2);
+        await deadlines.pause(Math.max(pauseMs, tried.retryAfterMs));
+        continue;
+      }
+      asking = simplified(asking, tried, counting.get(model));
+    }
+  };
+}
+
+/** A request that the server may accept after this failure. `counts`: whether it counts tokens. Throws if there is none. */
+function simplified(asking: Asking, failure: Failure, counts: boolean | undefined): Asking {
+  if (failure.withoutCounts && asking.counted && counts === undefined) return { ...asking, counted: false };
+  if (!failure.shorter || asking.turn.history.length === 0) throw failure.failure;
+  return { ...withLaterHalf(asking), counted: counts !== false };
 }
 
 /** Sends a request each time it is called, and passes the reply's text to the output. */

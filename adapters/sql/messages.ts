@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { MessageSlice, Store } from "../../core/store/store.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
 
@@ -29,25 +30,7 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
       return row && messageFromRow(row);
     },
 
-    async listMessages({ owner, endUser = null }, conversationId, slice) {
-      const [row] = await driver.all(
-        `SELECT message_count,
-          (SELECT seq FROM messages WHERE owner = $1 AND id = $4 AND conversation_id = $2) AS after_seq
-          FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`,
-        [owner, conversationId, endUser, slice.after ?? null],
-      );
-      if (!row || (slice.after !== undefined && row.after_seq === null)) return undefined;
-      const after = row.after_seq === null ? undefined : Number(row.after_seq);
-      const { from, to, total } = seqRange(slice, Number(row.message_count), after);
-      const direction = slice.order === "asc" ? "ASC" : "DESC";
-      const rows = await driver.all(
-        `SELECT ${messageColumns} FROM messages
-          WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
-        [owner, conversationId, from, to],
-      );
-      // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
-      return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
-    },
+    listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
     async readHistory({ owner, endUser = null }, conversationId, questions) {
       const limit = 2 * (questions + 1); // one of them may be in progress
@@ -62,6 +45,31 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
         .map(historyFromRow);
     },
   };
+}
+
+async function listMessages(
+  driver: SqlDriver,
+  { owner, endUser }: Reach,
+  conversationId: string,
+  slice: MessageSlice,
+): Promise<Listing<MessageRecord> | undefined> {
+  const [row] = await driver.all(
+    `SELECT message_count,
+      (SELECT seq FROM messages WHERE owner = $1 AND id = $4 AND conversation_id = $2) AS after_seq
+      FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`,
+    [owner, conversationId, endUser ?? null, slice.after ?? null],
+  );
+  if (!row || (slice.after !== undefined && row.after_seq === null)) return undefined;
+  const after = row.after_seq === null ? undefined : Number(row.after_seq);
+  const { from, to, total } = seqRange(slice, Number(row.message_count), after);
+  const direction = slice.order === "asc" ? "ASC" : "DESC";
+  const rows = await driver.all(
+    `SELECT ${messageColumns} FROM messages
+      WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
+    [owner, conversationId, from, to],
+  );
+  // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
+  return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
 }
 
 /** A message's conversation is one of the end user `$3`, if that is not null. */

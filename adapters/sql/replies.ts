@@ -11,10 +11,7 @@ import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { toJson } from "./rows.ts";
 import { addUsage } from "./usage.ts";
 
-type ReplyMethods = Pick<
-  Store,
-  "beginReply" | "saveReply" | "endReply" | "requestCancel" | "findAbandonedReplies" | "takeOverReply"
->;
+type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel">;
 
 /** The store's methods about replies in progress. */
 export function replyMethods(driver: SqlDriver): ReplyMethods {
@@ -31,15 +28,8 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
     },
 
     async saveReply({ owner, id, content, sources, lease }): Promise<SaveResult> {
-      const result = await driver.batch([
-        {
-          sql: `UPDATE messages SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4
-            WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
-              AND length(content) <= length(COALESCE($5, content))
-            RETURNING cancel_requested`,
-          params: [owner, id, lease.holder, lease.until, content ?? null, toJson(sources)],
-        },
-      ]);
+      const params = [owner, id, lease.holder, lease.until, content ?? null, toJson(sources)];
+      const result = await driver.batch([{ sql: saveText, params }]);
       const row = result.committed ? result.rows[0]?.[0] : undefined;
       if (!row) return "lost";
       return Number(row.cancel_requested) === 1 ? "cancel_requested" : "saved";
@@ -56,7 +46,18 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
             WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
       await driver.batch([{ sql, params: [owner, id, endUser] }]);
     },
+  };
+}
 
+const saveText = `UPDATE messages
+  SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4
+  WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
+    AND length(content) <= length(COALESCE($5, content))
+  RETURNING cancel_requested`;
+
+/** The store's methods about replies whose lease ran out. */
+export function takeOverMethods(driver: SqlDriver): Pick<Store, "findAbandonedReplies" | "takeOverReply"> {
+  return {
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
         `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested FROM messages

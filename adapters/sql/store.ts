@@ -8,13 +8,18 @@
  * @module
  */
 
-import type { ConversationRecord } from "../../core/store/records.ts";
+import type {
+  ApiKeyRecord,
+  ConversationRecord,
+  IdempotencyClaim,
+  MadeClaim,
+} from "../../core/store/records.ts";
 import type { ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageMethods } from "./messages.ts";
-import { replyMethods } from "./replies.ts";
+import { replyMethods, takeOverMethods } from "./replies.ts";
 import {
   conversationColumns,
   conversationFromRow,
@@ -39,6 +44,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...conversationMethods(driver),
     ...messageMethods(driver),
     ...replyMethods(driver),
+    ...takeOverMethods(driver),
     ...claimMethods(driver, exclusive),
     ...clientTokenMethods(driver),
     ...usageMethods(driver),
@@ -56,23 +62,7 @@ type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey"
 
 function keyMethods(driver: SqlDriver): KeyMethods {
   return {
-    async createKey(key, maxLive) {
-      const result = await driver.batch([
-        // First, so that a database that runs batches concurrently runs those of one owner in turn.
-        addToTotal(key.owner, "keys"),
-        {
-          sql: `SELECT 1 AS room WHERE (SELECT count(*) FROM api_keys WHERE owner = $1 AND revoked_at IS NULL
-            AND (expires_at IS NULL OR expires_at > $2)) < $3`,
-          params: [key.owner, key.createdAt, maxLive],
-          expect: 1,
-        },
-        {
-          sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-          params: keyToRow(key),
-        },
-      ]);
-      return result.committed ? "created" : "limit_reached";
-    },
+    createKey: (key, maxLive) => createKey(driver, key, maxLive),
 
     async listKeys(owner, slice) {
       const list = { name: "keys", columns: keyColumns, from: "api_keys", where: () => "", params: [] };
@@ -102,6 +92,28 @@ function keyMethods(driver: SqlDriver): KeyMethods {
   };
 }
 
+async function createKey(
+  driver: SqlDriver,
+  key: ApiKeyRecord,
+  maxLive: number,
+): Promise<"created" | "limit_reached"> {
+  const result = await driver.batch([
+    // First, so that a database that runs batches concurrently runs those of one owner in turn.
+    addToTotal(key.owner, "keys"),
+    {
+      sql: `SELECT 1 AS room WHERE (SELECT count(*) FROM api_keys WHERE owner = $1 AND revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > $2)) < $3`,
+      params: [key.owner, key.createdAt, maxLive],
+      expect: 1,
+    },
+    {
+      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      params: keyToRow(key),
+    },
+  ]);
+  return result.committed ? "created" : "limit_reached";
+}
+
 type ConversationMethods = Pick<
   Store,
   | "createConversation"
@@ -113,32 +125,10 @@ type ConversationMethods = Pick<
 >;
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
-  async function getConversation(
-    { owner, endUser }: Reach,
-    id: string,
-  ): Promise<ConversationRecord | undefined> {
-    const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`;
-    const [row] = await driver.all(sql, [owner, id, endUser ?? null]);
-    return row && conversationFromRow(row);
-  }
-
   return {
-    getConversation,
+    getConversation: (reach, id) => getConversation(driver, reach, id),
 
-    async createConversation(conversation, claim) {
-      const { owner, id, twinId } = conversation;
-      const statements = [
-        {
-          sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-          params: conversationToRow(conversation),
-        },
-        addToTotal(owner, listName()),
-        addToTotal(owner, listName(twinId)),
-      ];
-      if (claim) return claimAndRun(driver, claim, id, statements);
-      await driver.batch(statements);
-      return undefined;
-    },
+    createConversation: (conversation, claim) => createConversation(driver, conversation, claim),
 
     async listConversations(reach, slice) {
       const { rows, total } = await readPage(driver, reach.owner, conversationList(reach, slice), slice);
@@ -164,22 +154,57 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return row && conversationFromRow(row);
     },
 
-    async deleteConversation(reach, id) {
-      const { owner, endUser = null } = reach;
-      const found = await getConversation(reach, id);
-      if (!found) return undefined;
-      const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
-      const result = await driver.batch([
-        dropClaimsOn(found),
-        { sql, params: [owner, id, endUser], expect: 1 },
-        { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
-        takeFromTotal(owner, listName()),
-        takeFromTotal(owner, listName(found.twinId)),
-      ]);
-      const row = result.committed ? result.rows[1]?.[0] : undefined;
-      return row && conversationFromRow(row);
-    },
+    deleteConversation: (reach, id) => deleteConversation(driver, reach, id),
   };
+}
+
+async function createConversation(
+  driver: SqlDriver,
+  conversation: ConversationRecord,
+  claim: IdempotencyClaim | undefined,
+): Promise<MadeClaim | undefined> {
+  const { owner, id, twinId } = conversation;
+  const statements = [
+    {
+      sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      params: conversationToRow(conversation),
+    },
+    addToTotal(owner, listName()),
+    addToTotal(owner, listName(twinId)),
+  ];
+  if (claim) return claimAndRun(driver, claim, id, statements);
+  await driver.batch(statements);
+  return undefined;
+}
+
+async function getConversation(
+  driver: SqlDriver,
+  { owner, endUser }: Reach,
+  id: string,
+): Promise<ConversationRecord | undefined> {
+  const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`;
+  const [row] = await driver.all(sql, [owner, id, endUser ?? null]);
+  return row && conversationFromRow(row);
+}
+
+async function deleteConversation(
+  driver: SqlDriver,
+  reach: Reach,
+  id: string,
+): Promise<ConversationRecord | undefined> {
+  const { owner, endUser = null } = reach;
+  const found = await getConversation(driver, reach, id);
+  if (!found) return undefined;
+  const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
+  const result = await driver.batch([
+    dropClaimsOn(found),
+    { sql, params: [owner, id, endUser], expect: 1 },
+    { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
+    takeFromTotal(owner, listName()),
+    takeFromTotal(owner, listName(found.twinId)),
+  ]);
+  const row = result.committed ? result.rows[1]?.[0] : undefined;
+  return row && conversationFromRow(row);
 }
 
 /** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */

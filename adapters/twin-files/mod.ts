@@ -9,6 +9,7 @@ import { type Clock, longestTimerMs } from "../../core/base/clock.ts";
 import { isJsonObject, isString } from "../../core/base/json.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/rules.ts";
+import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
 import { occasions, readInstructions } from "../knowledge/mod.ts";
@@ -90,79 +91,96 @@ const backgroundClock: Clock = {
  */
 export async function openTwinFiles(folder: string, options: TwinFilesOptions): Promise<TwinFiles> {
   requireOptions("openTwinFiles", options, rules);
-  const { log = noLog, pollMs = 2000, clock = backgroundClock } = options;
-  const { defaultEngine, engines } = options;
-  const engineNames = [...new Set([...usualEngines, ...Object.keys(engines ?? {})])];
+  const files = new FolderOfTwins(folder, options);
+  await files.open();
+  return files;
+}
 
-  let files: Folder = new Map();
-  let twins: TwinSource = listTwins([]);
-  let folderProblem: string | undefined;
-  let reading = Promise.resolve();
+/** The twins of a folder, as they were read last. */
+class FolderOfTwins implements TwinFiles {
+  readonly #folder: string;
+  readonly #options: TwinFilesOptions;
+  readonly #log: Log;
+  readonly #engineNames: readonly string[];
+  #files: Folder = new Map();
+  #twins: TwinSource = listTwins([]);
+  #folderProblem: string | undefined;
+  #reading = Promise.resolve();
+  #stopFollowing = () => {};
 
-  function warnOf(file: string, { twin, instructionsLine }: FileState): void {
-    if (twin?.engine === "knowledge") warnOfText(file, twin, instructionsLine, log);
+  constructor(folder: string, options: TwinFilesOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#log = options.log ?? noLog;
+    this.#engineNames = [...new Set([...usualEngines, ...Object.keys(options.engines ?? {})])];
+  }
+
+  /** Reads the files for the first time, and follows them after that. */
+  async open(): Promise<void> {
+    const { pollMs = 2000, clock = backgroundClock } = this.#options;
+    const log = this.#log;
+    const found = await this.#read();
+    for (const { problem } of found.values()) if (problem) throw problem;
+    if (found.size === 0) log("warn", "the folder has no twin files", { folder: this.#folder });
+    for (const [file, state] of found) this.#warnOf(file, state);
+    this.#take(found);
+    const changed = () => hasChanged(this.#folder, this.#files);
+    const reload = () => this.reload();
+    this.#stopFollowing = followFolder(this.#folder, { changed, reload, log, pollMs, clock });
+  }
+
+  list(owner: string, slice: Slice): Promise<Listing<Twin>> {
+    return this.#twins.list(owner, slice);
+  }
+
+  get(owner: string, id: string): Promise<Twin | undefined> {
+    return this.#twins.get(owner, id);
+  }
+
+  reload(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#readAgain());
+    return this.#reading;
+  }
+
+  async close(): Promise<void> {
+    this.#stopFollowing();
+    await this.#reading;
+  }
+
+  async #readAgain(): Promise<void> {
+    try {
+      const found = await this.#read();
+      logChanges(this.#files, found, this.#log, (file, state) => this.#warnOf(file, state));
+      this.#take(found);
+      this.#folderProblem = undefined;
+    } catch (error) {
+      const problem = String(error);
+      const message = "the folder of twin files cannot be read; its twins stay as they were";
+      if (problem !== this.#folderProblem) this.#log("warn", message, { folder: this.#folder, error });
+      this.#folderProblem = problem;
+    }
+  }
+
+  #read(): Promise<Folder> {
+    const { defaultEngine } = this.#options;
+    return readFolder(this.#folder, this.#files, { defaultEngine, engines: this.#engineNames });
+  }
+
+  #take(found: Folder): void {
+    this.#twins = listTwins([...found.values()].flatMap(({ twin }) => twin ?? []));
+    this.#files = found;
+  }
+
+  #warnOf(file: string, { twin, instructionsLine }: FileState): void {
+    const { engines } = this.#options;
+    if (twin?.engine === "knowledge") warnOfText(file, twin, instructionsLine, this.#log);
     if (!twin || !engines || Object.hasOwn(engines, twin.engine)) return;
-    log("warn", "a twin's engine is not set up, so its replies will fail", {
+    this.#log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
       twin: twin.id,
       engine: twin.engine,
     });
   }
-
-  function read(): Promise<Folder> {
-    return readFolder(folder, files, { defaultEngine, engines: engineNames });
-  }
-
-  function take(found: Folder): void {
-    twins = listTwins([...found.values()].flatMap(({ twin }) => twin ?? []));
-    files = found;
-  }
-
-  async function readAgain(): Promise<void> {
-    try {
-      const found = await read();
-      logChanges(files, found, log, warnOf);
-      take(found);
-      folderProblem = undefined;
-    } catch (error) {
-      const problem = String(error);
-      if (problem !== folderProblem) {
-        log("warn", "the folder of twin files cannot be read; its twins stay as they were", {
-          folder,
-          error,
-        });
-      }
-      folderProblem = problem;
-    }
-  }
-
-  function reload(): Promise<void> {
-    reading = reading.then(readAgain);
-    return reading;
-  }
-
-  const found = await read();
-  for (const { problem } of found.values()) if (problem) throw problem;
-  if (found.size === 0) log("warn", "the folder has no twin files", { folder });
-  for (const [file, state] of found) warnOf(file, state);
-  take(found);
-
-  const stop = followFolder(folder, {
-    changed: () => hasChanged(folder, files),
-    reload,
-    log,
-    pollMs,
-    clock,
-  });
-  return {
-    list: (owner, slice) => twins.list(owner, slice),
-    get: (owner, id) => twins.get(owner, id),
-    reload,
-    async close() {
-      stop();
-      await reading;
-    },
-  };
 }
 
 function logChanges(
