@@ -9,13 +9,17 @@
 export type { ErrorCode, ErrorObject } from "../core/wire/errors.ts";
 export type {
   ApiKeyResource as ApiKey,
+  ClientTokenResource as ClientToken,
   ConversationResource as Conversation,
   CreatedApiKeyResource as CreatedApiKey,
+  ErasedResource as Erasure,
+  ExportLine,
   MessageResource as Message,
   Pagination,
   StreamEventData,
   TwinResource as Twin,
   UsageResource,
+  UsageSumResource as UsageSum,
 } from "../core/wire/schemas.ts";
 export { TwinClient, type TwinClientOptions } from "./client.ts";
 export {
@@ -36,16 +40,7 @@ export {
 export type { List, Page, PageQuery } from "./http/pages.ts";
 export type { CreateOptions, RequestOptions } from "./http/requests.ts";
 export type { Messages, ResumeOptions, SendOptions } from "./messages.ts";
-export type {
-  ClientToken,
-  ClientTokenRequest,
-  ClientTokens,
-  EndUsers,
-  Erasure,
-  ExportLine,
-  Usage,
-  UsageSum,
-} from "./people.ts";
+export type { ClientTokenRequest, ClientTokens, EndUsers, Usage } from "./people.ts";
 export type { StreamEvent } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";
 export type { ReplyStream } from "./reply/reply-stream.ts";

@@ -5,7 +5,13 @@
  * @module
  */
 
-import type { ConversationResource, MessageResource, UsageResource } from "../core/wire/schemas.ts";
+import type {
+  ClientTokenResource,
+  ErasedResource,
+  ExportLine,
+  UsageResource,
+  UsageSumResource,
+} from "../core/wire/schemas.ts";
 import { readLongAnswer } from "./http/long-answer.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import type { RequestOptions, Requests } from "./http/requests.ts";
@@ -24,16 +30,6 @@ export interface ClientTokenRequest {
   readonly requestsPerHour?: number;
 }
 
-/** What an app's backend hands to a browser in place of its key. */
-export interface ClientToken {
-  readonly token: string;
-  readonly endUser: string;
-  readonly twinIds: readonly string[] | null;
-  readonly scope: "read_only" | "full_access";
-  readonly requestsPerHour: number;
-  readonly expiresAt: string;
-}
-
 /** Client tokens: short-lived credentials of one end user, for browsers. */
 export class ClientTokens {
   readonly #requests: Requests;
@@ -43,7 +39,7 @@ export class ClientTokens {
   }
 
   /** Creates a token. Sent only once, because each time makes another. */
-  create(body: ClientTokenRequest, options?: RequestOptions): Promise<ClientToken> {
+  create(body: ClientTokenRequest, options?: RequestOptions): Promise<ClientTokenResource> {
     return this.#requests.data({ method: "POST", path: "/client-tokens", body, once: true }, options);
   }
 
@@ -51,19 +47,6 @@ export class ClientTokens {
   revoke(endUser: string, options?: RequestOptions): Promise<void> {
     return this.#requests.done({ method: "DELETE", path: "/client-tokens", query: { endUser } }, options);
   }
-}
-
-/** A line of an export: a conversation, followed by its messages. */
-export type ExportLine =
-  | { readonly conversation: ConversationResource }
-  | { readonly message: MessageResource };
-
-/** What was erased. */
-export interface Erasure {
-  readonly endUser: string;
-  readonly conversations: number;
-  readonly messages: number;
-  readonly clientTokens: number;
 }
 
 /** The people behind a key, by the app's own ids. */
@@ -81,19 +64,10 @@ export class EndUsers {
   }
 
   /** Erases all that is stored of an end user. This is final. If it had to be sent again, it may count zeros. */
-  erase(endUser: string, options?: RequestOptions): Promise<Erasure> {
+  erase(endUser: string, options?: RequestOptions): Promise<ErasedResource> {
     const path = `/end-users/${encodeURIComponent(endUser)}`;
     return this.#requests.data({ method: "DELETE", path }, options);
   }
-}
-
-/** What replies have used, summed over a group. */
-export interface UsageSum {
-  /** The day, the twin's id or the end user. */
-  readonly group: string | null;
-  readonly replies: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
 
 /** The credential's limit, and what was used. Neither call costs anything. */
@@ -117,7 +91,7 @@ export class Usage {
       readonly groupBy?: "day" | "twin" | "endUser";
     } = {},
     options?: RequestOptions,
-  ): List<UsageSum> {
+  ): List<UsageSumResource> {
     return listAt(this.#requests, "/usage/history", { ...query }, options);
   }
 }

@@ -435,7 +435,13 @@ export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
 /** A client token in the answer to its creation: it cannot be read later. */
 export type ClientTokenResource = FromSchema<typeof clientTokenSchema>;
+/** What was erased of an end user. */
+export type ErasedResource = FromSchema<typeof erasedSchema>;
+/** A line of an end user's export: a conversation, or a message of the conversation before. */
+export type ExportLine = FromSchema<typeof exportLineSchema>;
 /** The bucket of a key, as `GET /usage` returns it: `limit` and `remaining` in requests. */
 export type UsageResource = FromSchema<typeof usageSchema>;
+/** What replies have used, summed over a group: a day, a twin or an end user. */
+export type UsageSumResource = FromSchema<typeof usageSumSchema>;
 /** The position of a page in its list: `page` counts from 1, `total` counts items. */
 export type Pagination = FromSchema<typeof paginationSchema>;
