@@ -168,6 +168,7 @@ export class Requests {
     const response = await this.#connection
       .fetch(this.#urlOf(request), init)
       .catch(failed("The service cannot be reached."));
+    if (isCutOff(response)) throw new ConnectionError(brokenOff);
     if (!response.ok) throw await errorOf(response).catch(failed(brokenOff));
     return response;
   }
@@ -180,6 +181,14 @@ export class Requests {
 }
 
 const brokenOff = "The answer broke off.";
+
+/**
+ * Whether a connection broke inside the head of an answer. Browsers make an answer of what had come: with a status of
+ * fewer digits, or without the type that the service gives to each body.
+ */
+function isCutOff({ status, headers }: Response): boolean {
+  return status < 200 || (status < 500 && status !== 204 && !headers.has("Content-Type"));
+}
 
 /** Turns what a runtime throws about a connection into the client's own error. */
 export function failed(message: string): (cause: unknown) => never {

@@ -32,6 +32,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "bench/stop.test.ts": otherNode,
       "bench/visit.test.ts": otherNode,
       "bench/cluster.test.ts": otherNode,
+      "browser/client.test.ts": otherNode,
       "browser/playground.test.ts": otherNode,
       "browser/use-chat.test.ts": otherNode,
       "browser/widget.test.ts": otherNode,
@@ -54,6 +55,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     command: ["deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
+      "browser/client.test.ts": ownNode,
       "browser/playground.test.ts": ownNode,
       "browser/use-chat.test.ts": ownNode,
       "browser/widget.test.ts": ownNode,
@@ -83,6 +85,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     command: ["bun", "test", "--timeout", "60000"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
+      "browser/client.test.ts": ownNode,
       "browser/playground.test.ts": ownNode,
       "browser/use-chat.test.ts": ownNode,
       "browser/widget.test.ts": ownNode,

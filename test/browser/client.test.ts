@@ -1,0 +1,77 @@
+/**
+ * The client in the machine's browsers, over connections that break.
+ */
+
+import { after, before, describe, test } from "node:test";
+import { build } from "esbuild";
+import type { Browser, Page } from "playwright-core";
+import type { Fault } from "../client/breaking-proxy.ts";
+import {
+  assertWhole,
+  type Connection,
+  converse,
+  everywhere,
+  positions,
+  type Reading,
+  ways,
+} from "../client/broken-connections.ts";
+import { browsers } from "./browsers.ts";
+import type {} from "./client-page.ts";
+
+/** What runs in the page, with the client, as a script. */
+async function bundleScript(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: ["test/browser/client-page.ts"],
+    bundle: true,
+    write: false,
+  });
+  return String(outputFiles[0]?.text);
+}
+
+/** Reads a reply in a page, which has the origin of the service, so that no request is asked for before. */
+async function readIn(page: Page, script: string, to: Connection): Promise<Reading> {
+  const address = `${to.baseUrl}/page`;
+  await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
+  await page.goto(address);
+  await page.addScriptTag({ content: script });
+  await page.evaluate((to) => globalThis.sendMessage(to), to);
+  return {
+    async reach(length) {
+      await page.waitForFunction((length) => globalThis.receivedLength() >= length, length);
+    },
+    end: () => page.evaluate(() => globalThis.whatCame()),
+  };
+}
+
+for (const { name, skip, start } of browsers) {
+  describe(`a reply over a connection that breaks, in ${name}`, { skip }, () => {
+    let browser: Browser;
+    let script: string;
+    before(async () => {
+      [browser, script] = await Promise.all([start(), bundleScript()]);
+    });
+    after(() => browser?.close());
+
+    /** A conversation in a page of its own. */
+    async function converseInPage(faults: readonly Fault[]) {
+      const page = await browser.newPage();
+      try {
+        return await converse(faults, (to) => readIn(page, script, to));
+      } finally {
+        await page.close();
+      }
+    }
+
+    // Each place in one of the ways, for the sake of time: on Node, the same tests do each in all of them.
+    for (const [index, { name, ...position }] of positions.entries()) {
+      const how = ways[index % ways.length] ?? "end";
+      test(`${name}, by ${how}, is whole, stored once and asked for once`, async () => {
+        assertWhole(await converseInPage([{ ...position, how }]));
+      });
+    }
+
+    test("again and again, is whole", async () => {
+      assertWhole(await converseInPage(everywhere));
+    });
+  });
+}
