@@ -4,7 +4,7 @@
  * @module
  */
 
-import { dayOf, type EndReply } from "../../core/store/records.ts";
+import { type CountedReply, dayOf, type EndReply } from "../../core/store/records.ts";
 import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
@@ -17,7 +17,7 @@ const addToSums = `ON CONFLICT (owner, day, key_id, end_user, twin_id) DO UPDATE
 
 const columns = "owner, day, key_id, end_user, twin_id, replies, input_tokens, output_tokens";
 
-/** Adds a reply that ends. */
+/** Adds a stored reply that ends. */
 export function addUsage({ owner, conversationId, id, completedAt, usage }: EndReply): SqlStatement {
   return {
     sql: `INSERT INTO usage_sums (${columns})
@@ -37,6 +37,17 @@ export function addUsage({ owner, conversationId, id, completedAt, usage }: EndR
   };
 }
 
+/** Adds a reply that is not stored. */
+function addCounted({ owner, keyId, endUser, twinId, completedAt, usage }: CountedReply): SqlStatement {
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+  const params = [owner, dayOf(completedAt), keyId ?? "", endUser ?? "", twinId, inputTokens, outputTokens];
+  return {
+    sql: `INSERT INTO usage_sums (${columns})
+      VALUES ($1, $2, $3, $4, $5, 1, CAST($6 AS BIGINT), CAST($7 AS BIGINT)) ${addToSums}`,
+    params,
+  };
+}
+
 /** Lets an end user's sums count under nobody in particular. */
 export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   const params = [owner, endUser];
@@ -51,9 +62,13 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   ];
 }
 
-/** The store's method about usage. */
-export function usageMethods(driver: SqlDriver): Pick<Store, "listUsage"> {
+/** The store's methods about usage. */
+export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "listUsage"> {
   return {
+    async countReply(reply) {
+      await driver.batch([addCounted(reply)]);
+    },
+
     async listUsage(owner, { from, to, groupBy, offset, limit }) {
       const column = columnOf[groupBy];
       const where = "FROM usage_sums WHERE owner = $1 AND day >= $2 AND day <= $3";

@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
 import { readMessages, type Spoken } from "./conversation-text.ts";
@@ -73,14 +74,15 @@ async function complete(
   context: HandlerContext,
   header: string,
 ): Promise<Result> {
-  const { body, requestId } = call;
-  const { model, question: content, history } = body;
+  const { model, question: content, history } = call.body;
   const name = readConversationName(call.headers.conversation, header);
   const twin = await requireTwin(call, context, model);
+  const reach = reachOf(call, call.body);
   if (name === null || isAside(name, content, header)) {
-    return answer(replyUnstored(context, { twin, history, content, requestId }), call, context);
+    const turn = { ...reach, ...sendFields(call), twin, history, content };
+    return answer(replyUnstored(context, turn), call, context);
   }
-  const { feed, headers } = await sendNamed(call, context, twin, name);
+  const { feed, headers } = await sendNamed(call, context, { twin, reach, name });
   return { ...(await answer(feed, call, context)), headers };
 }
 
@@ -93,15 +95,20 @@ function isAside(name: string, content: string, header: string): boolean {
   return content.startsWith("### Task:") || name.startsWith("local:");
 }
 
+/** Whose conversation a message goes into. */
+interface NamedPlace {
+  readonly twin: Twin;
+  readonly reach: Reach;
+  readonly name: string;
+}
+
 /** Sends the last message into a conversation, which has those before it. */
 function sendNamed(
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  twin: Twin,
-  name: string,
+  { twin, reach, name }: NamedPlace,
 ): Promise<SentOnce> {
   const { model, question: content } = call.body;
-  const reach = reachOf(call, call.body);
   const path = "/v1/chat/completions";
   return sendOnce(call, context, {
     reach,

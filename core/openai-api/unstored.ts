@@ -5,46 +5,45 @@
  */
 
 import type { HandlerContext } from "../http/route.ts";
-import { cancelled, completed, Draft, failed, type Outcome } from "../replies/draft.ts";
+import { cancelled, completed, Draft, failed } from "../replies/draft.ts";
 import { ReplyFeed } from "../replies/feed.ts";
-import { newMessages } from "../replies/send.ts";
-import type { FinalState, MessageRecord } from "../store/records.ts";
-import { type HistoryMessage, ModelError } from "../twins/engine.ts";
-import { type Twin, twinRevision } from "../twins/twins.ts";
+import { ReplyReport, requireEngine, tooLong } from "../replies/producer.ts";
+import { newMessages, type Send } from "../replies/send.ts";
+import { ended, type MessageRecord } from "../store/records.ts";
+import type { HistoryMessage } from "../twins/engine.ts";
+import { twinRevision } from "../twins/twins.ts";
 import { shuttingDown } from "../wire/errors.ts";
 
-/** What is asked. */
-export interface UnstoredTurn {
-  readonly twin: Twin;
+/** What is asked, by whom. */
+export interface UnstoredTurn
+  extends Pick<Send, "owner" | "endUser" | "keyId" | "twin" | "content" | "requestId" | "traceparent"> {
   readonly history: readonly HistoryMessage[];
-  readonly content: string;
-  /** The request that asks, for the log. */
-  readonly requestId: string;
 }
 
-/** Asks the twin's engine. The reply is cancelled once its follower leaves. */
+/** Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended. */
 export function replyUnstored(context: HandlerContext, turn: UnstoredTurn): ReplyFeed {
   const { replies, clock, maxReplyMs } = context;
   if (replies.closing) throw shuttingDown();
   const reply = newReply(context, turn);
+  const report = new ReplyReport(context, { ...turn, reply, engine: context.engines[turn.twin.engine] });
   const feed = new ReplyFeed(reply);
-  const telling = tell(context, turn, reply);
-  const draft = new Draft(feed, telling.firstText, false);
+  const draft = new Draft(feed, () => report.firstText(), false);
   feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
+  report.began();
   const cancelTimeout = clock.after(maxReplyMs, () => {
-    if (draft.closed) return;
-    const error = new ModelError("model_timeout", `The reply took more than ${maxReplyMs} ms.`);
-    draft.stop(fail(context, turn, error));
+    if (!draft.closed) draft.stop(failed(report.failed(tooLong(maxReplyMs))));
   });
-  void ask(context, turn, draft);
-  const ended = draft.outcome.then((outcome) => {
+  void ask(context, turn, draft, report);
+  const end = draft.outcome.then(async (outcome) => {
     cancelTimeout();
     const state = outcome === "lost" ? cancelled : outcome;
-    const message = { ...reply, ...state, content: feed.text.toString(), completedAt: clock.now() };
-    telling.ended(state);
+    report.ended(state);
+    const text = { content: feed.text.toString(), sources: draft.sources ?? null };
+    const message = ended(reply, state, text, clock.now());
+    await count(context, turn, message, report);
     feed.end(message);
   });
-  replies.hold(ended, () => draft.stop(failed("interrupted")));
+  replies.hold(end, () => draft.stop(failed("interrupted")));
   return feed;
 }
 
@@ -53,35 +52,32 @@ function newReply({ newId, clock, sha256 }: HandlerContext, { twin, content }: U
   return newMessages(fields, newId, clock.now()).reply;
 }
 
-/** Tells whoever observes the service what becomes of a reply. */
-function tell({ observe, clock }: HandlerContext, { twin, requestId }: UnstoredTurn, reply: MessageRecord) {
-  const names = { messageId: reply.id, twinId: twin.id, engine: twin.engine };
-  const elapsed = () => clock.now() - reply.createdAt;
-  observe.replyBegan?.({ ...names, conversationId: reply.conversationId, requestId, attempt: reply.attempt });
-  return {
-    firstText: () => observe.replyFirstText?.({ ...names, durationMs: elapsed() }),
-    ended({ status, finishReason, error, usage }: FinalState) {
-      const reason = status === "completed" ? finishReason : null;
-      const end = { status, finishReason: reason, errorCode: error?.code ?? null, usage };
-      observe.replyEnded?.({ ...names, ...end, durationMs: elapsed() });
-    },
-  };
-}
-
-async function ask(context: HandlerContext, turn: UnstoredTurn, draft: Draft): Promise<void> {
-  const { twin, history, content } = turn;
-  const engine = context.engines[twin.engine];
+async function ask(
+  { engines }: HandlerContext,
+  { twin, history, content }: UnstoredTurn,
+  draft: Draft,
+  report: ReplyReport,
+): Promise<void> {
   try {
-    if (!engine) throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
-    draft.end(completed(await engine.reply({ twin, history, content }, draft.output())));
+    const engine = requireEngine({ twin, engine: engines[twin.engine] });
+    const turn = { twin, history, content, traceparent: report.traceparent() };
+    draft.end(completed(await engine.reply(turn, draft.output())));
   } catch (error) {
-    if (!draft.closed) draft.end(fail(context, turn, error));
+    if (!draft.closed) draft.end(failed(report.failed(error)));
   }
 }
 
-/** Logs an error, and returns the outcome that it means. */
-function fail({ log, engines }: HandlerContext, { twin, requestId }: UnstoredTurn, error: unknown): Outcome {
-  const asked = engines[twin.engine]?.logFields?.(twin);
-  log("error", "a reply failed", { requestId, twinId: twin.id, engine: twin.engine, ...asked, error });
-  return failed(error instanceof ModelError ? error.code : "model_error");
+/** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */
+async function count(
+  { store }: HandlerContext,
+  { owner, keyId, endUser, twin }: UnstoredTurn,
+  { completedAt, createdAt, usage }: MessageRecord,
+  report: ReplyReport,
+): Promise<void> {
+  const who = { owner, keyId, endUser: endUser ?? null, twinId: twin.id };
+  try {
+    await store.countReply({ ...who, completedAt: completedAt ?? createdAt, usage });
+  } catch (error) {
+    report.log("error", "a reply could not be counted", { usage, error });
+  }
 }

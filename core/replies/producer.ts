@@ -6,7 +6,7 @@
 
 import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import type { MessageRecord } from "../store/records.ts";
+import type { FinalState, MessageRecord, ReplyFailure } from "../store/records.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
@@ -21,20 +21,21 @@ export class Producer implements FeedSource {
   readonly feed: ReplyFeed;
   readonly draft: Draft;
   readonly saver: Saver;
+  readonly #report: ReplyReport;
   readonly #context: ReplyContext;
   /** The engine was called: what fails after that is the model. */
   #asked = false;
   /** The last follower on this process has left. */
   #leftHere = false;
-  #startedAt = 0;
 
   /** `isReadHere`: whether followers on this process read the saved text. */
   constructor(context: ReplyContext, production: Production, isReadHere: () => boolean) {
     this.#context = context;
     this.production = production;
+    this.#report = new ReplyReport(context, production);
     this.feed = new ReplyFeed(production.reply);
     const repeats = continuation(production) === "exact";
-    this.draft = new Draft(this.feed, () => this.#tellFirstText(), repeats);
+    this.draft = new Draft(this.feed, () => this.#report.firstText(), repeats);
     this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
     this.feed.feedFrom(this);
   }
@@ -55,7 +56,7 @@ export class Producer implements FeedSource {
 
   /** Ends the reply because this process stops. */
   interrupt(): void {
-    if (!this.draft.closed) this.#log("warn", "a reply was interrupted, because the server stops");
+    if (!this.draft.closed) this.#report.log("warn", "a reply was interrupted, because the server stops");
     this.draft.stop(failed("interrupted"));
   }
 
@@ -66,16 +67,16 @@ export class Producer implements FeedSource {
   async run(position: number): Promise<MessageRecord | undefined> {
     const { clock, maxReplyMs, conversations } = this.#context;
     const { question } = this.production;
-    this.#tellBeginning();
+    this.#report.began();
     const cancelTimeout = clock.after(maxReplyMs, () => this.#timeOut());
     this.saver.start(() => this.#stopIfLeft());
     void this.#runEngine(position);
     const outcome = await this.draft.outcome;
     cancelTimeout();
     if (this.draft.differs)
-      this.#log("warn", "a reply was interrupted: asked again, its engine wrote another text");
+      this.#report.log("warn", "a reply was interrupted: asked again, its engine wrote another text");
     const { message, own } = await this.saver.end(outcome);
-    this.#tellEnd(own ? message : undefined);
+    this.#report.ended(own && outcome !== "lost" ? outcome : undefined);
     if (!own) {
       conversations.forget(question.conversationId);
       return message;
@@ -93,18 +94,12 @@ export class Producer implements FeedSource {
       this.#asked = true;
       const engine = requireEngine(this.production);
       const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
-      const traceparent = this.#traceparent();
+      const traceparent = this.#report.traceparent();
       const turn = { twin, history, content: question.content, traceparent, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
     }
-  }
-
-  /** The trace context for the model's request: the observer's, else the one that came with the send. */
-  #traceparent(): string | undefined {
-    const { reply, traceparent } = this.production;
-    return this.#context.observe.traceparentOf?.(reply.id) ?? traceparent;
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
@@ -123,56 +118,76 @@ export class Producer implements FeedSource {
     }
   }
 
-  #tellBeginning(): void {
-    const { observe, clock } = this.#context;
-    const { question, requestId, reply } = this.production;
-    const { conversationId } = question;
-    this.#startedAt = clock.now();
-    observe.replyBegan?.({ ...this.#names(), conversationId, requestId, attempt: reply.attempt });
-  }
-
-  #tellFirstText(): void {
-    this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
-  }
-
-  /** `message`: the reply as this producer ended it. Undefined: it was lost. */
-  #tellEnd(message: MessageRecord | undefined): void {
-    const { status = "in_progress" } = message ?? {};
-    this.#context.observe.replyEnded?.({
-      ...this.#names(),
-      status: status === "in_progress" ? "lost" : status,
-      finishReason: status === "completed" ? (message?.finishReason ?? null) : null,
-      errorCode: message?.error?.code ?? null,
-      usage: message?.usage ?? null,
-      durationMs: this.#elapsed(),
-    });
-  }
-
-  #names() {
-    const { reply, twin } = this.production;
-    return { messageId: reply.id, twinId: twin.id, engine: twin.engine };
-  }
-
-  #elapsed(): number {
-    return this.#context.clock.now() - this.#startedAt;
-  }
-
   #timeOut(): void {
-    if (this.draft.closed) return;
-    const message = `The reply took more than ${this.#context.maxReplyMs} ms.`;
-    this.draft.stop(this.#fail(new ModelError("model_timeout", message)));
+    if (!this.draft.closed) this.draft.stop(this.#fail(tooLong(this.#context.maxReplyMs)));
   }
 
   /** Logs an error, and returns the outcome that it means. */
   #fail(error: unknown): Outcome {
-    const { engine, twin } = this.production;
-    this.#log("error", "a reply failed", { ...engine?.logFields?.(twin), error });
-    if (!this.#asked) return failed("interrupted");
-    return failed(error instanceof ModelError && error.code === "model_timeout" ? error.code : "model_error");
+    const code = this.#report.failed(error);
+    return failed(this.#asked ? code : "interrupted");
+  }
+}
+
+/** How the engine goes on with the text that is there. Undefined: there is none, and the reply begins. */
+function continuation({ engine, reply }: Production): TwinEngine["continues"] {
+  return reply.content === "" ? undefined : engine?.continues;
+}
+
+/** What a report needs to know of a reply. */
+export type Reported = Pick<Production, "twin" | "engine" | "reply" | "requestId" | "traceparent">;
+
+/** The report of one attempt at a reply. */
+export class ReplyReport {
+  readonly #context: Pick<ReplyContext, "observe" | "clock" | "log">;
+  readonly #reported: Reported;
+  #startedAt = 0;
+
+  constructor(context: Pick<ReplyContext, "observe" | "clock" | "log">, reported: Reported) {
+    this.#context = context;
+    this.#reported = reported;
   }
 
-  #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { twin, reply, requestId } = this.production;
+  began(): void {
+    const { observe, clock } = this.#context;
+    const { requestId, reply } = this.#reported;
+    const { conversationId, attempt } = reply;
+    this.#startedAt = clock.now();
+    observe.replyBegan?.({ ...this.#names(), conversationId, requestId, attempt });
+  }
+
+  firstText(): void {
+    this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
+  }
+
+  /** `state`: how this process ended the reply. Undefined: it did not. */
+  ended(state: FinalState | undefined): void {
+    this.#context.observe.replyEnded?.({
+      ...this.#names(),
+      status: state?.status ?? "lost",
+      finishReason: state?.status === "completed" ? state.finishReason : null,
+      errorCode: state?.error?.code ?? null,
+      usage: state?.usage ?? null,
+      durationMs: this.#elapsed(),
+    });
+  }
+
+  /** The trace context for the model's request: the observer's, else the one that came with the send. */
+  traceparent(): string | undefined {
+    const { reply, traceparent } = this.#reported;
+    return this.#context.observe.traceparentOf?.(reply.id) ?? traceparent;
+  }
+
+  /** Logs why a reply failed, and returns the code that stands for it. */
+  failed(error: unknown): ReplyFailure["code"] {
+    const { engine, twin } = this.#reported;
+    this.log("error", "a reply failed", { ...engine?.logFields?.(twin), error });
+    const isTimeout = error instanceof ModelError && error.code === "model_timeout";
+    return isTimeout ? "model_timeout" : "model_error";
+  }
+
+  log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    const { reply, requestId, twin } = this.#reported;
     const { id: messageId } = reply;
     this.#context.log(level, message, {
       messageId,
@@ -182,14 +197,24 @@ export class Producer implements FeedSource {
       ...fields,
     });
   }
+
+  #names() {
+    const { reply, twin } = this.#reported;
+    return { messageId: reply.id, twinId: twin.id, engine: twin.engine };
+  }
+
+  #elapsed(): number {
+    return this.#context.clock.now() - this.#startedAt;
+  }
 }
 
-function requireEngine({ twin, engine }: Production): TwinEngine {
+/** The error of a reply that took too long. */
+export function tooLong(maxReplyMs: number): ModelError {
+  return new ModelError("model_timeout", `The reply took more than ${maxReplyMs} ms.`);
+}
+
+/** @throws {ModelError} if the twin names an engine that the service does not have. */
+export function requireEngine({ twin, engine }: Pick<Production, "twin" | "engine">): TwinEngine {
   if (engine) return engine;
   throw new ModelError("model_error", `There is no engine "${twin.engine}".`);
-}
-
-/** How the engine goes on with the text that is there. Undefined: there is none, and the reply begins. */
-function continuation({ engine, reply }: Production): TwinEngine["continues"] {
-  return reply.content === "" ? undefined : engine?.continues;
 }

@@ -16,7 +16,7 @@ import {
   recordsOf,
   type UsageEntry,
 } from "./memory-records.ts";
-import { dayOf, type EndReply, ended } from "./records.ts";
+import { type CountedReply, dayOf, type EndReply, ended } from "./records.ts";
 import type {
   AbandonedReply,
   BeginReply,
@@ -57,7 +57,9 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       endEntry(entry, end);
-      addUsage(records, entry.conversation, entry.keyId, end);
+      const { owner, endUser, twinId } = entry.conversation.record;
+      const { completedAt, usage } = end;
+      addUsage(records, { owner, keyId: entry.keyId, endUser, twinId, completedAt, usage });
       records.running.delete(entry);
       return true;
     },
@@ -155,15 +157,12 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
 }
 
 /** Adds a reply that has ended. */
-export function addUsage(
+function addUsage(
   records: MemoryRecords,
-  { record }: ConversationEntry,
-  keyId: string | undefined,
-  end: EndReply,
+  { owner, keyId, endUser, twinId: twin, completedAt, usage }: CountedReply,
 ): void {
-  const { owner, endUser, twinId: twin } = record;
-  const { inputTokens = 0, outputTokens = 0 } = end.usage ?? {};
-  const day = dayOf(end.completedAt);
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+  const day = dayOf(completedAt);
   add(records, { owner, keyId, endUser, twin, day, replies: 1, inputTokens, outputTokens });
 }
 
@@ -188,9 +187,14 @@ function add({ usage }: MemoryRecords, more: UsageEntry): void {
   });
 }
 
-/** The store's method about usage. */
-export function usageMethods({ usage }: MemoryRecords): Pick<Store, "listUsage"> {
+/** The store's methods about usage. */
+export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" | "listUsage"> {
+  const { usage } = records;
   return {
+    async countReply(reply) {
+      addUsage(records, reply);
+    },
+
     async listUsage(owner, { from, to, groupBy, offset, limit }) {
       const sums = new Map<string, UsageSum>();
       for (const entry of usage.values()) {

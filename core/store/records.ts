@@ -137,6 +137,17 @@ export interface EndReply {
   readonly leaseExpiredBefore?: number;
 }
 
+/** What is counted of a reply that is not stored itself. */
+export interface CountedReply {
+  readonly owner: string;
+  /** The key that asked. Undefined: the host knew its user. */
+  readonly keyId: string | undefined;
+  readonly endUser: string | null;
+  readonly twinId: string;
+  readonly completedAt: number;
+  readonly usage: Usage | null;
+}
+
 /** How a reply has ended, once and for all. Its text, sources and time are stored with it. */
 export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
 

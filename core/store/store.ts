@@ -11,6 +11,7 @@ import type {
   ApiKeyRecord,
   ClientTokenRecord,
   ConversationRecord,
+  CountedReply,
   EndReply,
   IdempotencyClaim,
   MadeClaim,
@@ -237,6 +238,8 @@ export interface Store {
    * it was not in progress, or no longer, or if its lease is not as `end` asks for.
    */
   endReply(end: EndReply): Promise<boolean>;
+  /** Counts a reply that has ended, and that is not stored itself. */
+  countReply(reply: CountedReply): Promise<void>;
   /**
    * What an owner's replies took, by group in ascending order. Each is counted as it ends, by key, end user, twin and day,
    * and stays counted when its conversation is deleted.

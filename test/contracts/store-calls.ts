@@ -81,6 +81,14 @@ export async function callEverything(given: Store): Promise<void> {
   await store.sweepClientTokens(start);
   await store.readConversations(reach, undefined, 1);
   await store.readConversations(reach, { id, createdAt: start }, 1);
+  await store.countReply({
+    owner,
+    keyId: undefined,
+    endUser: "ann",
+    twinId,
+    completedAt: start,
+    usage: null,
+  });
   for (const groupBy of ["day", "twin", "endUser"] as const) {
     await store.listUsage(owner, { ...slice, from: "2030-01-01", to: "2030-01-02", groupBy });
   }

@@ -195,5 +195,28 @@ export function endUsersContract(current: () => Store): void {
         0,
       );
     });
+
+    test("replies that are not stored count, too, beside those that are", async () => {
+      const store = current();
+      const owner = newOwner();
+      const completedAt = Date.UTC(2031, 4, 6);
+      const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 };
+      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      await converse(store, owner, id, { at: completedAt, usage });
+      const counted = { owner, keyId: undefined, endUser: "ann", twinId: "ada", completedAt, usage };
+      await store.countReply(counted);
+      await store.countReply({ ...counted, keyId: "key_1", usage: null });
+      await store.countReply({ ...counted, endUser: null });
+      await store.countReply({ ...counted, owner: newOwner() });
+      const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
+      const { items } = await store.listUsage(owner, { ...days, groupBy: "endUser" });
+      assert.deepEqual(items, [
+        { group: null, replies: 1, inputTokens: 10, outputTokens: 1 },
+        { group: "ann", replies: 3, inputTokens: 20, outputTokens: 2 },
+      ]);
+      await store.forgetEndUser(owner, "ann");
+      const whole = { group: null, replies: 4, inputTokens: 30, outputTokens: 3 };
+      assert.deepEqual((await store.listUsage(owner, { ...days, groupBy: "endUser" })).items, [whole]);
+    });
   });
 }

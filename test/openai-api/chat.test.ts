@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ModelError } from "../../core/mod.ts";
+import { createMemoryStore, ModelError, type Store, StoreUnavailable } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import { dataOf, inProcess, transports } from "../support/harness.ts";
 import { openOpenAI, readData, startSeconds } from "./fixture.ts";
@@ -279,6 +279,55 @@ for (const transport of transports) {
       await reader?.read();
       await reader?.cancel();
       await run.aborted;
+    });
+
+    test("the engine gets the trace context of the request, or the observer's", async () => {
+      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+      for (const own of [undefined, traceparent.replace("b7ad6b71", "00f067aa")]) {
+        await using api = await openOpenAI(transport, { observe: { traceparentOf: () => own } });
+        const answered = api.chat({}, { traceparent });
+        const { turn, finish } = await api.engine.next();
+        assert.equal(turn.traceparent, own ?? traceparent);
+        finish();
+        await answered;
+      }
+    });
+
+    test("replies count in the usage history, although they are not stored", async () => {
+      await using api = await openOpenAI(transport);
+      const history = async () => {
+        const response = await api.fixture.call("GET", "/usage/history?groupBy=endUser", api.key);
+        return dataOf<{ group: string | null; replies: number }[]>(response);
+      };
+      const answered = api.chat({ user: "zoe" });
+      (await api.engine.next()).finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+      await answered;
+      assert.deepEqual(await history(), [{ group: "zoe", replies: 1, inputTokens: 3, outputTokens: 4 }]);
+      await (await api.chat({ model: "echo", stream: true })).text();
+      const failing = api.chat();
+      (await api.engine.next()).fail(new Error("secret"));
+      await failing;
+      assert.deepEqual(
+        (await history()).map(({ group, replies }) => [group, replies]),
+        [
+          [null, 2],
+          ["zoe", 1],
+        ],
+      );
+    });
+
+    test("a reply is complete, although the store cannot count it", async () => {
+      const store: Store = {
+        ...createMemoryStore(),
+        countReply: () => Promise.reject(new StoreUnavailable("away")),
+      };
+      const logged: string[] = [];
+      await using api = await openOpenAI(transport, {
+        store,
+        log: (_, message) => void logged.push(message),
+      });
+      assert.equal((await api.chat({ model: "echo" })).status, 200);
+      assert.ok(logged.includes("a reply could not be counted"));
     });
 
     test("silence is filled with comments", async () => {
