@@ -174,12 +174,14 @@ const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
   model_timeout: { messageId: message.id },
 };
 
-/** Bodies of errors, by their codes. */
-export function errorExamples(codes: readonly ErrorCode[]): Record<string, unknown> {
-  return Object.fromEntries(codes.map((code) => [code, { value: { error: errorObject(code) } }]));
+/** What an error with this code may say. */
+export function errorMessage(code: ErrorCode): string {
+  return errorMessages[code];
 }
 
-function errorObject(code: ErrorCode): unknown {
+/** An error's body. */
+export function errorExample(code: ErrorCode): unknown {
   const { [code]: details } = errorDetails;
-  return { code, message: errorMessages[code], ...(details !== undefined && { details }), requestId };
+  const message = errorMessage(code);
+  return { error: { code, message, ...(details !== undefined && { details }), requestId } };
 }

@@ -6,7 +6,7 @@
 
 import { keyPattern } from "../http/idempotency.ts";
 import { wholeNumber } from "../http/input.ts";
-import type { Route } from "../http/route.ts";
+import type { Route, Success } from "../http/route.ts";
 import { type ErrorCode, errorCodes, errorStatus } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import {
@@ -30,7 +30,7 @@ import {
   usageSchema,
   usageSumSchema,
 } from "../wire/schemas.ts";
-import { errorExamples, eventExamples, exampleOf } from "./openapi-examples.ts";
+import { errorExample, eventExamples, exampleOf } from "./openapi-examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./openapi-headers.ts";
 
 const components: Readonly<Record<string, Schema>> = {
@@ -123,43 +123,83 @@ const securityOf = {
   none: [],
 } as const;
 
-const tagDescriptions: Readonly<Record<string, string>> = {
-  twins: "Whom one can talk to.",
-  conversations: "Conversations, their messages, and replies as they are written.",
-  auth: "API keys, for the bearer of a JWT.",
-  "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
-  "end-users": "All that is stored about a person: to hand over, or to erase.",
-  usage: "What is left of a limit, and what replies took.",
-  service: "The service itself.",
+/** Values by media type. */
+type Content = Readonly<Record<string, unknown>>;
+
+/** What the document of an API says besides what follows from its routes. */
+export interface ApiDescription {
+  readonly title: string;
+  readonly description: string;
+  /** What each group of operations is about. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Components by name, among them `ErrorResponse`. */
+  readonly schemas: Readonly<Record<string, unknown>>;
+  /** The group of operations that documentation and generated clients show this one in. */
+  tagOf(route: Route): string;
+  body(route: Route): Content | undefined;
+  /** What a success contains. Undefined: nothing. */
+  answer(route: Route): Content | undefined;
+  error(code: ErrorCode): { readonly name: string; readonly body: unknown };
+}
+
+const ownApi: ApiDescription = {
+  title: "Conversational AI twins",
+  description: "Twins, conversations, streamed replies.",
+  tags: {
+    twins: "Whom one can talk to.",
+    conversations: "Conversations, their messages, and replies as they are written.",
+    auth: "API keys, for the bearer of a JWT.",
+    "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
+    "end-users": "All that is stored about a person: to hand over, or to erase.",
+    usage: "What is left of a limit, and what replies took.",
+    service: "The service itself.",
+  },
+  schemas: {
+    ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
+    ErrorResponse: errorSchema,
+    StreamEvent: streamEventSchema,
+  },
+  tagOf: ({ path, credential }) => (credential !== "none" && path.split("/")[3]) || "service",
+  body: ({ body }) => body && { "application/json": media(body) },
+  answer: ({ success }) => contentOf(success),
+  error: (code) => ({ name: code, body: errorExample(code) }),
 };
 
-/** Describes the routes, under a base path. */
-export function createOpenApi(routes: readonly Route[], basePath: string): Record<string, unknown> {
+/** Describes the routes of an API, under a base path. Default: this service's own. */
+export function createOpenApi(
+  routes: readonly Route[],
+  basePath: string,
+  api: ApiDescription = ownApi,
+): Record<string, unknown> {
+  const { title, description, tags, schemas } = api;
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, api) };
   }
   return {
     openapi: "3.1.0",
     info: {
-      title: "Conversational AI twins",
+      title,
       version: "1",
-      description: "Twins, conversations, streamed replies.",
+      description,
       license: { name: "MIT", identifier: "MIT" },
       contact: { name: "The operator of this service" },
     },
     servers: [{ url: basePath || "/" }],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tagDescriptions[name] })),
+    tags: [...new Set(routes.map(api.tagOf))].map((name) => ({ name, description: tags[name] })),
     paths,
-    components: {
-      schemas: {
-        ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
-        ErrorResponse: errorSchema,
-        StreamEvent: streamEventSchema,
-      },
-      headers: responseHeaders,
-      securitySchemes,
-    },
+    components: { schemas, ...usedComponents(paths) },
+  };
+}
+
+/** The header fields and the credentials that the operations refer to. */
+function usedComponents(paths: unknown): Record<string, unknown> {
+  const text = JSON.stringify(paths);
+  const filter = (all: object, mark: (name: string) => string) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => text.includes(mark(name))));
+  return {
+    headers: filter(responseHeaders, (name) => `headers/${name}"`),
+    securitySchemes: filter(securitySchemes, (name) => `"${name}":[]`),
   };
 }
 
@@ -188,24 +228,24 @@ function simplePattern(schema: Schema): Schema {
   return rest;
 }
 
-function operation(route: Route): Record<string, unknown> {
+function operation(route: Route, api: ApiDescription): Record<string, unknown> {
+  const { operationId, summary, scope, credential, success } = route;
+  const body = api.body(route);
+  const content = api.answer(route);
+  const { description, status } = success;
   return {
-    operationId: route.operationId,
-    tags: [tagOf(route)],
-    summary: route.summary,
-    description: route.scope ? `Needs a key with the scope ${route.scope}.` : needs[route.credential],
-    security: securityOf[route.credential],
+    operationId,
+    tags: [api.tagOf(route)],
+    summary,
+    description: scope ? `Needs a key with the scope ${scope}.` : needs[credential],
+    security: securityOf[credential],
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(route.body && {
-      requestBody: { required: true, content: { "application/json": media(route.body) } },
-    }),
-    responses: { [route.success.status]: success(route), ...errorResponses(route) },
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: {
+      [status]: { description, headers: successHeaders(route), ...(content && { content }) },
+      ...errorResponses(route, api),
+    },
   };
-}
-
-/** The group of operations that documentation and generated clients show this one in: the first segment of its path. */
-function tagOf({ path, credential }: Route): string {
-  return (credential !== "none" && path.split("/")[3]) || "service";
 }
 
 function pathParameters(route: Route): unknown[] {
@@ -234,6 +274,8 @@ function headerParameters(route: Route): unknown[] {
     const name = headerNames[field];
     headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
   }
+  for (const name of Object.values(route.headers ?? {}))
+    headers.push({ name, in: "header", schema: { type: "string" } });
   return headers;
 }
 
@@ -246,27 +288,23 @@ function reference(schema: Schema): unknown {
   return name ? { $ref: `#/components/schemas/${name}` } : schema;
 }
 
-function success(route: Route): unknown {
-  const { description, status, schema, list, events, lines } = route.success;
-  const headers = successHeaders(route);
-  if (status === 204) return { description, headers };
+function contentOf({ status, schema, list, events, lines }: Success): Content | undefined {
+  if (status === 204) return undefined;
   // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
   if (events) {
     const schema = { $ref: "#/components/schemas/StreamEvent" };
-    return { description, headers, content: { "text/event-stream": { schema, examples: eventExamples } } };
+    return { "text/event-stream": { schema, examples: eventExamples } };
   }
-  if (lines && schema) return { description, headers, content: { "application/x-ndjson": media(schema) } };
-  return {
-    description,
-    headers,
-    content: { "application/json": schema ? envelope(schema, list) : document },
-  };
+  if (!schema) return documentItself;
+  return lines ? { "application/x-ndjson": media(schema) } : { "application/json": envelope(schema, list) };
 }
 
-/** What this document says about itself. */
-const document = {
-  schema: { type: "object" },
-  example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
+/** The content of the answer that is an OpenAPI document. */
+export const documentItself: Content = {
+  "application/json": {
+    schema: { type: "object" },
+    example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
+  },
 };
 
 function media(schema: Schema): unknown {
@@ -284,20 +322,19 @@ function envelope(schema: Schema, list: true | undefined): unknown {
 }
 
 /** All the errors that an endpoint can answer with, by status. */
-function errorResponses(route: Route): Record<string, unknown> {
+function errorResponses(route: Route, api: ApiDescription): Record<string, unknown> {
   const all = errorsOf(route);
+  const schema = { $ref: "#/components/schemas/ErrorResponse" };
   const byStatus: Record<string, unknown> = {};
   for (const status of new Set(all.map(errorStatus))) {
     const codes = all.filter((code) => errorStatus(code) === status);
+    const examples = Object.fromEntries(
+      codes.map(api.error).map(({ name, body }) => [name, { value: body }]),
+    );
     byStatus[status] = {
-      description: codes.join(", "),
+      description: Object.keys(examples).join(", "),
       headers: errorHeaders(route, status, codes),
-      content: {
-        "application/json": {
-          schema: { $ref: "#/components/schemas/ErrorResponse" },
-          examples: errorExamples(codes),
-        },
-      },
+      content: { "application/json": { schema, examples } },
     };
   }
   return byStatus;
@@ -314,8 +351,10 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
   if (route.scope === "full_access" || route.keysOnly) add("insufficient_scope");
   if (route.query) add("validation_error");
-  if (route.body) add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
-  if (route.body) add("shutting_down"); // for a body that the closing server cut off
+  if (route.body || route.readBody) {
+    add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
+    add("shutting_down"); // for a body that the closing server cut off
+  }
   if (route.idempotency === "supported") add("idempotency_key_reused");
   if (route.idempotency === "refused") add("idempotency_not_supported");
   add(...(route.errors ?? []));

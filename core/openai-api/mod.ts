@@ -8,6 +8,7 @@ import { isString } from "../base/json.ts";
 import { optional, type Rule, type RulesFor, requireOptions } from "../base/rules.ts";
 import type { ApiExtension } from "../http/route.ts";
 import { chatRoute } from "./chat.ts";
+import { documentRoute } from "./document/mod.ts";
 import { errorBody } from "./errors.ts";
 import { modelRoutes } from "./models.ts";
 import { responseRoutes } from "./responses.ts";
@@ -49,9 +50,10 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
   const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
+  const routes = [...modelRoutes, chatRoute(headers), ...responseRoutes(headers, new BrokenRequests())];
   return {
     prefix: "/v1",
-    routes: [...modelRoutes, chatRoute(headers), ...responseRoutes(headers, new BrokenRequests())],
+    routes: [...routes, documentRoute(routes, errorBody)],
     errorBody,
     mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
   };

@@ -59,6 +59,14 @@ export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: B
       maxBodyBytes,
       headers,
       success: { status: 200, description: "The response, or its events.", events: true },
+      errors: [
+        "twin_not_found",
+        "conversation_not_found",
+        "conversation_busy",
+        "idempotency_key_reused",
+        "model_error",
+        "model_timeout",
+      ],
       handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, broken),
     },
 
@@ -71,6 +79,7 @@ export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: B
       scope: "read_only",
       query: responseQuerySchema,
       success: { status: 200, description: "The response, or its events.", events: true },
+      errors: ["message_not_found"],
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         if (call.query.stream === "true") return resume(reply, head, call, context);
@@ -86,6 +95,7 @@ export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: B
       credential: "api_key",
       scope: "full_access",
       success: { status: 200, description: "The response, once it has ended." },
+      errors: ["message_not_found", "shutting_down"],
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         const ended = await context.replies.cancel(call.owner, reply);

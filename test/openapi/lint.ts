@@ -1,5 +1,5 @@
 /**
- * Lints the OpenAPI document with the recommended rules of Redocly and of Spectral, of which a warning fails, too. Run as
+ * Lints the OpenAPI documents with the recommended rules of Redocly and of Spectral, of which a warning fails, too. Run as
  * `npm run test:openapi`, after `npm ci --prefix test/openapi`.
  */
 
@@ -8,15 +8,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createOpenApi } from "../../core/api/openapi.ts";
-import { routes } from "../../core/api/routes.ts";
+import { noLog } from "../../core/base/log.ts";
+import { createService, createTwinList } from "../../core/mod.ts";
+import { createOpenAIApi } from "../../core/openai-api/mod.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const documents = {
-  "api.json": createOpenApi(
-    routes.filter(({ path }) => path.startsWith("/api/v1/")),
-    "",
-  ),
+  "api.json": await read("/api/v1/openapi.json"),
+  "openai.json": await read("/v1/openapi.json"),
 };
 
 /** Each linter's command, and what tells it to send nothing about its use. */
@@ -43,7 +42,18 @@ if (existsSync(join(here, "node_modules"))) {
     rmSync(folder, { recursive: true });
   }
 } else {
-  console.log("The OpenAPI document is not linted: npm ci --prefix test/openapi installs the linters.");
+  console.log("The OpenAPI documents are not linted: npm ci --prefix test/openapi installs the linters.");
+}
+
+async function read(path: string): Promise<unknown> {
+  const verifyToken = async () => "alice";
+  const service = createService({
+    twins: createTwinList([]),
+    openaiApi: createOpenAIApi(),
+    verifyToken,
+    log: noLog,
+  });
+  return (await service.fetch(new Request(`http://twins.test${path}`))).json();
 }
 
 function lint(name: string, document: unknown, folder: string): void {

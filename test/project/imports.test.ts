@@ -22,6 +22,7 @@ const coreOrder = [
   "core/replies",
   "core/http",
   "core/api",
+  "core/openai-api/document",
   "core/openai-api",
   "core",
 ];

@@ -51,6 +51,25 @@ ajv.addSchema({ $id: "api", components: { schemas: closed(openApi.components.sch
 const validators = new Map<string, ValidateFunction>();
 const requestIds = new Set<string>();
 
+/** Fails unless all bodies and answers have examples that fit their schemas. Returns how many there are. */
+export function assertExamples(document: OpenApiDocument): number {
+  const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": isTime } });
+  ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  let seen = 0;
+  for (const { operationId, requestBody, responses } of operations) {
+    const contents = [requestBody, ...Object.values(responses)].map((one) => one?.content ?? {});
+    for (const { schema, example, examples } of contents.flatMap((content) => Object.values(content))) {
+      const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')));
+      for (const value of examples ? Object.values(examples).map((one) => one.value) : [example]) {
+        assert.ok(fits(value), `${operationId}: ${ajv.errorsText(fits.errors)} in ${JSON.stringify(value)}`);
+        seen++;
+      }
+    }
+  }
+  return seen;
+}
+
 /** Fails unless an answer has what all answers have, and is what the document says of this request. */
 export async function assertConforms(
   method: string,
