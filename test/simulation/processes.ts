@@ -83,6 +83,9 @@ export function createProcesses(
       twins,
       engines: { chance: engines.engineOf(connected) },
       limiter: unlimited,
+      log(level, message) {
+        if (level === "warn" || level === "error") world.trace(`log ${message}`);
+      },
       verifyToken: async () => "nobody",
       clock,
       random(bytes) {
