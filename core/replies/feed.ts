@@ -38,7 +38,7 @@ export class ReplyFeed {
   whole = false;
   /** The reply as stored at its end. Once this is set, nothing changes. */
   ended: MessageRecord | undefined;
-  /** Whether this process stops following: it is shutting down, and another process produces the reply. */
+  /** Whether this process stops following: it is shutting down, and another process produces or ends the reply. */
   released = false;
   /** The number of the attempt that writes the text, and the length that it went on from. */
   attempt = 1;

@@ -75,15 +75,16 @@ export class Producer implements FeedSource {
     cancelTimeout();
     if (this.draft.differs)
       this.#report.log("warn", "a reply was interrupted: asked again, its engine wrote another text");
-    const { message, own } = await this.saver.end(outcome);
-    this.#report.ended(own && outcome !== "lost" ? outcome : undefined);
-    if (!own) {
-      conversations.forget(question.conversationId);
-      return message;
+    const saved = await this.saver.end(outcome);
+    this.#report.ended(saved?.own && outcome !== "lost" ? outcome : undefined);
+    if (saved?.own) {
+      conversations.add(position, question, saved.message);
+      this.feed.end(saved.message);
+      return undefined;
     }
-    conversations.add(position, question, message);
-    this.feed.end(message);
-    return undefined;
+    conversations.forget(question.conversationId);
+    if (!saved) this.feed.release(); // nobody knows yet how the reply will end
+    return saved?.message;
   }
 
   async #runEngine(position: number): Promise<void> {

@@ -10,7 +10,7 @@ import type { LogLevel } from "../base/log.ts";
 import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
 import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
-import { cancelled, type Draft, failed, type Outcome } from "./draft.ts";
+import { cancelled, type Draft, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
 
 /** How often a follower on another process says that it is there, in milliseconds. */
@@ -176,8 +176,8 @@ export class Saver {
     this.#context.store.signals?.notify("text", this.#options.production.reply.id);
   }
 
-  /** Stores the reply's end, however long the store is down. */
-  async end(outcome: Outcome): Promise<Saved> {
+  /** Stores the reply's end, however long the store is down. Undefined: it gave up, and leaves the reply to another process. */
+  async end(outcome: Outcome): Promise<Saved | undefined> {
     const { clock, log } = this.#context;
     const messageId = this.#options.production.reply.id;
     this.#saving?.stop();
@@ -189,7 +189,7 @@ export class Saver {
       } catch (error) {
         if (this.#abandoned) {
           log("error", "a reply's end was not stored; it is left to another process", { messageId, error });
-          return { message: this.#record(failed("interrupted")), own: false };
+          return undefined;
         }
         log(level, "a reply's end could not be stored; it will be tried again", { messageId, error });
         await sleep(clock, retryMs);

@@ -484,4 +484,23 @@ describe("a process that was only cut off from the store", () => {
     const { content, attempt } = await dataOf<MessageResource>(await sending);
     assert.deepEqual([content, attempt], ["One two", 2]);
   });
+
+  test("tells its followers no end that is not stored, if it stops meanwhile: they resume elsewhere", async () => {
+    await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
+    two.cutOff();
+    await two.expire();
+    const run = await two.engine.next();
+    const closing = two.first.service.close({ graceMs: 0 });
+    await two.first.clock.advance(12_000);
+    await closing;
+    const events = await two.stream.rest();
+    assert.deepEqual(events.at(-1), { id: 8, data: { type: "delta", content: " zwei" } });
+    run.write(" 2");
+    run.finish();
+    const resumed = await two.other.resume(two.messageId, 8);
+    await two.first.clock.advance(1000);
+    const more = await resumed.rest();
+    assert.equal(shown(more, textOf(events)), "One 2");
+    assert.equal(more.at(-1)?.data.type, "complete");
+  });
 });

@@ -75,7 +75,7 @@ export function createReader(world: World, ledger: Ledger): Reader {
     // Text that was sent but not yet saved may be lost with its process; text is never changed.
     const whole = content.slice(0, from) + text;
     const ended = stored.end?.leaseExpiredBefore !== undefined; // by another process
-    const interrupted = ended || stored.end?.error?.code === "interrupted" || reading.process.closing;
+    const interrupted = ended || stored.end?.error?.code === "interrupted";
     if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
     world.violate(`the deltas of ${stored.id} are not its text from ${reading.from} on`);
   }
@@ -87,10 +87,8 @@ export function createReader(world: World, ledger: Ledger): Reader {
       await requireStored(event.data.message);
     } else if (event.data.type === "error" && !stored.deleted) {
       const { code } = event.data.error;
-      const givenUp = code === "interrupted" && reading.process.closing;
-      if (stored.end?.error?.code !== code && !givenUp) {
+      if (stored.end?.error?.code !== code)
         world.violate(`${stored.id} ended its stream with ${code}, but is stored otherwise`);
-      }
     }
     await requireText(reading, stored, shown);
   }
