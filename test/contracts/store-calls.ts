@@ -48,8 +48,10 @@ export async function callEverything(given: Store): Promise<void> {
   await store.listConversations({ owner }, slice);
   await store.listConversations({ owner }, { ...slice, twinIds: [twinId] });
   const reach = { owner, endUser: "ann" };
-  await store.listConversations(reach, slice);
-  await store.listConversations(reach, { ...slice, twinIds: [twinId] });
+  await store.createConversation(conversation(owner, { endUser: reach.endUser })); // lists that are empty are only counted
+  for (const twinIds of [undefined, [twinId], [twinId, "bob"]]) {
+    await store.listConversations(reach, { ...slice, twinIds });
+  }
   await store.renameConversation({ owner }, id, "t", start);
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;

@@ -5,6 +5,7 @@ import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
+import type { EndUserReach, Store } from "../../core/store/store.ts";
 import { callEverything } from "../contracts/store-calls.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 
@@ -15,6 +16,7 @@ if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 interface PlanStep {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
   readonly "Index Cond"?: string;
   readonly Plans?: readonly PlanStep[];
 }
@@ -36,7 +38,7 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
   });
 
   test("no query scans all messages or conversations, nor all of an index on them", async () => {
-    const params = await callAndNote(url);
+    const params = await noteCalls(url, callEverything);
     assert.ok(params.size >= 25, `only ${params.size} statements were seen`);
     for (const [sql, values] of params) {
       if (!/\b(messages|conversations)\b/.test(sql) || /^INSERT/.test(sql)) continue;
@@ -47,12 +49,44 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
       }
     }
   });
+
+  test("an end user's conversations are listed without reading the owner's others", async () => {
+    for (const endUser of ["ann", "bob", "nobody"]) {
+      const params = await noteCalls(url, (store) => listAll(store, { owner: "owner", endUser }));
+      assert.ok(params.size >= (endUser === "nobody" ? 3 : 6));
+      for (const [sql, values] of params) {
+        for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+          const steps = (await explain(admin, mode, sql, values)).filter((step) => step["Index Name"]);
+          assert.ok(steps.length > 0, sql);
+          for (const step of steps) {
+            assert.equal(step["Index Name"], "conversations_by_end_user", `${mode}: ${sql}`);
+            assert.match(step["Index Cond"] ?? "", /owner = .* AND .*end_user = /);
+          }
+        }
+      }
+    }
+  });
 });
 
-/** Thousands of an owner's conversations with ended messages, which PostgreSQL's statistics include. */
+/** Reads an end user's conversations in every way. */
+async function listAll(store: Store, reach: EndUserReach): Promise<void> {
+  const slice = { offset: 0, limit: 20 };
+  for (const twinIds of [undefined, ["ada"], ["ada", "bob"]]) {
+    await store.listConversations(reach, { ...slice, twinIds });
+  }
+  await store.readConversations(reach, undefined, 20);
+  await store.readConversations(reach, { createdAt: 1, id: "conv_1" }, 20);
+}
+
+/**
+ * Thousands of an owner's conversations with ended messages, which PostgreSQL's statistics include. Half of them are of
+ * no end user in particular, a sixth is Bob's, the rest of hundreds, and three are Ann's.
+ */
 const manyMessages = [
-  `INSERT INTO conversations (owner, id, twin_id, message_count, created_at, updated_at)
-    SELECT 'owner', 'conv_' || n, 'ada', 10, n, n FROM generate_series(1, 3000) AS n`,
+  `INSERT INTO conversations (owner, id, twin_id, end_user, message_count, created_at, updated_at)
+    SELECT 'owner', 'conv_' || n, 'ada',
+      CASE WHEN n % 1000 = 0 THEN 'ann' WHEN n % 2 = 0 THEN NULL WHEN n % 3 = 0 THEN 'bob' ELSE 'user ' || n % 800 END,
+      10, n, n FROM generate_series(1, 3000) AS n`,
   `INSERT INTO messages (owner, id, conversation_id, seq, role, content, status, created_at, cancel_requested)
     SELECT 'owner', 'msg_' || n || '_' || seq, 'conv_' || n, seq, 'user', repeat('Why? ', 20),
       CASE WHEN n % 50 = 1 THEN 'failed' ELSE 'completed' END, n, 0
@@ -60,8 +94,11 @@ const manyMessages = [
   "ANALYZE",
 ];
 
-/** Calls every method of a store, and returns its statements with their latest parameters. */
-async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly SqlValue[]>> {
+/** Calls a store, and returns its statements with their latest parameters. */
+async function noteCalls(
+  url: string,
+  calls: (store: Store) => Promise<void>,
+): Promise<ReadonlyMap<string, readonly SqlValue[]>> {
   const driver = createPostgresDriver(openPool(url));
   const noted = new Map<string, readonly SqlValue[]>();
   const spied: SqlDriver = {
@@ -76,7 +113,7 @@ async function callAndNote(url: string): Promise<ReadonlyMap<string, readonly Sq
     },
   };
   const store = createSqlStore(spied, { exclusive: false });
-  await callEverything(store);
+  await calls(store);
   await store.close();
   return noted;
 }

@@ -6,17 +6,17 @@ import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { callEverything } from "../contracts/store-calls.ts";
 import { type Folder, makeFolder, openConnection, quickDisk } from "./fixture.ts";
 
-let folder: Folder;
-before(async () => {
-  folder = await makeFolder();
-});
-after(() => folder.remove());
-
 describe("the store's queries in SQLite", () => {
-  test("no query scans a table or sorts, and every index is used by a query", async () => {
+  const texts = new Set<string>();
+  let folder: Folder;
+  let explaining: SqliteConnection;
+  const planOf = (sql: string) =>
+    explaining.all(`EXPLAIN QUERY PLAN ${sql}`, []).map((row) => String(row.detail));
+
+  before(async () => {
+    folder = await makeFolder();
     const path = folder.newPath();
     const connection = await openConnection(path);
-    const texts = new Set<string>();
     const spied: SqliteConnection = {
       ...connection,
       all: (sql, params) => note(sql) ?? connection.all(sql, params),
@@ -28,11 +28,18 @@ describe("the store's queries in SQLite", () => {
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     await callEverything(store);
     await store.close();
-    const explaining = await connect(path);
+    explaining = await connect(path);
     assert.ok(texts.size >= 25, `only ${texts.size} statements were seen`);
+  });
+  after(async () => {
+    explaining.close();
+    await folder.remove();
+  });
+
+  test("no query scans a table or sorts, and every index is used by a query", () => {
     let plans = "";
     for (const sql of texts) {
-      const plan = explaining.all(`EXPLAIN QUERY PLAN ${sql}`, []).map((row) => String(row.detail));
+      const plan = planOf(sql);
       plans += plan.join("\n");
       const whole = /SCAN|TEMP B-TREE|messages_(in_order|failed) \(conversation_id=\?\)/;
       const walks = plan.filter((step) => whole.test(step) && !walksFew(sql, step));
@@ -45,7 +52,19 @@ describe("the store's queries in SQLite", () => {
     );
     for (const { name } of indexes)
       assert.match(plans, new RegExp(` ${name} `), "an index that no query uses");
-    explaining.close();
+  });
+
+  test("an end user's conversations are listed without reading the owner's others", () => {
+    const lists = [...texts].filter((sql) =>
+      /FROM conversations WHERE owner = \$1 AND end_user = /.test(sql),
+    );
+    assert.ok(lists.length >= 6, `only ${lists.length} lists were seen`);
+    for (const sql of lists) {
+      const steps = planOf(sql).filter((step) => / conversations /.test(step));
+      for (const step of steps)
+        assert.match(step, /conversations_by_end_user \(owner=\? AND end_user=\?/, sql);
+      assert.ok(steps.length > 0);
+    }
   });
 });
 
