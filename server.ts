@@ -9,10 +9,11 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { RunningServer } from "./adapters/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
-import { checkTwins } from "./adapters/twin-files/mod.ts";
+import { checkTwins, type TwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { createOpenAIApi } from "./core/openai-api/mod.ts";
 import { createService, type Service } from "./core/service.ts";
+import type { ServiceOptions } from "./core/service-options.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { type CommandConfig, readConfig } from "./server/command-line.ts";
 import { chat } from "./server/commands/chat.ts";
@@ -23,7 +24,7 @@ import {
   connectRemotely,
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
-import { createEngines, warnOfModel } from "./server/engines.ts";
+import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog, openQuietLog } from "./server/log.ts";
@@ -39,7 +40,7 @@ import {
   useProxies,
 } from "./server/process.ts";
 import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
-import { blameDatabase, openStorage } from "./server/storage.ts";
+import { blameDatabase, openStorage, type Storage } from "./server/storage.ts";
 import {
   addressOf,
   foreignSecret,
@@ -157,7 +158,33 @@ async function run(settings: Settings): Promise<void> {
   const twinsDir = await findTwins(settings, samples, log);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
   const metrics = await openMetrics(settings, parts);
-  const service = createService({
+  const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
+  const service = createService(serviceOptions(settings, given));
+  const { shutdownGraceMs: graceMs } = settings;
+  const ready = service.ready().catch(blameDatabase(settings));
+  await parts.open("replies", ready, () => service.close({ graceMs }));
+  const server = await parts.open("server", listen(service, settings), ({ close }) => close({ graceMs }));
+
+  process.stdout.write(`listening on ${server.url}\n`);
+  logStart(settings, twinsDir, log);
+  logTokens(settings, log);
+  void warnOfModel(settings, log, parts.closing);
+  if (process.stderr.isTTY)
+    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
+}
+
+/** What the service is made of besides its settings. */
+type Given = Pick<ServiceOptions, "verifyToken" | "log" | "observe"> & {
+  readonly storage: Storage;
+  readonly twins: TwinFiles;
+  readonly engines: Engines;
+};
+
+function serviceOptions(
+  settings: Settings,
+  { storage, twins, engines, verifyToken, log, observe }: Given,
+): ServiceOptions {
+  return {
     store: storage.store,
     twins: withPacedTwins(twins),
     engines: { ...engines, ...pacedEngines() },
@@ -166,7 +193,7 @@ async function run(settings: Settings): Promise<void> {
     verifyToken,
     sha256: (text) => hash("sha256", text),
     log,
-    observe: metrics?.observe,
+    observe,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
@@ -180,18 +207,7 @@ async function run(settings: Settings): Promise<void> {
         endUserHeader: settings.openaiEndUserHeader,
       }),
     }),
-  });
-  const { shutdownGraceMs: graceMs } = settings;
-  const ready = service.ready().catch(blameDatabase(settings));
-  await parts.open("replies", ready, () => service.close({ graceMs }));
-  const server = await parts.open("server", listen(service, settings), ({ close }) => close({ graceMs }));
-
-  process.stdout.write(`listening on ${server.url}\n`);
-  logStart(settings, twinsDir, log);
-  logTokens(settings, log);
-  void warnOfModel(settings, log, parts.closing);
-  if (process.stderr.isTTY)
-    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
+  };
 }
 
 /** The metrics of this process, shown on a port of their own. Undefined if none is set. */

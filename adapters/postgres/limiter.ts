@@ -60,24 +60,8 @@ interface Taken {
  * `createFallbackLimiter`.
  */
 export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter {
-  let takesToSweep = 0; // the first take sweeps buckets that filled up while no process ran
-
-  /**
-   * A statement whose connection broke is repeated once. If it had taken effect, a token is lost; if it failed, this
-   * process would limit alone for a while, with full buckets.
-   */
-  async function query(
-    sql: string,
-    params: readonly PostgresValue[],
-    retries = 1,
-  ): Promise<readonly SqlRow[]> {
-    try {
-      return await queryOn(pool, sql, params);
-    } catch (error) {
-      if (retries > 0 && brokeConnection(error)) return query(sql, params, retries - 1);
-      throw toStoreError(error);
-    }
-  }
+  const query = createQuery(pool);
+  const sweepNowAndThen = createSweeps(query, log);
 
   const { add } = createBatcher(async (takes: readonly Take[]): Promise<readonly Taken[]> => {
     const { buckets, groups, places } = groupTakes(takes);
@@ -95,32 +79,60 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
     });
   });
 
-  function sweepNowAndThen(takes: number): void {
-    takesToSweep -= takes;
-    if (takesToSweep > 0) return;
-    takesToSweep = takesBetweenSweeps;
-    query(sweepFull, []).catch((error: unknown) => log("debug", "rate limits were not swept", { error }));
-  }
-
   return {
     take: async (id, policy) => (await add({ first: { id, policy }, second: undefined })).first,
     async takeBoth(first, second) {
       const taken = await add({ first, second });
       return [taken.first, taken.second];
     },
-    async peek(id, policy) {
-      const [row] = await query(readBucket, [id]);
-      if (!row) return { allowed: true, debt: 0 };
-      const bucket = { debt: Number(row.debt), at: Number(row.at), capacity: capacityOf(row) };
-      const moment = Number(row.moment);
-      if (bucket.at > moment) await query(restartBucket, [id]);
-      const debt = debtAt(bucket, moment, policy);
-      return { allowed: takeToken(debt, policy).allowed, debt };
-    },
+    peek: (id, policy) => peek(query, id, policy),
     async forget(ids) {
       await query("DELETE FROM rate_buckets WHERE id = ANY ($1)", [ids]);
     },
   };
+}
+
+type Query = (sql: string, params: readonly PostgresValue[]) => Promise<readonly SqlRow[]>;
+
+/**
+ * Runs statements. One whose connection broke is repeated once: if it had taken effect, a token is lost; if it failed,
+ * this process would limit alone for a while, with full buckets.
+ */
+function createQuery(pool: Pool): Query {
+  async function query(
+    sql: string,
+    params: readonly PostgresValue[],
+    retries: number,
+  ): Promise<readonly SqlRow[]> {
+    try {
+      return await queryOn(pool, sql, params);
+    } catch (error) {
+      if (retries > 0 && brokeConnection(error)) return query(sql, params, retries - 1);
+      throw toStoreError(error);
+    }
+  }
+  return (sql, params) => query(sql, params, 1);
+}
+
+/** Deletes full buckets now and then. Told how many were taken. */
+function createSweeps(query: Query, log: Log): (takes: number) => void {
+  let takesToSweep = 0; // the first take sweeps buckets that filled up while no process ran
+  return (takes) => {
+    takesToSweep -= takes;
+    if (takesToSweep > 0) return;
+    takesToSweep = takesBetweenSweeps;
+    query(sweepFull, []).catch((error: unknown) => log("debug", "rate limits were not swept", { error }));
+  };
+}
+
+async function peek(query: Query, id: string, policy: RatePolicy): Promise<RateDecision> {
+  const [row] = await query(readBucket, [id]);
+  if (!row) return { allowed: true, debt: 0 };
+  const bucket = { debt: Number(row.debt), at: Number(row.at), capacity: capacityOf(row) };
+  const moment = Number(row.moment);
+  if (bucket.at > moment) await query(restartBucket, [id]);
+  const debt = debtAt(bucket, moment, policy);
+  return { allowed: takeToken(debt, policy).allowed, debt };
 }
 
 function capacityOf({ capacity }: SqlRow): number | undefined {

@@ -123,41 +123,8 @@ export function createRedisLimiter(
   }
   requireOptions("createRedisLimiter", options, limiterRules);
   const { prefix = "twins:limit:", timeoutMs = 500 } = options;
-  const batchers = new Map<string, Batcher<readonly NamedBucket[], readonly RateDecision[]>>();
-  let answers = 0;
-
-  async function ask(buckets: readonly NamedBucket[], asked: number): Promise<Grant[]> {
-    const parameters = [asked, ...buckets.map(({ policy }) => policy.capacity)].map(String);
-    const keys = buckets.map(({ id }) => keyOf(prefix, id));
-    const answer = run(client, { keys, arguments: parameters }).finally(() => {
-      answers++;
-    });
-    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers), buckets.length);
-  }
-
-  /** Takes from these buckets, together with other requests for the same ones. */
-  async function take(buckets: readonly NamedBucket[]): Promise<readonly RateDecision[]> {
-    const name = JSON.stringify(buckets.map(({ id }) => id));
-    const batcher = batchers.get(name) ?? createBatcher(takeTogether);
-    batchers.set(name, batcher);
-    try {
-      return await batcher.add(buckets);
-    } finally {
-      if (batcher.idle) batchers.delete(name);
-    }
-  }
-
-  async function takeTogether(takes: readonly (readonly NamedBucket[])[]): Promise<RateDecision[][]> {
-    const grants = await ask(takes[0] ?? [], takes.length);
-    return takes.map((buckets, place) =>
-      decisionsAt(
-        place,
-        grants,
-        buckets.map(({ policy }) => policy),
-      ),
-    );
-  }
-
+  const ask = createAsk(client, prefix, timeoutMs);
+  const take = createTakes(ask);
   return {
     async take(id, policy) {
       const [decision = refused] = await take([{ id, policy }]);
@@ -177,6 +144,48 @@ export function createRedisLimiter(
         client.eval("return redis.call('DEL', KEYS[1])", { keys: [keyOf(prefix, id)], arguments: [] });
       await Promise.all(ids.map(remove));
     },
+  };
+}
+
+/** Asks Redis for a number of tokens of each of some buckets, which may be none. */
+type Ask = (buckets: readonly NamedBucket[], asked: number) => Promise<readonly Grant[]>;
+
+function createAsk(client: RedisScriptClient, prefix: string, timeoutMs: number): Ask {
+  let answers = 0;
+  return async (buckets, asked) => {
+    const parameters = [asked, ...buckets.map(({ policy }) => policy.capacity)].map(String);
+    const keys = buckets.map(({ id }) => keyOf(prefix, id));
+    const answer = run(client, { keys, arguments: parameters }).finally(() => {
+      answers++;
+    });
+    return readReply(await rejectIfStalled(timeoutMs, answer, () => answers), buckets.length);
+  };
+}
+
+/** Takes a token from each of some buckets, together with other requests for the same ones. */
+function createTakes(ask: Ask) {
+  const batchers = new Map<string, Batcher<readonly NamedBucket[], readonly RateDecision[]>>();
+
+  async function takeTogether(takes: readonly (readonly NamedBucket[])[]): Promise<RateDecision[][]> {
+    const grants = await ask(takes[0] ?? [], takes.length);
+    return takes.map((buckets, place) =>
+      decisionsAt(
+        place,
+        grants,
+        buckets.map(({ policy }) => policy),
+      ),
+    );
+  }
+
+  return async (buckets: readonly NamedBucket[]): Promise<readonly RateDecision[]> => {
+    const name = JSON.stringify(buckets.map(({ id }) => id));
+    const batcher = batchers.get(name) ?? createBatcher(takeTogether);
+    batchers.set(name, batcher);
+    try {
+      return await batcher.add(buckets);
+    } finally {
+      if (batcher.idle) batchers.delete(name);
+    }
   };
 }
 

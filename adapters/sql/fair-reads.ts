@@ -29,21 +29,21 @@ const pauseMs = 5;
  * wait until then: for the process, or for a connection. The same goes for histories, which are sent to models.
  */
 export function readLongTextsInTurn(store: Store, atOnce = readsAtOnce): Store {
-  const takeTurn = createTurns(atOnce);
-  const takeHistoryTurn = createTurns(historiesAtOnce);
+  const texts = new Turns(atOnce);
+  const histories = new Turns(historiesAtOnce);
   return {
     ...store,
     getMessage(reach, ...parameters) {
       const read = () => store.getMessage(reach, ...parameters);
-      return takeTurn(reach.owner, read, (message) => (message ? [message] : []));
+      return texts.take(reach.owner, read, (message) => (message ? [message] : []));
     },
     listMessages(reach, ...parameters) {
       const read = () => store.listMessages(reach, ...parameters);
-      return takeTurn(reach.owner, read, (page) => page?.items ?? []);
+      return texts.take(reach.owner, read, (page) => page?.items ?? []);
     },
     readHistory(reach, ...parameters) {
       const read = () => store.readHistory(reach, ...parameters);
-      return takeHistoryTurn(reach.owner, read, (history) => history);
+      return histories.take(reach.owner, read, (history) => history);
     },
   };
 }
@@ -67,64 +67,69 @@ interface Waiting {
 }
 
 /** Reads of one kind. Owners take turns, so that none waits for the many long texts of another. */
-function createTurns(atOnce: number) {
-  const lines = new Map<string, Line>();
-  let running = 0;
-  let came = 0;
+class Turns {
+  readonly #atOnce: number;
+  readonly #lines = new Map<string, Line>();
+  #running = 0;
+  #came = 0;
 
-  function beginNext(): void {
-    for (const [owner, line] of lines) {
-      if (running === atOnce) return;
-      const next = line.running < line.atOnce ? line.waiting.shift() : undefined;
-      if (!next) continue;
-      running++;
-      line.running++;
-      lines.delete(owner); // to be the last one, which this loop comes to again
-      lines.set(owner, line);
-      next.begin(came);
-    }
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
   }
 
-  function end(owner: string, line: Line): void {
-    running--;
-    line.running--;
-    if (isEmpty(line)) lines.delete(owner);
-    beginNext();
-  }
-
-  /** Fails all reads that came before a place: if none is answered, each would wait for a time-out of its own. */
-  function failWaiting(before: number, error: StoreUnavailable): void {
-    for (const [owner, line] of lines) {
-      while (line.waiting[0] && line.waiting[0].place < before) line.waiting.shift()?.fail(error);
-      if (isEmpty(line)) lines.delete(owner);
-    }
-  }
-
-  return async <Result>(
+  async take<Result>(
     owner: string,
     read: () => Promise<Result>,
     messagesOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
-  ): Promise<Result> => {
-    const line = lines.get(owner) ?? { running: 0, atOnce: 1, waiting: [] };
-    lines.set(owner, line);
+  ): Promise<Result> {
+    const line = this.#lines.get(owner) ?? { running: 0, atOnce: 1, waiting: [] };
+    this.#lines.set(owner, line);
     const cameBefore = await new Promise<number>((begin, fail) => {
-      line.waiting.push({ place: came++, begin, fail });
-      beginNext();
+      line.waiting.push({ place: this.#came++, begin, fail });
+      this.#beginNext();
     });
     let pause = Promise.resolve();
     try {
       const result = await read();
       const length = messagesOf(result).reduce((sum, { content }) => sum + content.length, 0);
       if (length >= longText) pause = pauseAfterLongText();
-      line.atOnce = length < longText ? Math.min(2 * line.atOnce, atOnce) : 1;
+      line.atOnce = length < longText ? Math.min(2 * line.atOnce, this.#atOnce) : 1;
       return result;
     } catch (error) {
-      if (error instanceof StoreUnavailable) failWaiting(cameBefore, error);
+      if (error instanceof StoreUnavailable) this.#failWaiting(cameBefore, error);
       throw error;
     } finally {
-      void pause.then(() => end(owner, line));
+      void pause.then(() => this.#end(owner, line));
     }
-  };
+  }
+
+  #beginNext(): void {
+    for (const [owner, line] of this.#lines) {
+      if (this.#running === this.#atOnce) return;
+      const next = line.running < line.atOnce ? line.waiting.shift() : undefined;
+      if (!next) continue;
+      this.#running++;
+      line.running++;
+      this.#lines.delete(owner); // to be the last one, which this loop comes to again
+      this.#lines.set(owner, line);
+      next.begin(this.#came);
+    }
+  }
+
+  #end(owner: string, line: Line): void {
+    this.#running--;
+    line.running--;
+    if (isEmpty(line)) this.#lines.delete(owner);
+    this.#beginNext();
+  }
+
+  /** Fails all reads that came before a place: if none is answered, each would wait for a time-out of its own. */
+  #failWaiting(before: number, error: StoreUnavailable): void {
+    for (const [owner, line] of this.#lines) {
+      while (line.waiting[0] && line.waiting[0].place < before) line.waiting.shift()?.fail(error);
+      if (isEmpty(line)) this.#lines.delete(owner);
+    }
+  }
 }
 
 function isEmpty({ running, waiting }: Line): boolean {

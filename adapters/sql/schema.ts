@@ -154,7 +154,7 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
 /**
  * Keys and indexes begin with the owner, so that one owner's records are stored together and a query cannot leave them;
  * those of messages did so only in version 1 ({@link keyMessagesById}). The exceptions are for look-ups across owners:
- * a key's hash, leases and expiries.
+ * a key's hash, leases and expiries. Long, because it is a list of statements, which never change.
  */
 function createTables({ text }: SqlDialect): readonly string[] {
   return [

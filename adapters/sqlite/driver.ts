@@ -60,20 +60,10 @@ export function createSqliteDriver(connection: SqliteConnection, wal: WriteAhead
       await disk.settled(); // no client may see what a power failure could still undo
       return rows;
     },
-    batch(statements) {
-      return new Promise((resolve, reject) => {
-        if (closing) throw closed();
-        commits.add({ statements, resolve, reject });
-      });
-    },
+    batch: (statements) => (closing ? Promise.reject(closed()) : commits.add(statements)),
     unsynced: {
       all: read,
-      write(statements) {
-        return new Promise((resolve, reject) => {
-          if (closing) throw closed();
-          commits.addUnsynced({ statements, resolve, reject });
-        });
-      },
+      write: (statements) => (closing ? Promise.reject(closed()) : commits.addUnsynced(statements)),
     },
     async close() {
       closing ??= finish();
@@ -107,14 +97,18 @@ class GroupCommit {
     this.#disk = disk;
   }
 
-  add(batch: Batch): void {
-    this.#batches.push(batch);
-    this.#commitSoon();
+  add(statements: readonly SqlStatement[]): Promise<BatchResult> {
+    return new Promise((resolve, reject) => {
+      this.#batches.push({ statements, resolve, reject });
+      this.#commitSoon();
+    });
   }
 
-  addUnsynced(batch: UnsyncedBatch): void {
-    this.#unsynced.push(batch);
-    this.#commitSoon();
+  addUnsynced(statements: UnsyncedBatch["statements"]): Promise<BatchResult> {
+    return new Promise((resolve, reject) => {
+      this.#unsynced.push({ statements, resolve, reject });
+      this.#commitSoon();
+    });
   }
 
   /** Resolves once all batches that were added are settled. */

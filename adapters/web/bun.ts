@@ -67,10 +67,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host, port } = addressIn(options);
   await lookup(host); // for an unknown host name, Bun would report that the port is in use
   let closing = false;
-  let begun = 0;
-  const endTurn = () => {
-    begun = 0;
-  };
+  const inTurn = createTurns();
   const how = {
     isClosing: () => closing,
     drainsBodies: true,
@@ -85,11 +82,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the service refuses long bodies with its own error
     fetch(request) {
       server.timeout(request, 0); // the service has limits of its own: for bodies, replies, stalled readers
-      if (begun === 0) setImmediate(endTurn);
-      begun++;
-      return begun > mostInATurn
-        ? nextTurn().then(() => respond(service, request, how))
-        : respond(service, request, how);
+      return inTurn(() => respond(service, request, how));
     },
   });
 
@@ -102,5 +95,18 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
       await within(systemClock, lastAnswersMs, sent);
       await server.stop(true); // connections whose request is incomplete
     },
+  };
+}
+
+/** Creates a function that answers at most {@link mostInATurn} requests in a turn, and the others in the next one. */
+function createTurns(): (answer: () => Promise<Response>) => Promise<Response> {
+  let begun = 0;
+  const endTurn = () => {
+    begun = 0;
+  };
+  return (answer) => {
+    if (begun === 0) setImmediate(endTurn);
+    begun++;
+    return begun > mostInATurn ? nextTurn().then(answer) : answer();
   };
 }

@@ -51,47 +51,66 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   const { host, port } = addressIn(options);
   let closing = false;
   const how = { isClosing: () => closing, keepsBodies: true };
-  const respondTo = (request: Request) => respond(service, request, how);
-  /** Servers that stop, with answers still to be sent. */
-  const stopping = new Set<Promise<void>>();
-  let server = listen(port);
-  const { addr } = server;
+  const listener = new Listener(host, port, (request) => respond(service, request, how));
+  return {
+    url: urlOf(listener.addr.hostname, listener.addr.port),
+    async close({ graceMs } = {}) {
+      closing = true;
+      const sent = listener.close();
+      await service.close({ graceMs });
+      await within(systemClock, lastAnswersMs, sent);
+    },
+  };
+}
 
-  function listen(port: number): DenoServer {
-    const started = Deno.serve({ hostname: host, port, onListen() {} }, respondTo);
-    // It gives up when no file descriptor is left. Any client may cause that, with idle connections.
+/** Listens on a port, again and again: Deno gives up when no file descriptor is left, as any client can cause. */
+class Listener {
+  readonly addr: DenoServer["addr"];
+  readonly #host: string;
+  readonly #respondTo: (request: Request) => Promise<Response>;
+  /** Servers that stop, with answers still to be sent. */
+  readonly #stopping = new Set<Promise<void>>();
+  #server: DenoServer;
+  #closing = false;
+
+  constructor(host: string, port: number, respondTo: (request: Request) => Promise<Response>) {
+    this.#host = host;
+    this.#respondTo = respondTo;
+    this.#server = this.#listen(port);
+    this.addr = this.#server.addr;
+  }
+
+  /** Stops listening. Resolves once all answers are sent. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#stop(this.#server);
+    await Promise.all(this.#stopping);
+  }
+
+  #listen(port: number): DenoServer {
+    const started = Deno.serve({ hostname: this.#host, port, onListen() {} }, this.#respondTo);
     started.finished.catch(() => {
-      if (closing) return;
-      stop(started); // closes the idle ones
-      systemClock.after(pauseMs, listenAgain);
+      if (this.#closing) return;
+      this.#stop(started); // closes its idle connections
+      systemClock.after(pauseMs, () => this.#listenAgain());
     });
     return started;
   }
 
-  function listenAgain(): void {
-    if (closing) return;
+  #listenAgain(): void {
+    if (this.#closing) return;
     try {
-      server = listen(addr.port);
+      this.#server = this.#listen(this.addr.port);
     } catch {
-      systemClock.after(pauseMs, listenAgain);
+      systemClock.after(pauseMs, () => this.#listenAgain());
     }
   }
 
-  function stop(stopped: DenoServer): void {
+  #stop(stopped: DenoServer): void {
     const sent = stopped
       .shutdown()
       .catch(() => {}) // as `finished`
-      .finally(() => stopping.delete(sent));
-    stopping.add(sent);
+      .finally(() => this.#stopping.delete(sent));
+    this.#stopping.add(sent);
   }
-
-  return {
-    url: urlOf(addr.hostname, addr.port),
-    async close({ graceMs } = {}) {
-      closing = true;
-      stop(server);
-      await service.close({ graceMs });
-      await within(systemClock, lastAnswersMs, Promise.all(stopping));
-    },
-  };
 }

@@ -32,23 +32,10 @@ export function createBatcher<Item, Result>(
     const batch = waiting;
     waiting = [];
     running = true;
-    const settle = await outcomeOf(batch);
+    const settle = await settling(batch, run);
     running = false;
     if (waiting.length > 0) void runBatch();
     settle();
-  }
-
-  async function outcomeOf(batch: readonly Waiting<Item, Result>[]): Promise<() => void> {
-    try {
-      const results = await run(batch.map(({ item }) => item));
-      return () => {
-        for (const [index, result] of results.entries()) batch[index]?.resolve(result);
-      };
-    } catch (error) {
-      return () => {
-        for (const { reject } of batch) reject(error);
-      };
-    }
   }
 
   return {
@@ -62,4 +49,21 @@ export function createBatcher<Item, Result>(
       return !running;
     },
   };
+}
+
+/** Runs a batch. Resolves with what tells its items their results, or its error. */
+async function settling<Item, Result>(
+  batch: readonly Waiting<Item, Result>[],
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+): Promise<() => void> {
+  try {
+    const results = await run(batch.map(({ item }) => item));
+    return () => {
+      for (const [index, result] of results.entries()) batch[index]?.resolve(result);
+    };
+  } catch (error) {
+    return () => {
+      for (const { reject } of batch) reject(error);
+    };
+  }
 }

@@ -56,38 +56,14 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
   requireOptions("createFallbackLimiter", options, rules);
   const { shared, clock = systemClock, log = noLog } = options;
   const own = createMemoryLimiter({ clock });
-  let down = false;
-  let closed = false;
-  let cancelProbe = () => {};
-
-  function fallBack(error: unknown): void {
-    if (down) return;
-    down = true;
-    log("warn", "the shared rate limiter cannot be reached; this process limits alone", { error });
-    scheduleProbe();
-  }
-
-  function scheduleProbe(): void {
-    if (!closed) cancelProbe = clock.after(probeMs, () => void look());
-  }
-
-  async function look(): Promise<void> {
-    try {
-      await shared.take(probe.id, probe.policy);
-    } catch (error) {
-      log("debug", "the shared rate limiter is still down", { error });
-      return scheduleProbe();
-    }
-    down = false;
-    log("info", "the shared rate limiter is back");
-  }
+  const outage = new Outage(shared, clock, log);
 
   async function ask<Result>(question: (limiter: RateLimiter) => Promise<Result>): Promise<Result> {
-    if (!down) {
+    if (!outage.lasts) {
       try {
         return await question(shared);
       } catch (error) {
-        fallBack(error);
+        outage.begin(error);
       }
     }
     return question(own);
@@ -100,9 +76,52 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
     async forget(ids) {
       await Promise.all([own.forget(ids), shared.forget(ids)]);
     },
-    close() {
-      closed = true;
-      cancelProbe();
-    },
+    close: () => outage.close(),
   };
+}
+
+/** Whether the shared limiter is down: it is, from a failure until a check succeeds. */
+class Outage {
+  /** Whether it is down now. */
+  lasts = false;
+  readonly #shared: RateLimiter;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #closed = false;
+  #cancelProbe = () => {};
+
+  constructor(shared: RateLimiter, clock: Clock, log: Log) {
+    this.#shared = shared;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  begin(error: unknown): void {
+    if (this.lasts) return;
+    this.lasts = true;
+    this.#log("warn", "the shared rate limiter cannot be reached; this process limits alone", { error });
+    this.#scheduleProbe();
+  }
+
+  /** Stops checking. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelProbe();
+  }
+
+  #scheduleProbe(): void {
+    if (!this.#closed) this.#cancelProbe = this.#clock.after(probeMs, () => void this.#probe());
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#shared.take(probe.id, probe.policy);
+    } catch (error) {
+      this.#log("debug", "the shared rate limiter is still down", { error });
+      this.#scheduleProbe();
+      return;
+    }
+    this.lasts = false;
+    this.#log("info", "the shared rate limiter is back");
+  }
 }

@@ -160,57 +160,39 @@ interface Entry {
 }
 
 function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
+  const saved = new SavedBuckets(clock, buckets, cached);
+  return {
+    ...methodsOf((named, decisions) => saved.update(named, decisions)),
+    forget: (ids) => saved.forget(ids),
+  };
+}
+
+/** Buckets in memory, each change of which is saved. */
+class SavedBuckets {
+  readonly #clock: Clock;
+  readonly #store: BucketStore;
   /** The recently used entries. */
-  const held = new LRUCache<string, Entry>({
-    max: cached,
-    dispose(entry, id, reason) {
-      if (reason === "evict" && !isIdle(entry)) displaced.set(id, entry);
-    },
-  });
+  readonly #held: LRUCache<string, Entry>;
   /** Those that are being loaded, or were evicted while in use or unsaved: they must not be loaded a second time. */
-  const displaced = new Map<string, Entry>();
+  readonly #displaced = new Map<string, Entry>();
 
-  /** The entry of a bucket, kept in memory until {@link letGo}. To be used once it is loaded. */
-  function hold(id: string): Entry {
-    const entry = held.get(id) ?? displaced.get(id) ?? load(id);
-    entry.users++;
-    return entry;
-  }
-
-  function load(id: string): Entry {
-    const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
-    entry.loading = buckets.load(id).then((bucket) => {
-      entry.bucket = bucket;
-      entry.loading = undefined;
+  constructor(clock: Clock, store: BucketStore, cached: number) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#held = new LRUCache({
+      max: cached,
+      dispose: (entry, id, reason) => {
+        if (reason === "evict" && !isIdle(entry)) this.#displaced.set(id, entry);
+      },
     });
-    displaced.set(id, entry);
-    return entry;
-  }
-
-  function letGo(id: string, entry: Entry): void {
-    entry.users--;
-    if (displaced.size === 0 || !isIdle(entry)) return;
-    const wasDisplaced = displaced.delete(id);
-    if (wasDisplaced && !entry.loading) held.set(id, entry);
-  }
-
-  /** Changes an entry that is loaded, and saves it if that matters. */
-  async function change(id: string, entry: Entry, bucket: Bucket, debtBefore: number): Promise<void> {
-    const { bucket: before } = entry;
-    entry.bucket = bucket;
-    const clockSteppedBack = before !== undefined && bucket.at < before.at;
-    if (bucket.debt <= debtBefore && !clockSteppedBack) return;
-    const number = ++entry.changes;
-    await buckets.save(id, bucket);
-    entry.saved = Math.max(entry.saved, number);
   }
 
   /** Decides on buckets in one step, once all are loaded. */
-  async function update(named: readonly NamedBucket[], decisions: Decide): Promise<RateDecision[]> {
-    const entries = named.map(({ id, policy }) => ({ id, policy, entry: hold(id) }));
+  async update(named: readonly NamedBucket[], decisions: Decide): Promise<RateDecision[]> {
+    const entries = named.map(({ id, policy }) => ({ id, policy, entry: this.#hold(id) }));
     try {
       for (const { entry } of entries) if (entry.loading) await entry.loading;
-      const at = microseconds(clock);
+      const at = microseconds(this.#clock);
       const debts = entries.map(({ entry, policy }) => debtAt(entry.bucket, at, policy));
       const decided = decisions(
         debts,
@@ -219,25 +201,57 @@ function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number)
       await Promise.all(
         entries.map(({ id, policy, entry }, index) => {
           const bucket = { debt: decided[index]?.debt ?? 0, at, capacity: policy.capacity };
-          return change(id, entry, bucket, debts[index] ?? 0);
+          return this.#change(id, entry, bucket, debts[index] ?? 0);
         }),
       );
       return decided;
     } finally {
-      for (const { id, entry } of entries) letGo(id, entry);
+      for (const { id, entry } of entries) this.#letGo(id, entry);
     }
   }
 
-  return {
-    ...methodsOf(update),
-    async forget(ids) {
-      for (const id of ids) {
-        held.delete(id);
-        displaced.delete(id);
-      }
-      await buckets.forget(ids);
-    },
-  };
+  async forget(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      this.#held.delete(id);
+      this.#displaced.delete(id);
+    }
+    await this.#store.forget(ids);
+  }
+
+  /** The entry of a bucket, kept in memory until `#letGo`. To be used once it is loaded. */
+  #hold(id: string): Entry {
+    const entry = this.#held.get(id) ?? this.#displaced.get(id) ?? this.#load(id);
+    entry.users++;
+    return entry;
+  }
+
+  #load(id: string): Entry {
+    const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
+    entry.loading = this.#store.load(id).then((bucket) => {
+      entry.bucket = bucket;
+      entry.loading = undefined;
+    });
+    this.#displaced.set(id, entry);
+    return entry;
+  }
+
+  #letGo(id: string, entry: Entry): void {
+    entry.users--;
+    if (this.#displaced.size === 0 || !isIdle(entry)) return;
+    const wasDisplaced = this.#displaced.delete(id);
+    if (wasDisplaced && !entry.loading) this.#held.set(id, entry);
+  }
+
+  /** Changes an entry that is loaded, and saves it if that matters. */
+  async #change(id: string, entry: Entry, bucket: Bucket, debtBefore: number): Promise<void> {
+    const { bucket: before } = entry;
+    entry.bucket = bucket;
+    const clockSteppedBack = before !== undefined && bucket.at < before.at;
+    if (bucket.debt <= debtBefore && !clockSteppedBack) return;
+    const number = ++entry.changes;
+    await this.#store.save(id, bucket);
+    entry.saved = Math.max(entry.saved, number);
+  }
 }
 
 /** Whether the entry is not in use and the store has its last change. */

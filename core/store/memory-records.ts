@@ -138,7 +138,7 @@ export interface Aged {
 }
 
 /** Whether `a` is listed after `b`: created earlier, or at the same time with a smaller id. */
-function isOlder(a: Aged, b: Aged): boolean {
+export function isOlder(a: Aged, b: Aged): boolean {
   if (a.record.createdAt !== b.record.createdAt) return a.record.createdAt < b.record.createdAt;
   return a.record.id < b.record.id;
 }

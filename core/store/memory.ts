@@ -13,6 +13,7 @@ import {
   dropClaimsOn,
   findConversation,
   insertByAge,
+  isOlder,
   keepClaim,
   type MemoryRecords,
   madeBefore,
@@ -102,7 +103,6 @@ type ConversationMethods = Pick<
 >;
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
-  const { owners } = records;
   return {
     async createConversation(conversation, claim) {
       const made = madeBefore(records, claim);
@@ -126,15 +126,9 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
     },
 
     async readConversations({ owner, endUser }, after, limit) {
-      const entries = owners.get(owner)?.conversationsByEndUser.get(endUser) ?? [];
-      const isLater = ({ record }: ConversationEntry) =>
-        !after ||
-        record.createdAt > after.createdAt ||
-        (record.createdAt === after.createdAt && record.id > after.id);
-      return entries
-        .filter(isLater)
-        .slice(0, limit)
-        .map(({ record }) => record);
+      const entries = records.owners.get(owner)?.conversationsByEndUser.get(endUser) ?? [];
+      const later = entries.filter((entry) => !after || isOlder({ record: after }, entry));
+      return later.slice(0, limit).map(({ record }) => record);
     },
 
     async renameConversation(reach, id, title, at) {
