@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { HandlerContext } from "../http/route.ts";
+import type { CallerReach, HandlerContext } from "../http/route.ts";
 import type { ConversationRecord, IdempotencyClaim } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
@@ -15,6 +15,16 @@ export function readConversationName(name: string | null | undefined, header: st
   if (name === null || name === undefined) return null;
   if (name !== "" && name.length <= 128) return name;
   return refuseParam(header, "must be 1 to 128 characters, or be left out");
+}
+
+/** A conversation that the caller may see: with a twin that it may not use, there is none. */
+export async function findConversation(
+  { conversations }: HandlerContext,
+  reach: CallerReach,
+  id: string,
+): ReturnType<HandlerContext["conversations"]["find"]> {
+  const found = await conversations.find(reach, id);
+  return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
 }
 
 /** Claims that are to last: no date is later. */

@@ -5,8 +5,7 @@
  */
 
 import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
-import type { Call, HandlerContext } from "../http/route.ts";
-import type { Reach } from "../store/store.ts";
+import type { Call, CallerReach, HandlerContext } from "../http/route.ts";
 import type { Twin } from "../twins/twins.ts";
 import { twinNotFound } from "../wire/errors.ts";
 import { endUserPattern } from "../wire/schemas.ts";
@@ -53,7 +52,7 @@ export function readBoolean(value: unknown, path: string): boolean {
 }
 
 /** The reach of a request: that of its credential, narrowed to the end user whom a key's request names. */
-export function reachOf({ reach, headers }: Call, { user }: CommonParameters): Reach {
+export function reachOf({ reach, headers }: Call, { user }: CommonParameters): CallerReach {
   if (reach.endUser !== undefined) return reach;
   const endUser = headers.endUser ?? user;
   if (endUser === undefined) return reach;

@@ -28,7 +28,7 @@ const types = { completed: "completed", incomplete: "incomplete", cancelled: "in
 /** The events of one stream, from the one after a sequence number. */
 export class ResponseEvents implements ReplyEvents {
   readonly #head: ResponseHead;
-  readonly #after: number;
+  #after: number;
   /** What all events about the text have in common. */
   readonly #place: string;
 
@@ -79,6 +79,8 @@ export class ResponseEvents implements ReplyEvents {
     const status = responseStatus(reply);
     const type = status === "in_progress" ? "incomplete" : types[status];
     const first = headNumber + 1 + content.length;
+    const last = first + tailLength - 1;
+    if (this.#after > last) this.#after = last - 1; // the reader has more than was saved
     return [
       this.#event(first, "response.output_text.done", `${this.#place},"text":${text},"logprobs":[]`),
       this.#event(first + 1, "response.content_part.done", `${this.#place},"part":${part}`),
@@ -87,11 +89,7 @@ export class ResponseEvents implements ReplyEvents {
         "response.output_item.done",
         `"output_index":0,"item":${encodeJson(outputItem(reply))}`,
       ),
-      this.#event(
-        first + 3,
-        `response.${type}`,
-        `"response":${encodeJson(responseObject(this.#head, reply))}`,
-      ),
+      this.#event(last, `response.${type}`, `"response":${encodeJson(responseObject(this.#head, reply))}`),
     ].join("");
   }
 

@@ -5,17 +5,24 @@
  */
 
 import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
-import { type Call, type HandlerContext, type Result, type Route, route } from "../http/route.ts";
+import {
+  type Call,
+  type CallerReach,
+  type HandlerContext,
+  type Result,
+  type Route,
+  route,
+} from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import { isCutBack } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
 import type { MessageRecord } from "../store/records.ts";
-import type { Reach } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationNotFound, messageNotFound } from "../wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../wire/schemas.ts";
 import { readMessages, requireQuestion, type Spoken } from "./conversation-text.ts";
-import { create, type Place } from "./conversations.ts";
+import { create, findConversation, type Place } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
@@ -161,7 +168,7 @@ async function respond(
 /** What a send needs besides its request. */
 interface SendOptions {
   readonly twin: Twin;
-  readonly reach: Reach;
+  readonly reach: CallerReach;
   readonly broken: BrokenRequests;
 }
 
@@ -204,7 +211,7 @@ async function findPlace(
   { body: { conversationId, previousId } }: Call<undefined, ResponseRequest>,
   context: HandlerContext,
   twin: Twin,
-  reach: Reach,
+  reach: CallerReach,
 ): Promise<Place> {
   if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
   if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
@@ -214,11 +221,11 @@ async function findPlace(
 async function placeIn(
   id: string,
   param: string,
-  { conversations }: HandlerContext,
+  context: HandlerContext,
   twin: Twin,
-  reach: Reach,
+  reach: CallerReach,
 ): Promise<Place> {
-  const found = (await conversations.find(reach, id)) ?? conversationNotFound();
+  const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
   if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
   return { conversationId: found.id, position: found.position };
 }
@@ -228,12 +235,12 @@ async function placeAfter(
   previousId: string,
   context: HandlerContext,
   twin: Twin,
-  reach: Reach,
+  reach: CallerReach,
 ): Promise<Place> {
   const param = "previous_response_id";
-  const previous = await context.store.findMessage(reach, previousId);
-  if (previous?.role !== "assistant") return refuseParam(param, "must be the id of a response");
-  const { conversationId } = previous;
+  const previous = await findResponse(previousId, reach, context);
+  if (!previous) return refuseParam(param, "must be the id of a response");
+  const { conversationId } = previous.reply;
   const place = await placeIn(conversationId, param, context, twin, reach);
   const slice = { order: "desc", offset: 0, limit: 1 } as const;
   const newest = await context.store.listMessages(reach, conversationId, slice);
@@ -241,17 +248,31 @@ async function placeAfter(
   return refuseParam(param, "must be the newest response of its conversation");
 }
 
+/** A reply, and the twin whose it is. */
+interface Found {
+  readonly reply: MessageRecord;
+  readonly twinId: string;
+}
+
+async function findResponse(
+  messageId: string,
+  reach: CallerReach,
+  context: HandlerContext,
+): Promise<Found | undefined> {
+  const reply = await context.store.findMessage(reach, messageId);
+  if (reply?.role !== "assistant") return undefined;
+  const conversation = await findConversation(context, reach, reply.conversationId);
+  return conversation && { reply, twinId: conversation.twinId };
+}
+
 /** The reply that a path names by its response. */
 async function requireResponse(
   { reach, params }: Call,
-  { store, conversations }: HandlerContext,
+  context: HandlerContext,
 ): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
   const messageId = messageIdOf(params.id) ?? messageNotFound();
-  const reply = await store.findMessage(reach, messageId);
-  if (reply?.role !== "assistant") return messageNotFound();
+  const { reply, twinId: model } = (await findResponse(messageId, reach, context)) ?? messageNotFound();
   const { conversationId, createdAt } = reply;
-  const { twinId: model } = (await conversations.find(reach, conversationId)) ?? messageNotFound();
-  if (reach.twinIds && !reach.twinIds.includes(model)) return messageNotFound();
   return { reply, head: { messageId, conversationId, createdAt, model } };
 }
 
@@ -269,13 +290,19 @@ function resume(
   return followAs(new ResponseEvents(head, after), { feed, from }, call, context);
 }
 
-/** Refuses an event that the response does not have. If only saved text can be seen, more may still arrive. */
+/**
+ * Refuses an event that the response does not have. If only saved text can be seen, more may still arrive; and of a reply
+ * that was interrupted, or that another process went on with, the reader may have more than was saved.
+ */
 function requireReachable(feed: ReplyFeed, after: number): void {
   const offset = after - headNumber;
-  const { length } = feed;
-  if (offset <= 0) return;
+  const { length, ended } = feed;
+  if (offset <= 0 || isCutBack(feed, offset)) return;
   if (offset <= length && !splitsSurrogatePair(feed.text, offset)) return;
-  if (offset > length && (feed.ended ? offset <= length + tailLength : feed.delayed)) return;
+  const mayBeThere = ended
+    ? offset <= length + tailLength || ended.error?.code === "interrupted"
+    : feed.delayed;
+  if (offset > length && mayBeThere) return;
   const last = headNumber + length + (feed.ended ? tailLength : 0);
   refuseParam("starting_after", `must be the sequence number of an event of this response, at most ${last}`);
 }

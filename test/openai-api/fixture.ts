@@ -33,7 +33,7 @@ export interface OpenAIFixture extends AsyncDisposable {
   /** All messages that are stored, of all conversations, oldest first. */
   messages(): Promise<MessageResource[]>;
   /** Another service on the same store, engine and clock: a second process, or a later one. */
-  another(): Promise<OpenAIFixture>;
+  another(options?: Partial<ServiceOptions>): Promise<OpenAIFixture>;
 }
 
 export async function openOpenAI(
@@ -106,7 +106,8 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
       );
       return all.flat().sort((one, other) => (one.id < other.id ? -1 : 1));
     },
-    another: async () => openOn(await openFixture(transport, all, fixture.clock), setting),
+    another: async (options = {}) =>
+      openOn(await openFixture(transport, { ...all, ...options }, fixture.clock), setting),
     async [Symbol.asyncDispose]() {
       const disposed = fixture[Symbol.asyncDispose]();
       await fixture.clock.advance(20_000); // longer than a shutdown waits for anything
