@@ -128,7 +128,7 @@ function examplesOf(file: string, text: string): string[] {
   const blocks = [...prose.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
   for (const [, language = ""] of blocks) {
     assert.ok(
-      ["ts", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
+      ["ts", "js", "py", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
       `${file}: ${language}`,
     );
   }
