@@ -4,6 +4,7 @@
  * @module
  */
 
+import { keyRequired } from "../auth/credentials.ts";
 import { clientTokens } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
 import type { ClientTokenRecord } from "../store/records.ts";
@@ -25,13 +26,13 @@ export const clientTokenRoutes = [
     summary: "Create a client token, which one end user's browser sends instead of your key",
     credential: "api_key",
     scope: "full_access",
-    keysOnly: true,
+    ownersOnly: true,
     body: createClientTokenSchema,
     idempotency: "refused",
     success: { status: 201, description: "The token with its secret.", schema: clientTokenSchema },
     errors: ["twin_not_found"],
     async handle({ owner, key, bucket, body }, { store, twins, keys, clock, random }) {
-      if (!key || !bucket) throw new Error("Only a key creates client tokens.");
+      if (!key || !bucket) throw keyRequired("a client token is made with one, and ends with it");
       const { endUser, scope, expiresInSeconds } = body;
       const { capacity } = bucket.policy;
       const { requestsPerHour = Math.min(defaultRequestsPerHour, capacity) } = body;
@@ -65,7 +66,7 @@ export const clientTokenRoutes = [
     summary: "End all client tokens of an end user, immediately",
     credential: "api_key",
     scope: "full_access",
-    keysOnly: true,
+    ownersOnly: true,
     query: clientTokensQuerySchema,
     success: { status: 204, description: "The tokens are ended, if there were any." },
     async handle({ owner, query }, { store, keys, clock }) {

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { bucketOf } from "../http/admission.ts";
+import { bucketOf, bucketOfUser } from "../http/admission.ts";
+import { unavailable } from "../http/envelope.ts";
 import { requireValid } from "../http/input.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
@@ -27,7 +28,7 @@ export const endUserRoutes = [
     summary: "Read all that is stored of an end user, a JSON object a line, oldest first",
     credential: "api_key",
     scope: "read_only",
-    keysOnly: true,
+    ownersOnly: true,
     success: {
       status: 200,
       description: "Each conversation, followed by its messages. Empty if there is none.",
@@ -50,7 +51,7 @@ export const endUserRoutes = [
     summary: "Erase all that is stored of an end user, finally; running replies are cancelled",
     credential: "api_key",
     scope: "full_access",
-    keysOnly: true,
+    ownersOnly: true,
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
     errors: ["validation_error"],
     async handle({ owner, params }, context) {
@@ -60,7 +61,9 @@ export const endUserRoutes = [
       keys.forgetClientTokens(owner, endUser);
       const erased = await eraseConversations(context, { owner, endUser });
       await store.forgetEndUser(owner, endUser);
-      await forgetBuckets(context, owner, endUser);
+      await forgetBuckets(context, owner, endUser).catch((error: unknown) => {
+        throw unavailable(error); // to be repeated: nothing may be left
+      });
       return { data: { endUser, ...erased, clientTokens } };
     },
   }),
@@ -121,12 +124,13 @@ async function eraseConversations(
   }
 }
 
-/** Removes the end user's buckets of all keys of the owner. */
+/** Removes the end user's buckets: as a user whom the host knows, and of all keys of the owner. */
 async function forgetBuckets(
   { store, limiter }: HandlerContext,
   owner: string,
   endUser: string,
 ): Promise<void> {
+  await limiter.forget([bucketOfUser(owner, endUser)]);
   for (let offset = 0; ; offset += 100) {
     const { items } = await store.listKeys(owner, { offset, limit: 100 });
     if (items.length === 0) return;

@@ -349,7 +349,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.credential === "api_key") add("missing_credentials", "invalid_api_key", "unavailable");
   if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
-  if (route.scope === "full_access" || route.keysOnly) add("insufficient_scope");
+  if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
   if (route.query) add("validation_error");
   if (route.body || route.readBody) {
     add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");

@@ -48,7 +48,7 @@ export const statusRoutes = [
     summary: "Read what your replies took, by day, twin or end user; costs nothing",
     credential: "api_key",
     scope: "read_only",
-    keysOnly: true,
+    ownersOnly: true,
     free: true,
     query: usageQuerySchema,
     success: { status: 200, description: "A page of sums.", schema: usageSumSchema, list: true },

@@ -96,9 +96,9 @@ export function insufficientScope(needed: Scope): ApiError {
   });
 }
 
-/** 403: no client token may do this, whatever its scope. */
-export function keyRequired(): ApiError {
-  return new ApiError("insufficient_scope", "This needs an API key: no client token permits it.", {
+/** 403: the caller has no key, and another scope would not help. */
+export function keyRequired(reason: string): ApiError {
+  return new ApiError("insufficient_scope", `This needs an API key: ${reason}.`, {
     headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope"` },
   });
 }

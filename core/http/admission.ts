@@ -102,7 +102,7 @@ export function bucketOfUser(owner: string, endUser: string | null | undefined):
 }
 
 /** Refuses a caller whose credential does not permit a route. */
-export function requireScope({ scope: needed, keysOnly }: Route, { scope, clientToken }: Caller): void {
-  if (keysOnly && clientToken) throw keyRequired();
+export function requireScope({ scope: needed, ownersOnly }: Route, { scope, reach }: Caller): void {
+  if (ownersOnly && reach.endUser !== undefined) throw keyRequired("no end user may do it");
   if (needed && scope && !scopePermits(scope, needed)) throw insufficientScope(needed);
 }

@@ -150,8 +150,8 @@ export interface Route {
   readonly credential: Credential;
   /** The scope that a key needs. */
   readonly scope?: Scope;
-  /** Whether only a key will do, and no client token. */
-  readonly keysOnly?: true;
+  /** Whether it is about all of an owner's end users, and so for none of them. */
+  readonly ownersOnly?: true;
   /** Whether a request costs none of its key's tokens. */
   readonly free?: true;
   /** A limit on an owner's requests to this endpoint, if it takes a JWT. */

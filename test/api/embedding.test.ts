@@ -107,6 +107,45 @@ for (const transport of transports) {
       assert.equal((await errorOf(other)).code, "validation_error");
     });
 
+    test("an end user can do nothing to the owner's others", async () => {
+      await using fixture = await open(knownByHeader);
+      await fixture.send("/api/v1/conversations", as("app ben", begin()));
+      for (const [method, path, body] of [
+        ["GET", "/end-users/ben/export", undefined],
+        ["DELETE", "/end-users/ben", undefined],
+        ["POST", "/client-tokens", { endUser: "ben" }],
+        ["DELETE", "/client-tokens?endUser=ben", undefined],
+        ["GET", "/usage/history", undefined],
+      ] as const) {
+        const init = { method, ...(body && { body: JSON.stringify(body) }) };
+        const refused = await fixture.send(`/api/v1${path}`, as("app ann", init));
+        assert.equal(refused.status, 403, `${method} ${path}`);
+        assert.equal((await errorOf(refused)).code, "insufficient_scope");
+      }
+      const kept = await fixture.send("/api/v1/conversations", as("app ben"));
+      assert.equal((await dataOf<unknown[]>(kept)).length, 1);
+    });
+
+    test("an owner exports and erases an end user, whose bucket is then full, but has no key for client tokens", async () => {
+      await using fixture = await open(knownByHeader);
+      await fixture.send("/api/v1/conversations", as("app ann", begin()));
+      const exported = await fixture.send("/api/v1/end-users/ann/export", as("app"));
+      assert.match(await exported.text(), /^\{"conversation":\{/);
+      const erased = await fixture.send("/api/v1/end-users/ann", as("app", { method: "DELETE" }));
+      assert.deepEqual(await dataOf(erased), {
+        endUser: "ann",
+        conversations: 1,
+        messages: 0,
+        clientTokens: 0,
+      });
+      const usage = await fixture.send("/api/v1/usage", as("app ann"));
+      assert.equal((await dataOf<UsageResource>(usage)).remaining, 500);
+      const wanted = { method: "POST", body: JSON.stringify({ endUser: "ann" }) };
+      const refused = await fixture.send("/api/v1/client-tokens", as("app", wanted));
+      assert.equal(refused.status, 403);
+      assert.match((await errorOf(refused)).message, /^This needs an API key/);
+    });
+
     test("a scope and a size of the bucket may be given", async () => {
       await using fixture = await open(() => ({ owner: "alice", scope: "read_only", requestsPerHour: 2 }));
       const statuses = [];

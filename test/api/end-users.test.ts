@@ -4,7 +4,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type ConversationResource, createMemoryStore, type MessageResource } from "../../core/mod.ts";
+import {
+  type ConversationResource,
+  createMemoryLimiter,
+  createMemoryStore,
+  type MessageResource,
+} from "../../core/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import {
@@ -235,6 +240,25 @@ for (const transport of transports) {
     });
   });
 }
+
+describe("erasing", () => {
+  test("is to be repeated where the buckets cannot be reached", async () => {
+    const memory = createMemoryLimiter();
+    let down = true;
+    const limiter = {
+      ...memory,
+      forget: (ids: readonly string[]) =>
+        down ? Promise.reject(new Error("redis://secret is down")) : memory.forget(ids),
+    };
+    await using fixture = await openFixture(inProcess, { limiter });
+    const key = await fixture.key();
+    const refused = await fixture.call("DELETE", "/end-users/ann", key);
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
+    assert.equal((await errorOf(refused)).code, "unavailable");
+    down = false;
+    assert.equal((await fixture.call("DELETE", "/end-users/ann", key)).status, 200);
+  });
+});
 
 describe("an export", () => {
   test("reads from the store only as fast as its reader takes it", async () => {
