@@ -135,7 +135,8 @@ export function createProcesses(
         await Promise.race([process.service.ready(), process.died]);
         if (!process.alive()) return;
         process.readyAt = world.now();
-        if (options.exclusive) requireNoOrphans(process, startedAt);
+        // One that is told to stop meanwhile leaves them to the next.
+        if (options.exclusive && !process.closing) requireNoOrphans(process, startedAt);
       } catch {
         await world.pause(100); // the store was unavailable; a server would exit, or try again
       }
