@@ -63,7 +63,7 @@ export class Replies {
 
   /** A reply as a feed, wherever it runs. */
   follow(owner: string, reply: MessageRecord): ReplyFeed {
-    return this.#running.find(reply.id)?.feed ?? this.#stored.feedOf(owner, reply);
+    return this.#running.feedOf(reply) ?? this.#stored.feedOf(owner, reply);
   }
 
   /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */

@@ -4,8 +4,10 @@
  * @module
  */
 
+import type { MessageRecord } from "../store/records.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import type { Outcome } from "./draft.ts";
+import type { ReplyFeed } from "./feed.ts";
 import { Producer } from "./producer.ts";
 import type { StoredReplies } from "./stored-reply.ts";
 
@@ -40,6 +42,17 @@ export class RunningReplies {
 
   find(replyId: string): Producer | undefined {
     return this.#running.get(replyId)?.producer;
+  }
+
+  /**
+   * The feed of a reply that runs here. Undefined: it does not, or its record says that another process has taken it over,
+   * which its producer then need not find out by itself.
+   */
+  feedOf({ id, attempt }: MessageRecord): ReplyFeed | undefined {
+    const producer = this.find(id);
+    if (!producer || attempt <= producer.feed.attempt) return producer?.feed;
+    producer.draft.stop("lost");
+    return undefined;
   }
 
   /**

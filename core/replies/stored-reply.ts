@@ -33,7 +33,7 @@ export class StoredReplies {
   /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
   feedOf(owner: string, reply: MessageRecord): ReplyFeed {
     const known = this.#shared.get(reply.id);
-    if (known) return known;
+    if (known && known.attempt >= reply.attempt) return known; // else its next look will find the next attempt
     const feed = new ReplyFeed(reply);
     this.#feed(feed, owner, reply);
     return feed;

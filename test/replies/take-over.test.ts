@@ -10,6 +10,7 @@ import {
   type Log,
   type MessageResource,
   type Store,
+  StoreUnavailable,
 } from "../../core/mod.ts";
 import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import type { EventReader } from "../support/event-reader.ts";
@@ -503,4 +504,47 @@ describe("a process that was only cut off from the store", () => {
     assert.equal(shown(more, textOf(events)), "One 2");
     assert.equal(more.at(-1)?.data.type, "complete");
   });
+
+  test("begins a resumed stream with the cut, though it has not learned of the take-over yet", async () => {
+    await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
+    two.cutOff();
+    await two.expire();
+    const run = await two.engine.next();
+    run.write(" 2, and more than the first process has");
+    two.reconnect();
+    const resumed = await two.first.resume(two.messageId, 30);
+    run.finish();
+    await two.first.clock.advance(2000);
+    const events = await resumed.rest();
+    assert.deepEqual(events[0], continuedAt(3));
+    assert.equal(shown(events, "One".padEnd(30)), "One 2, and more than the first process has");
+    assert.equal(shown(await two.stream.rest()), "One 2, and more than the first process has");
+  });
+});
+
+test("a process that follows a reply begins a resumed stream with the cut, though its last look was before", async () => {
+  await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
+  const { store } = two.other.fixture;
+  let blind = false;
+  const readOn: Store["readOn"] = async (...which) => {
+    if (blind) throw new StoreUnavailable("away");
+    return store.readOn(...which);
+  };
+  const takeOverReply = async () => false;
+  await using third = await two.first.another({ store: { ...store, readOn, takeOverReply } });
+  const before = await third.resume(two.messageId, 0);
+  await acceptedId(before);
+  blind = true;
+  two.cutOff();
+  await two.expire();
+  const run = await two.engine.next();
+  const resumed = await third.resume(two.messageId, 8);
+  blind = false;
+  run.write(" 2");
+  run.finish();
+  await two.first.clock.advance(2000);
+  const events = await resumed.rest();
+  assert.deepEqual(events[0], continuedAt(3));
+  assert.equal(shown(events, "One zwei"), "One 2");
+  assert.equal(shown(await before.rest()), "One 2");
 });
