@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   loadEnvironmentFile();
   const config = readConfig(process.argv.slice(2), process.env);
   process.stdout.on("error", (error) => {
-    // A reader that closed the pipe has what it wanted, and must not take the server down.
+    // EPIPE: the program behind a pipe has read enough. The server must not end because of that.
     if (config.command !== "serve" && codeOf(error) !== "EPIPE") fail(error);
   });
   switch (config.command) {
@@ -96,7 +96,7 @@ async function printToken({ settings, sub, expiresInSeconds }: CommandConfig<"to
   const token = await makeToken(settings, { sub, expiresInSeconds });
   process.stdout.write(`${token}\n`);
   const address = addressOf(settings);
-  // No error, as it may be for another server.
+  // A warning only, because the token may be meant for another server.
   if (await isRefused(address, token))
     process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);
 }
@@ -131,7 +131,7 @@ async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Prom
 async function talkLocally(settings: Settings, sub: string): Promise<Connection> {
   const log = openQuietLog(settings);
   await useProxies();
-  const engines = await createEngines(settings, log, { pauseMs: 30 }); // so that a reply is seen to be written
+  const engines = await createEngines(settings, log, { pauseMs: 30 }); // or the offline engines' replies would appear at once
   const twins = await openTwins(await findTwins(settings, samples, log), engines, log);
   const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
   return {

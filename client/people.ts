@@ -78,7 +78,7 @@ export class Usage {
     this.#requests = requests;
   }
 
-  /** The credential's limit, and what is left of it. */
+  /** The credential's limit, and what remains. */
   get(options?: RequestOptions): Promise<UsageResource> {
     return this.#requests.data({ method: "GET", path: "/usage" }, options);
   }
@@ -96,7 +96,7 @@ export class Usage {
   }
 }
 
-/** An answer of one JSON value a line, line by line. It is asked for once: what broke off cannot be resumed. */
+/** The JSON values of an answer that has one in each line. Not repeated after a failure: it cannot be resumed. */
 async function* readLines<Line>(
   requests: Requests,
   path: string,

@@ -219,7 +219,7 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
 }
 
-/** Warns once of what the defaults mean: what is lost with the process, and that nobody can call the service. */
+/** Warns once of what the defaults mean: what is lost with the process, and that no client can call the service. */
 export function warnOfDefaults(options: ServiceOptions, log: Log): void {
   const fleeting = { store: "keys and conversations", limiter: "limits" } as const;
   const names = (["store", "limiter"] as const).filter((name) => !options[name]);

@@ -26,7 +26,8 @@ export interface Parts {
 export function createParts(log: Log): Parts {
   const closers: (() => Promise<boolean>)[] = [];
   const never = new Promise<never>(() => {});
-  let underway: Promise<unknown> = Promise.resolve();
+  /** Settles once the part that is being opened is open. */
+  let opened: Promise<unknown> = Promise.resolve();
   const closing = new AbortController();
 
   async function closeOne(part: string, close: () => Promise<void>): Promise<boolean> {
@@ -42,16 +43,16 @@ export function createParts(log: Log): Parts {
   return {
     closing: closing.signal,
     async open(name, opening, close) {
-      underway = opening.then(
+      opened = opening.then(
         (part) => closers.push(() => closeOne(name, () => close(part))),
         () => {}, // the caller of open gets the error
       );
-      await underway;
+      await opened;
       return closing.signal.aborted ? never : opening;
     },
     async close() {
       closing.abort();
-      await underway;
+      await opened;
       let closed = true;
       for (const close of closers.reverse()) closed = (await close()) && closed;
       return closed;

@@ -210,7 +210,7 @@ export const settings = {
   onDisconnect: setting({
     variable: "ON_DISCONNECT",
     fallback: "continue",
-    about: "whether a reply continues or is cancelled when its last reader has left",
+    about: "whether a reply continues or is cancelled once its last follower has left",
     ...choice(disconnectPolicies),
   }),
   openaiApi: setting({

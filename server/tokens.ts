@@ -37,7 +37,7 @@ export async function openTokens(settings: Settings, log: Log): Promise<Tokens> 
   return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
 }
 
-/** The secret that tokens are verified with. With the in-memory database, one that nobody else knows. */
+/** The secret that tokens are verified with: the settings', the database's, or a new one with the in-memory database. */
 function verifyingSecret({ jwtSecret, database }: Settings): Promise<string> | string {
   if (jwtSecret !== undefined) return jwtSecret;
   return database.kind === "memory" ? createSecret() : readOrCreateSecret(secretPath(database));
@@ -49,9 +49,9 @@ export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "p
   return jwtPublicKey === undefined ? "secret" : "public key";
 }
 
-/** Logs what is easily overlooked about JWTs. */
+/** Warns of settings for JWTs that are easily overlooked. */
 export function logTokens(settings: Settings, log: Log): void {
-  if (isSecretFleeting(settings)) {
+  if (isSecretTemporary(settings)) {
     log(
       "info",
       "JWTs are verified with a secret that is lost when this process ends; set JWT_SECRET to keep one",
@@ -63,7 +63,7 @@ export function logTokens(settings: Settings, log: Log): void {
 }
 
 /** Whether JWTs are verified with a secret that is lost when this process ends. */
-function isSecretFleeting(settings: Settings): boolean {
+function isSecretTemporary(settings: Settings): boolean {
   const { jwtSecret, database } = settings;
   return tokenSource(settings) === "secret" && jwtSecret === undefined && database.kind === "memory";
 }

@@ -12,7 +12,7 @@ import type { NodeRequest } from "./request.ts";
 import { cutIfStalled, endWith, pieceBytes, writeText } from "./text.ts";
 
 /**
- * Writes an answer whose body is an event stream, no faster than its reader takes it. A stream whose first part is all
+ * Writes an answer whose body is an event stream, no faster than its client takes it. A stream whose first part is all
  * of it is written as a text of known length, which needs no chunks.
  */
 export async function writeEvents(

@@ -114,7 +114,7 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
     return coding !== undefined || Number(length) > maxBodyBytes;
   }
 
-  /** The rest of the body cannot be read. Its reader gets the error, and can still answer. */
+  /** The rest of the body cannot be read. The service gets the error when it reads on, and can still answer. */
   breakOff(error: Error): void {
     if (this.#broken) return;
     this.#broken = error;

@@ -1,5 +1,5 @@
 /**
- * Writes texts of known length to `node:http` responses, without keeping more than a piece waiting for a slow reader.
+ * Writes texts of known length to `node:http` responses, without keeping more than a piece waiting for a slow client.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Answer } from "../../core/wire/request.ts";
 import { stallMs } from "../../core/wire/sse.ts";
 
 /**
- * The largest piece of a text that is written at once, in bytes. A reader that does not take one within {@link stallMs}
+ * The largest piece of a text that is written at once, in bytes. A client that does not take one within {@link stallMs}
  * is disconnected.
  */
 export const pieceBytes = 64 * 1024;
@@ -37,7 +37,7 @@ export function endWith(text: string, response: ServerResponse): void {
   else response.end(Buffer.from(text)); // a head that is sent with a text in UTF-8 would be in UTF-8, too
 }
 
-/** Writes bytes piece by piece, as the reader takes them, and ends the response. */
+/** Writes bytes piece by piece, as the client takes them, and ends the response. */
 function writePieces(bytes: Buffer, response: ServerResponse): void {
   let written = 0;
   awaitReader(response, bytes.length);
@@ -54,7 +54,7 @@ function writePieces(bytes: Buffer, response: ServerResponse): void {
   writeOn();
 }
 
-/** Cuts a reader that takes nothing of what is written. */
+/** Cuts a client that takes nothing of what is written. */
 export function cutIfStalled(response: ServerResponse): void {
   if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
   let timer: NodeJS.Timeout;
@@ -75,7 +75,7 @@ const unread = new Map<ServerResponse, number>();
 let unreadBytes = 0;
 
 /**
- * Counts an answer until all of it is sent. If too much is waiting, disconnects the readers that have let it wait
+ * Counts an answer until all of it is sent. If too much is waiting, disconnects the clients that have let it wait
  * longest.
  */
 function awaitReader(response: ServerResponse, bytes: number): void {

@@ -25,7 +25,7 @@ export interface Waiter {
   interrupted(reason: unknown): void;
 }
 
-const nobody: Waiter = { late() {}, interrupted() {} };
+const noWaiter: Waiter = { late() {}, interrupted() {} };
 const nothing = () => {};
 
 /** The time limits of one reply. Runs one wait at a time. */
@@ -33,7 +33,7 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #cancelTotal: () => void;
-  #waiter: Waiter = nobody;
+  #waiter: Waiter = noWaiter;
   #cancel: () => void = nothing;
   #end: { readonly reason: unknown } | undefined;
 

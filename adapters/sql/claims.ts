@@ -97,7 +97,7 @@ export async function findClaim(driver: SqlDriver, claim: IdempotencyClaim): Pro
   return row && claimFromRow(row);
 }
 
-/** Deletes the claims on a conversation's messages, of its end user or nobody's, which are of no use without it. */
+/** Deletes the claims on a conversation's messages, of its end user or of none, which are of no use without it. */
 export function dropClaimsOn({ owner, endUser, id }: ConversationRecord): SqlStatement {
   return {
     sql: "DELETE FROM claims WHERE owner = $1 AND end_user IN ('', $2) AND path = $3",

@@ -48,7 +48,7 @@ function addCounted({ owner, keyId, endUser, twinId, completedAt, usage }: Count
   };
 }
 
-/** Lets an end user's sums count under nobody in particular. */
+/** Lets an end user's sums count under no end user. */
 export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   const params = [owner, endUser];
   return [

@@ -252,7 +252,7 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     engine: oneOf(engines),
     model: lineUpTo(200),
     temperature: temperatureRule,
-    access: listOf("owners", ", such as [alice, bob]; [] means nobody"),
+    access: listOf("owners", ", such as [alice, bob]; [] means no owner"),
     language: languageRule,
     knowledge: knowledgeRule,
     tests: testsRule,
@@ -282,7 +282,7 @@ function lineUpTo(longest: number): Rule {
 
 function listOf(what: string, example: string): Rule {
   return {
-    expected: `a list of ${what} of up to 255 characters on one line${example}`,
+    expected: `a list of ${what}, each of up to 255 characters on one line${example}`,
     accepts: (value) => Array.isArray(value) && value.every((item) => isLine(item, 255)),
   };
 }

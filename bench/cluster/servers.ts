@@ -17,7 +17,7 @@ import { cpuOf } from "../harness/usage.ts";
 import { clients, measure, send } from "./clients.ts";
 import { cpuOfDatabase } from "./database-usage.ts";
 
-/** A key has a budget of 500 requests an hour: each client switches to another key before that is used up. */
+/** A key has a limit of 500 requests an hour: each client switches to another key before that is used up. */
 const requestsPerKey = 450;
 
 /** What is said in each conversation. */
@@ -108,7 +108,7 @@ async function reportRequests(load: Load): Promise<void> {
   await report(load, "reading a conversation", read);
 }
 
-/** Gives each client a conversation, and another one when its key's budget is nearly used up. */
+/** Gives each client a conversation, and another one when its key's limit is nearly used up. */
 function createConversations({ servers, rootOf }: Load): (client: number) => Promise<Conversation> {
   const inUse: { conversation: Conversation; left: number }[] = [];
   let owners = 0;

@@ -32,7 +32,7 @@ A server of your own: TWIN_KEY=twin_… npm run bench -- --url http://127.0.0.1:
                   can see a command line
   --twin id       the twin to talk to; default: the first in the list
   --streams n     number of concurrent conversations; default 4
-  --seconds n     time after which no reply is begun; default 20. The run also ends when the key's hourly budget
+  --seconds n     time after which no reply is begun; default 20. The run also ends when the key's hourly limit
                   is nearly used up: use a key that nobody else needs
   --content text  text to send, over and over; default: "${defaultQuestion}"
 

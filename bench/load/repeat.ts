@@ -85,7 +85,7 @@ function repeatOn(
       try {
         connection.send(requests.next(), sink);
       } catch (error) {
-        reject(error); // the keys' budgets are used up
+        reject(error); // the keys' limits are used up
       }
     }
     ask();

@@ -1,5 +1,5 @@
 /**
- * The requests for a server under load, each with a key whose budget allows it.
+ * The requests for a server under load, each with a key whose limit allows it.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface Target {
 
 /** Hands out requests. */
 export interface Requests {
-  /** @throws {Error} when the keys' budgets are used up. */
+  /** @throws {Error} when the keys' limits are used up. */
   next(): string;
 }
 
@@ -44,7 +44,7 @@ export function createRequests(target: Target): Requests {
     next() {
       const { value } = texts.next();
       if (value !== undefined) return value;
-      throw new Error(`${name} has used up the budgets of its keys: choose fewer --rounds or --seconds.`);
+      throw new Error(`${name} has used up the limits of its keys: choose fewer --rounds or --seconds.`);
     },
   };
 }

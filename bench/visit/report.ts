@@ -16,8 +16,8 @@ export interface Seen {
   readonly gaps: number[];
   replies: number;
   characters: number;
-  /** Whether the key's budget was used up before the time was. */
-  outOfBudget: boolean;
+  /** Whether the key's limit was used up before the time was. */
+  limitReached: boolean;
 }
 
 /** How a visit ended. */

@@ -7,7 +7,7 @@
 
 import { messageOf } from "../command-line/errors.ts";
 import { type Caller, createCaller, Refused } from "./api.ts";
-import { readBudget } from "./budget.ts";
+import { readLimit } from "./limit.ts";
 import { readReply } from "./reply.ts";
 import { report, type Seen, summary } from "./report.ts";
 
@@ -39,7 +39,7 @@ interface Visit {
   /** Seconds since it began. */
   elapsed(): number;
   /** How many more replies the key allows. */
-  budget: number;
+  requestsLeft: number;
 }
 
 /**
@@ -54,12 +54,12 @@ export async function visit(
   progress: (line: string) => void,
 ): Promise<string> {
   const call = createCaller(options);
-  const budget = await readBudget(call, options, say);
+  const requestsLeft = await readLimit(call, options, say);
   const twinId = options.twin ?? (await firstTwin(call, options.stop));
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
-  const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, outOfBudget: false };
-  const visiting: Visit = { options, call, twinId, seen, conversations: [], elapsed, budget };
+  const seen: Seen = { firstTokens: [], gaps: [], replies: 0, characters: 0, limitReached: false };
+  const visiting: Visit = { options, call, twinId, seen, conversations: [], elapsed, requestsLeft };
 
   const cpuBefore = process.cpuUsage();
   const timer = setInterval(() => progress(summary(seen, elapsed())), 500);
@@ -89,17 +89,17 @@ async function converse(visiting: Visit, end: AbortSignal): Promise<void> {
   // Not abandoned: without its id, a conversation that was created all the same could not be deleted.
   const { id } = await call<{ id: string }>("POST", "/conversations", { body: { twinId } });
   conversations.push(id);
-  while (elapsed() < options.seconds && !end.aborted && !seen.outOfBudget) {
-    if (visiting.budget-- <= 0) seen.outOfBudget = true;
+  while (elapsed() < options.seconds && !end.aborted && !seen.limitReached) {
+    if (visiting.requestsLeft-- <= 0) seen.limitReached = true;
     else await readReply(options, id, seen, end).catch((error) => endsEarly(error, seen, end));
   }
 }
 
-/** Takes a failed reply as the end of the visit if it was stopped or has no budget left; other failures are thrown. */
+/** Takes a failed reply as the end of the visit if it was stopped or has reached its limit; other failures are thrown. */
 function endsEarly(error: unknown, seen: Seen, end: AbortSignal): void {
   if (end.aborted) return;
   if (!(error instanceof Refused) || error.status !== 429) throw error;
-  seen.outOfBudget = true;
+  seen.limitReached = true;
 }
 
 async function firstTwin(call: Caller, signal: AbortSignal): Promise<string> {
@@ -108,9 +108,9 @@ async function firstTwin(call: Caller, signal: AbortSignal): Promise<string> {
   return twin.id;
 }
 
-function reasonToEnd(stop: AbortSignal, { outOfBudget }: Seen): string | undefined {
+function reasonToEnd(stop: AbortSignal, { limitReached }: Seen): string | undefined {
   if (stop.aborted) return "stopped by a signal";
-  return outOfBudget ? "the key's hourly budget was used up" : undefined;
+  return limitReached ? "the key's hourly limit was used up" : undefined;
 }
 
 /** Deletes conversations. Returns what to report about those that could not be deleted. */

@@ -38,7 +38,7 @@ export const responseHeaders = {
 
 type HeaderName = keyof typeof responseHeaders;
 
-const budgetHeaders = [
+const rateLimitHeaders = [
   "RateLimit",
   "RateLimit-Policy",
   "X-RateLimit-Limit",
@@ -54,7 +54,7 @@ function headersOf(names: readonly HeaderName[]): Record<string, unknown> {
 /** The header fields of a route's success, as references. */
 export function successHeaders({ credential, idempotency, success }: Route): Record<string, unknown> {
   const names: HeaderName[] = [];
-  if (credential === "api_key") names.push(...budgetHeaders);
+  if (credential === "api_key") names.push(...rateLimitHeaders);
   if (idempotency === "supported") names.push("Idempotency-Replayed");
   if (success.location) names.push("Location");
   return headersOf(names);
@@ -74,7 +74,7 @@ export function errorHeaders(
 ): Record<string, unknown> {
   const names: HeaderName[] = [];
   const isBeforeKey = statusesBeforeKey.includes(status) || codes.join() === "invalid_request";
-  if (route.credential === "api_key" && !isBeforeKey) names.push(...budgetHeaders);
+  if (route.credential === "api_key" && !isBeforeKey) names.push(...rateLimitHeaders);
   if (status === 401 || status === 403) names.push("WWW-Authenticate");
   if (codes.some((code) => passing.includes(code))) names.push("Retry-After");
   // An equal request gets a failed reply again; only a normal send answers with its failure.

@@ -23,13 +23,13 @@ export const statusRoutes = [
     operationId: "getUsage",
     method: "GET",
     path: "/api/v1/usage",
-    summary: "Read your key's or client token's limit and what is left of it; costs nothing",
+    summary: "Read the limit of your key or client token, and what remains; costs nothing",
     credential: "api_key",
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
     async handle({ scope, bucket, rate }, { clock }) {
-      if (!scope || !bucket || !rate) throw new Error("Usage is only told to who has a bucket.");
+      if (!scope || !bucket || !rate) throw new Error("There is no bucket: the route takes no API key.");
       const { policy } = bucket;
       const usage: UsageResource = {
         scope,

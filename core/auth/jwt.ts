@@ -124,7 +124,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
         return (await jwtVerify(token, key, checks)).payload;
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
-        if (error instanceof errors.JOSEError) throw refusal(error);
+        if (error instanceof errors.JOSEError) throw toApiError(error);
         reportKey(log, error);
       }
     }
@@ -206,7 +206,7 @@ function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
 }
 
 // The signature is checked before the claims, so only the holder of a genuine token learns what is wrong with it.
-function refusal(error: errors.JOSEError): ApiError {
+function toApiError(error: errors.JOSEError): ApiError {
   if (error instanceof errors.JWTExpired) return invalidToken("The token has expired.");
   if (error instanceof errors.JWTClaimValidationFailed) {
     return invalidToken(`The token's "${error.claim}" claim is missing or not accepted here.`);

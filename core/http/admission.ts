@@ -37,7 +37,7 @@ export type Authenticate = (route: Route, request: IncomingRequest, fields: Head
 export function createAuthentication(options: AuthenticationOptions): Authenticate {
   const { keys, requestsPerHour, verifyToken, authenticate } = options;
   return async ({ credential, ownerPolicy }, request, fields) => {
-    if (credential === "none") return nobody;
+    if (credential === "none") return anonymous;
     if (credential === "token") {
       if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
@@ -49,7 +49,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   };
 }
 
-const nobody: Caller = {
+const anonymous: Caller = {
   owner: "",
   reach: { owner: "" },
   scope: undefined,

@@ -12,7 +12,7 @@ import { ApiError, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
 import { type Authenticate, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
-import { commonHeaders, refusal, toAnswer, toApiError } from "./envelope.ts";
+import { commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
 import { readInput } from "./input.ts";
 import { takeToken } from "./rate-limit.ts";
 import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
@@ -81,7 +81,7 @@ export class Dispatcher {
   refuse(error: ApiError): Answer {
     const { context, log, observe } = this.#options;
     const requestId = context.newId("req");
-    const { status, headers, body } = this.#refusal(error, requestId, undefined);
+    const { status, headers, body } = this.#errorAnswer(error, requestId, undefined);
     log("info", "request", { requestId, status });
     observe.requestEnded?.({ requestId, method: "", route: undefined, status, durationMs: 0 });
     return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
@@ -105,7 +105,7 @@ export class Dispatcher {
       return this.#finish(progress, await this.#serve(progress, find));
     } catch (error) {
       const extension = this.#extensionOf(request.url);
-      return this.#finish(progress, this.#refusal(error, requestId, extension));
+      return this.#finish(progress, this.#errorAnswer(error, requestId, extension));
     }
   }
 
@@ -158,13 +158,13 @@ export class Dispatcher {
     return toAnswer(route.success, await route.handle(call, context));
   }
 
-  #refusal(thrown: unknown, requestId: string, extension: ApiExtension | undefined): Answer {
+  #errorAnswer(thrown: unknown, requestId: string, extension: ApiExtension | undefined): Answer {
     const { context, log } = this.#options;
     const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
     const error = toApiError(reason);
-    if (error.status >= 500 && !isToldAlready(reason))
+    if (error.status >= 500 && !isLoggedAlready(reason))
       log("error", error.message, { requestId, code: error.code, error: reason });
-    return refusal(error, requestId, extension?.errorBody);
+    return errorAnswer(error, requestId, extension?.errorBody);
   }
 
   /** Adds the header fields of every answer, and logs the request. */
@@ -203,7 +203,7 @@ function readFurtherHeaders({ headers = {} }: Route, request: IncomingRequest): 
 }
 
 /** Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown). */
-function isToldAlready(thrown: unknown): boolean {
+function isLoggedAlready(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.cause === undefined;
 }
 

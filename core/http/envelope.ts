@@ -45,7 +45,7 @@ export function envelope({ data, json = JSON.stringify(data), pagination }: Resu
 }
 
 /** An error as an answer. */
-export function refusal(error: ApiError, requestId: string, errorBody = ownErrorBody): Answer {
+export function errorAnswer(error: ApiError, requestId: string, errorBody = ownErrorBody): Answer {
   const { status, headers } = error;
   return {
     status,
@@ -54,7 +54,7 @@ export function refusal(error: ApiError, requestId: string, errorBody = ownError
   };
 }
 
-/** An error's body, with an `ErrorObject`. */
+/** The body of an error outside of extensions: an `ErrorObject` as `error`. */
 function ownErrorBody({ code, message, details }: ApiError, requestId: string): string {
   return JSON.stringify({ error: { code, message, details, requestId } });
 }
@@ -66,7 +66,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError("internal_error", "Something went wrong on the server.");
 }
 
-/** 503 for an error of the store. An error that is already meant for the client stays as it is. */
+/** 503 for an error of the store. An `ApiError`, which is meant for the client, is returned unchanged. */
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   return new ApiError("unavailable", "The service's store cannot be reached right now.", {

@@ -44,8 +44,8 @@ export interface RateLimiter {
   /** Takes a token if there is one. Rejects if the limiter's store cannot be reached. */
   take(id: string, policy: RatePolicy): Promise<RateDecision>;
   /**
-   * Takes a token from each of two buckets, in one step; or from neither, if one of them has none. Resolves with a
-   * decision on each. The id of the first is that of the second, a slash, and more.
+   * Takes a token from each of two buckets in one step, or from neither if one of them is empty. Resolves with a decision
+   * on each. The id of `first` begins with that of `second` and a slash, so that a cluster keeps both in one place.
    */
   takeBoth(
     first: NamedBucket,
@@ -53,7 +53,7 @@ export interface RateLimiter {
   ): Promise<readonly [first: RateDecision, second: RateDecision]>;
   /** Looks without taking a token. If the clock was set back, the bucket is stored again, to count down from now. */
   peek(id: string, policy: RatePolicy): Promise<RateDecision>;
-  /** Removes buckets with all that is known of them, so that they are full. */
+  /** Removes buckets. A removed bucket is full. */
   forget(ids: readonly string[]): Promise<void>;
 }
 

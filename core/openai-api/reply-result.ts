@@ -18,7 +18,7 @@ export const maxBodyBytes: number = 4 * 1024 * 1024;
 interface Following {
   readonly feed: ReplyFeed;
   readonly from: number;
-  /** Called if the reader leaves before the end. */
+  /** Called if the client leaves before the end. */
   readonly left?: (() => void) | undefined;
 }
 

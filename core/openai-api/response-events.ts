@@ -32,7 +32,7 @@ export class ResponseEvents implements ReplyEvents {
   /** What all events about the text have in common. */
   readonly #place: string;
 
-  /** `after`: the sequence number of the last event that the reader has; -1: none. */
+  /** `after`: the sequence number of the last event that the client has; -1: none. */
   constructor(head: ResponseHead, after: number) {
     this.#head = head;
     this.#after = after;

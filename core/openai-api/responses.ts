@@ -276,7 +276,7 @@ async function requireResponse(
   return { reply, head: { messageId, conversationId, createdAt, model } };
 }
 
-/** Follows a response from the event after the one that the reader has. */
+/** Follows a response from the event after the one that the client has. */
 function resume(
   reply: MessageRecord,
   head: ResponseHead,

@@ -23,14 +23,14 @@ export interface FollowOptions {
   readonly joinTokens: boolean;
   /** How the stream tells what happens. */
   readonly events: ReplyEvents;
-  /** Called if the reader leaves before the last event. */
+  /** Called if the client leaves before the last event. */
   readonly left?: (() => void) | undefined;
   /** The request that follows, for whoever observes. */
   readonly requestId: string;
   readonly observe: Observer;
 }
 
-/** The maximum length of a delta, in code units: what a stalled reader may cost. */
+/** The maximum length of a delta, in code units: what a stalled client may cost. */
 const deltaLength = 16_384;
 
 /** Follows a reply as an event stream. If it has ended, and the rest is one delta at most: all of its events as text. */
@@ -40,7 +40,7 @@ export function followReply(feed: ReplyFeed, options: FollowOptions): EventStrea
   return feed.ended && feed.length - from <= deltaLength ? follower.read() : follower;
 }
 
-/** Whether a reader may have text that was sent, but is not part of the reply: a later attempt went on before it. */
+/** Whether a client may have text that was sent, but is not part of the reply: a later attempt went on before it. */
 export function isCutBack({ continuedFrom }: ReplyFeed, offset: number): boolean {
   return continuedFrom !== null && offset > continuedFrom;
 }
@@ -50,7 +50,7 @@ class ReplyFollower implements EventStream {
   readonly #feed: ReplyFeed;
   readonly #options: FollowOptions;
   #offset: number;
-  /** The attempt whose text the reader has. */
+  /** The attempt whose text the client has. */
   #attempt: number;
   #progressSent = 0;
   /** The reply's text, if one delta contained all of it and the last event is about to follow. */
@@ -60,7 +60,7 @@ class ReplyFollower implements EventStream {
   /** There was silence for long enough, and the keep-alive comment has not been read yet. */
   #keepAliveDue = false;
   #readAt: number;
-  /** Since when there is something that the reader has not taken. */
+  /** Since when there is something that the client has not taken. */
   #offeredAt: number | undefined;
   #isOpen = false;
   #ready: () => void = () => {};
@@ -71,7 +71,7 @@ class ReplyFollower implements EventStream {
     this.#feed = feed;
     this.#options = options;
     this.#offset = options.from;
-    this.#accepted = isCutBack(feed, options.from); // such a stream begins with what its reader has too much
+    this.#accepted = isCutBack(feed, options.from); // such a stream begins with what its client has too much
     this.#attempt = this.#accepted ? feed.attempt - 1 : feed.attempt;
     this.#readAt = options.clock.now();
   }
@@ -140,7 +140,7 @@ class ReplyFollower implements EventStream {
     return text;
   }
 
-  /** Nothing for a reader that has more than an interrupted reply, which may have lost text: only its error is left. */
+  /** Nothing for a client that has more than an interrupted reply, which may have lost text: only its error is left. */
   #firstEvent(): string {
     if (this.#accepted) return "";
     this.#accepted = true;
@@ -152,7 +152,7 @@ class ReplyFollower implements EventStream {
     return this.#options.events.progress(progress, this.#offset);
   }
 
-  /** Tells the reader to cut its text back to where another attempt goes on, if it can be told. */
+  /** Tells the client to cut its text back to where another attempt goes on, if it can be told. */
   #continuation(from: number, attempt: number): string {
     this.#attempt = attempt;
     const event = this.#options.events.continued(from, attempt);
@@ -166,7 +166,7 @@ class ReplyFollower implements EventStream {
   #delta(length: number): string {
     let end = Math.min(length, this.#offset + deltaLength);
     if (end < length && splitsSurrogatePair(this.#feed.text, end)) end--; // `length` never does
-    // A reader that chose its offset before the text was there may have chosen one inside a surrogate pair.
+    // A client that chose its offset before the text was there may have chosen one inside a surrogate pair.
     const content = this.#feed.text.slice(this.#offset, end).toWellFormed();
     const json = encodeJson(content);
     if (this.#offset === 0 && (this.#feed.whole || this.#feed.ended)) this.#wholeText = { content, json };
@@ -179,14 +179,14 @@ class ReplyFollower implements EventStream {
     return this.#options.events.ended(message, this.#offset, this.#wholeText);
   }
 
-  /** Notifies the reader once until it reads, and again at the reply's end. */
+  /** Notifies the sender once until it reads, and again at the reply's end. */
   readonly #offer = (): void => {
     if (this.#offeredAt !== undefined && !this.#feed.ended) return;
     this.#offeredAt ??= this.#options.clock.now();
     this.#ready();
   };
 
-  /** One timer serves both kinds of silence: ours, which a keep-alive ends, and the reader's, which ends with a cut. */
+  /** One timer serves both kinds of silence: ours, which a keep-alive ends, and the client's, which ends with a cut. */
   readonly #tick = (): void => {
     const { clock, heartbeatMs } = this.#options;
     const now = clock.now();

@@ -83,7 +83,7 @@ export class Producer implements FeedSource {
       return undefined;
     }
     conversations.forget(question.conversationId);
-    if (!saved) this.feed.release(); // nobody knows yet how the reply will end
+    if (!saved) this.feed.release(); // how the reply will end is not known yet
     return saved?.message;
   }
 

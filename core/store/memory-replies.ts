@@ -166,7 +166,7 @@ function addUsage(
   add(records, { owner, keyId, endUser, twin, day, replies: 1, inputTokens, outputTokens });
 }
 
-/** Lets an end user's sums count under nobody in particular. */
+/** Lets an end user's sums count under no end user. */
 export function forgetUsage(records: MemoryRecords, owner: string, endUser: string): void {
   for (const [name, entry] of [...records.usage]) {
     if (entry.owner !== owner || entry.endUser !== endUser) continue;

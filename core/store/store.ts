@@ -123,7 +123,7 @@ export type UsageGroup = "day" | "twin" | "endUser";
 
 /** The sums of a group. */
 export interface UsageSum {
-  /** A day, a twin's id, or an end user; null: nobody in particular, or erased. */
+  /** A day, a twin's id, or an end user; null: no end user, or one that was erased. */
   readonly group: string | null;
   readonly replies: number;
   readonly inputTokens: number;
@@ -260,7 +260,7 @@ export interface Store {
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
    * Deletes what is left of an end user once its conversations and client tokens are: its claims, and its name in the
-   * sums of usage, which then count under nobody in particular.
+   * sums of usage, which then count under no end user.
    */
   forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**

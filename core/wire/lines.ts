@@ -1,5 +1,5 @@
 /**
- * Newline-delimited JSON as a response body: lines of a source, written no faster than their reader takes them.
+ * Newline-delimited JSON as a response body: lines of a source, written no faster than their client takes them.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface LineStreamOptions {
   /** Pieces of whole lines. The next one is only asked for once the one before has been read. */
   readonly pieces: AsyncIterator<string>;
   readonly clock: Clock;
-  /** Told why the pieces ended too early. The reader is then disconnected, or it would take a part for the whole. */
+  /** Told why the pieces ended too early. The client is then disconnected, or it would take a part for the whole. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ export class LineStream implements EventStream {
     this.#options.pieces.return?.().catch(this.#options.failed);
   }
 
-  /** Fetches the next piece, which the reader then has a minute to take. */
+  /** Fetches the next piece, which the client then has a minute to take. */
   async #fetch(): Promise<void> {
     const { pieces, clock, failed } = this.#options;
     try {

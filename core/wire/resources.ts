@@ -115,7 +115,7 @@ export interface WrittenText {
 }
 
 /**
- * Writes the events of one stream. `offset`: how much of the reply the reader has after the event, in UTF-16 code units.
+ * Writes the events of one stream. `offset`: how much of the reply the client has after the event, in UTF-16 code units.
  */
 export interface ReplyEvents {
   /** The first event, before any text. `id` is the reply's, `questionId` the user's message's. */
@@ -123,7 +123,7 @@ export interface ReplyEvents {
   /** An engine's progress, as JSON. */
   progress(progress: string, offset: number): string;
   /**
-   * Another attempt goes on from this length, so that the reader has to cut its text back. Undefined: it cannot be told,
+   * Another attempt goes on from this length, so that the client has to cut its text back. Undefined: it cannot be told,
    * and keeps what it has; the last event has the whole text.
    */
   continued(from: number, attempt: number): string | undefined;

@@ -9,12 +9,12 @@ export const keepAliveComment = ": keep-alive\n\n";
 
 /**
  * How long text that follows other text waits for more, in milliseconds: at 250 tokens a second or more, some share a
- * write, which is most of what a token costs. A reader does not notice.
+ * write, which is most of what a token costs. A client does not notice.
  */
 export const joinMs = 4;
 
 /**
- * A reader that takes nothing for this long is disconnected, in milliseconds: of a stream by its follower, of a text or
+ * A client that takes nothing for this long is disconnected, in milliseconds: of a stream by its follower, of a text or
  * of a stream's last piece by the adapter.
  */
 export const stallMs = 60_000;
@@ -34,11 +34,11 @@ export interface EventStream {
    */
   readonly urgent: boolean;
   /**
-   * Starts calling back. `ready`: there is something to read, called again if it has become urgent. `cut`: the reader
+   * Starts calling back. `ready`: there is something to read, called again if it has become urgent. `cut`: the client
    * took nothing for too long; disconnect it.
    */
   attach(ready: () => void, cut: () => void): void;
-  /** The reader has left, or the body has ended. Idempotent. */
+  /** The client has left, or the body has ended. Idempotent. */
   detach(): void;
 }
 
@@ -93,7 +93,7 @@ export class EventReader {
   #left = false;
   #wake = () => {};
 
-  /** `cut`: the reader took nothing for too long; disconnect it. */
+  /** `cut`: the client took nothing for too long; disconnect it. */
   constructor(events: EventStream, cut: () => void, afterJoin: JoinTimer = ownTimer) {
     this.#events = events;
     this.#afterJoin = afterJoin;
@@ -105,7 +105,7 @@ export class EventReader {
     return this.#events.ended;
   }
 
-  /** Whether the reader has left: write nothing more. */
+  /** Whether the client has left: write nothing more. */
   get left(): boolean {
     return this.#left;
   }
@@ -116,7 +116,7 @@ export class EventReader {
     return this.#read();
   }
 
-  /** The next part, once there is one. Empty if the reader has left, or if nothing precedes the end. */
+  /** The next part, once there is one. Empty if the client has left, or if nothing precedes the end. */
   async next(): Promise<string> {
     let text = this.#read();
     while (text === "" && !this.ended && !this.#left) {
@@ -174,11 +174,11 @@ export async function toTextOrStream(
     {
       start(controller) {
         cut = () => {
-          controller.error(new Error("The reader took nothing for too long."));
+          controller.error(new Error("The client took nothing for too long."));
           reader.leave();
         };
       },
-      // Called once for each chunk that the reader wants, so a slow reader holds back only itself.
+      // Called once for each chunk that the client wants, so a slow client holds back only itself.
       async pull(controller) {
         const text = unsent || (await reader.next());
         unsent = "";

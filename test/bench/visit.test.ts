@@ -33,11 +33,11 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
 }
 
 describe("measuring a running server", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
-  test("it leaves twenty requests of the key's budget, and none of its conversations", async (context) => {
+  test("it leaves twenty requests of the key's limit, and none of its conversations", async (context) => {
     const { fixture, key, visit } = await openVisited(context, createEchoEngine());
     const { code, stdout, stderr } = await visit("--streams", "8", "--seconds", "3600").ended;
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^ended early +after \d+ s: the key's hourly budget was used up$/m);
+    assert.match(stdout, /^ended early +after \d+ s: the key's hourly limit was used up$/m);
     const { remaining } = await dataOf<{ remaining: number }>(await fixture.call("GET", "/usage", key));
     assert.equal(remaining, 20);
     assert.equal(await countConversations(fixture, key), 0);

@@ -138,7 +138,7 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     assert.deepEqual([reply?.status, reply?.content], ["completed", reading.text()]);
   });
 
-  test("each server limits alone while Redis is down, and both share one budget again once it is back", async (t) => {
+  test("each server limits alone while Redis is down, and both share one bucket again once it is back", async (t) => {
     const { key: reader } = await newKey(servers[0], "eve", "read_only");
     await redis.stop();
     const alone = await Promise.all(
@@ -148,11 +148,11 @@ describe("two servers whose PostgreSQL and Redis fail", { skip: skipBreaking }, 
     assert.ok(admitted >= 400 && admitted <= 402, `${admitted} admitted`);
     assert.ok(alone.every(({ status }) => status === 200 || status === 429));
     await redis.start();
-    const sharedMs = await until("the budget is shared again", 5000, async () => {
+    const sharedMs = await until("the bucket is shared again", 5000, async () => {
       const answers = await Promise.all(servers.map((server) => call(server, "GET", "/twins", reader)));
       return answers.every(({ status }) => status === 200);
     });
-    t.diagnostic(`the budget was shared again ${sharedMs} ms after Redis`);
+    t.diagnostic(`the bucket was shared again ${sharedMs} ms after Redis`);
   });
 
   test("both servers have survived all of it", async () => {

@@ -187,7 +187,7 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     t.diagnostic(`the key was refused after ${refusedMs} ms`);
   });
 
-  test("both servers share one budget, and admit not one request too many", async () => {
+  test("both servers share one bucket, and admit not one request too many", async () => {
     const { key: reader } = await newKey(servers[0], "carol", "read_only");
     const startedAt = performance.now();
     const answers = await Promise.all(

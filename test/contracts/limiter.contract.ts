@@ -118,7 +118,7 @@ export function limiterContract(name: string, open: () => Promise<OpenLimiter>):
       assert.equal(decisions.filter(({ allowed }) => allowed).length, 200);
     });
 
-    test("two processes share one budget", async (t) => {
+    test("two processes share one bucket", async (t) => {
       const { other } = opened;
       if (!other) return t.skip("this limiter serves one process");
       const id = randomUUID();

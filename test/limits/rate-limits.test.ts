@@ -3,14 +3,14 @@ import { describe, test } from "node:test";
 import type { Scope, UsageResource } from "../../core/mod.ts";
 import { dataOf, errorOf, type Fixture, openFixture, startOfTests, transports } from "../support/harness.ts";
 
-const budgets: readonly { scope: Scope; capacity: number; intervalMs: number }[] = [
+const limits: readonly { scope: Scope; capacity: number; intervalMs: number }[] = [
   { scope: "read_only", capacity: 200, intervalMs: 18_000 },
   { scope: "full_access", capacity: 500, intervalMs: 7_200 },
 ];
 
 for (const transport of transports) {
   describe(`limits, ${transport.name}`, () => {
-    for (const { scope, capacity, intervalMs } of budgets) {
+    for (const { scope, capacity, intervalMs } of limits) {
       const retryAfter = Math.ceil(intervalMs / 1000);
 
       test(`a ${scope} key has ${capacity} requests, then one every ${intervalMs} ms`, async () => {
@@ -86,7 +86,7 @@ for (const transport of transports) {
       assert.equal(other.headers.get("x-ratelimit-limit"), "500");
     });
 
-    test("each key has a budget of its own", async () => {
+    test("each key has a bucket of its own", async () => {
       await using fixture = await openFixture(transport);
       const [one, other] = [await fixture.key("read_only"), await fixture.key("read_only")];
       await drain(fixture, one, 200);

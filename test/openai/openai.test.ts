@@ -157,7 +157,7 @@ for (const [name, transport] of Object.entries(transports)) {
     }
 
     for (const status of [400, 422]) {
-      test(`a server that answers a request for token counts with ${status} is asked without them from then on`, async (t) => {
+      test(`a server that answers a request for token counts with ${status} is asked without them afterwards`, async (t) => {
         const { server, engine, out } = await start(t, transport, [
           model.refuse(status),
           model.reply("Hi"),

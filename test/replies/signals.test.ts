@@ -490,7 +490,7 @@ test("with onDisconnect cancel, a follower on another process that came before t
   assert.equal(run.signal.aborted, true);
 });
 
-test("with onDisconnect cancel, a reader that left and came back counts once the followers elsewhere have left", async () => {
+test("with onDisconnect cancel, a follower that left and came back counts once the followers elsewhere have left", async () => {
   await using followed = await openFollowedElsewhere();
   const { two, run, stream, following } = followed;
   const again = await two.here.call("GET", stream, two.key);

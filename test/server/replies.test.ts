@@ -58,7 +58,7 @@ test("a reply ends after MAX_REPLY_MS, and its silence is filled every HEARTBEAT
   await close();
 });
 
-test("with ON_DISCONNECT=cancel, a reply is cancelled when its reader leaves", async () => {
+test("with ON_DISCONNECT=cancel, a reply is cancelled when its follower leaves", async () => {
   const { stream, lastStatus, close } = await openTalker(
     scratch,
     { ON_DISCONNECT: "cancel" },

@@ -98,7 +98,7 @@ describe("the server", () => {
     assert.equal(exp, iat + 7200);
   });
 
-  test("a key's budget survives a restart", async () => {
+  test("a key's bucket survives a restart", async () => {
     const { flags } = await scratch();
     const first = await startServer(flags);
     const key = await createKey(first, await mint(flags));

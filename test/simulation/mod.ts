@@ -1,12 +1,12 @@
 /**
- * A deterministic simulation: processes that crash, a store and engines that fail, and clients that watch, on a
- * clock of their own. One seed decides everything, so any failure can be reproduced.
+ * A deterministic simulation: processes that crash, a store and engines that fail, and clients that follow replies, on
+ * a clock of their own. One seed decides everything, so any failure can be reproduced.
  *
  * What must hold at every moment: whatever is answered with success is stored; a stream has one last event, which
  * comes after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
  * is asked, and only once for each attempt; saved text only grows, and a stream is cut back only to what was saved; a
- * reply is taken over once at most, and never while its lease lasts; no reply is in progress that nobody holds; one
- * idempotency key creates one reply; in the end everything comes to rest.
+ * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; one
+ * idempotency key creates one reply; at the end, no reply is in progress and no timer is left.
  */
 
 import { createApiKey } from "../../core/auth/secrets.ts";
@@ -20,7 +20,7 @@ import { createReader } from "./reader.ts";
 import { createSimulatedStore } from "./store.ts";
 import { createWorld } from "./world.ts";
 
-/** The outcome of one run. */
+/** The result of one run. */
 export interface SimulationResult {
   /** Of everything that happened, in order: equal for equal seeds. */
   readonly hash: string;

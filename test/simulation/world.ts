@@ -1,11 +1,11 @@
 /**
- * The simulation's world: time that jumps from event to event, chance that a seed decides, and a trace of all
- * that happens. Nothing in it depends on the machine, so the same seed makes the same history.
+ * What a simulation runs in: a clock that jumps from one timer to the next, randomness from a seed, and a trace of all
+ * events. Nothing depends on the machine, so that equal seeds give equal traces.
  */
 
 import type { Clock } from "../../core/mod.ts";
 
-/** Chance, decided by a seed (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export interface Random {
   /** A number from 0 up to 1, exclusive. */
   next(): number;
@@ -31,7 +31,7 @@ export function createRandom(seed: number): Random {
   return random;
 }
 
-/** A promise of the service that was not kept. */
+/** The service broke one of the rules that a simulation checks. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }
@@ -81,7 +81,7 @@ export function createWorld(seed: number, startMs: number): World {
   let violation: Violation | undefined;
 
   function schedule(milliseconds: number, owner: Pick<Timer, "alive" | "frozenUntil">, callback: () => void) {
-    // Timers of the same moment fire in an order that chance decides, not their age.
+    // Timers of the same moment fire in random order, because a runtime promises none.
     const timer = { ...owner, at: now + Math.max(0, milliseconds), order: random.next(), callback };
     timers.add(timer);
     return () => {

@@ -208,7 +208,7 @@ test("texts of the greatest lengths are accepted, counted in characters", () => 
   assert.deepEqual([twin.id, twin.name, twin.access], [id, name, [owner]]);
 });
 
-test("an empty access list is kept: it means nobody", () => {
+test("an empty access list is kept: it means no owner", () => {
   assert.deepEqual(parse("---\nname: Ada\naccess: []\n---\n").access, []);
 });
 

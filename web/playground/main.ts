@@ -210,7 +210,7 @@ async function showUsage(): Promise<void> {
 }
 
 function required<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error("This happens only once somebody is signed in.");
+  if (value === undefined) throw new Error("This happens only once a user is signed in.");
   return value;
 }
 

@@ -18,7 +18,7 @@ export interface Session {
 
 /**
  * The token in the link that opened the page. It moves from the address to the history entry, where a reload finds it and
- * nobody sees it.
+ * no one sees it.
  */
 export function tokenOfPage(): string | undefined {
   const fragment = new URLSearchParams(location.hash.slice(1));

@@ -102,7 +102,7 @@ export class TwinChatElement extends Base {
       for (const message of data.reverse()) this.#show(message);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      this.#conversationId = undefined; // deleted, or of somebody else who used this tab
+      this.#conversationId = undefined; // deleted, or of another person who used this tab
       sessionStorage.removeItem(this.#storageKey);
     }
   }

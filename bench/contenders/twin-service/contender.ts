@@ -8,7 +8,7 @@ import { type Contender, type Conversation, inBatches, requestJson } from "../co
 
 const secret = "the secret of the server that is measured";
 
-/** A key's hourly budget is 500 requests; a few are left for probing. */
+/** A key's hourly limit is 500 requests; a few are left for probing. */
 export const requestsPerKey = 490;
 
 /** This service: the reference server with its defaults, SQLite and a file of twins. */
@@ -16,7 +16,7 @@ export const twinService: Contender = {
   folder: "twin-service",
   name: "this service",
   about:
-    "Checks a key, takes from its hourly budget, validates, stores question and reply in SQLite (on disk before the " +
+    "Checks a key, takes from its hourly limit, validates, stores question and reply in SQLite (on disk before the " +
     "stream begins and before it is complete); a reply goes on without its client, and is resumed or repeated by id.",
   launch: ({ node, modelUrl, data }) => ({
     command: [...node, serverFile],

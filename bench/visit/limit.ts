@@ -7,7 +7,7 @@
 import type { Caller } from "./api.ts";
 import type { VisitOptions } from "./visit.ts";
 
-/** How many requests of the key's hourly budget a visit does not touch. */
+/** How many requests of the key's hourly limit a visit does not touch. */
 const requestsToLeave = 20;
 
 /** A key's bucket, as `GET /usage` returns it. */
@@ -30,7 +30,7 @@ function tooFewRequests({ limit, remaining, resetAt }: Usage, missing: number): 
  *
  * @throws {Error} if it allows none.
  */
-export async function readBudget(
+export async function readLimit(
   call: Caller,
   { streams, seconds, stop }: VisitOptions,
   say: (line: string) => void,
