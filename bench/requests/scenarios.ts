@@ -6,12 +6,17 @@
 
 import type { Contender } from "../contenders/contender.ts";
 import { fastify, hono, nodeHttp } from "../contenders/frameworks.ts";
-import { createClients, requestsPerKey, twinService } from "../contenders/twin-service/contender.ts";
+import {
+  createClients,
+  observedService,
+  requestsPerKey,
+  twinService,
+} from "../contenders/twin-service/contender.ts";
 import { newFolder } from "../harness/servers.ts";
 import { type Load, runAlone } from "../harness/workers.ts";
 import type { RequestParts } from "../load/http-connection.ts";
 import { questionsPerConversation } from "../load/requests.ts";
-import { timesAtLeast } from "../report/goals.ts";
+import { timesAtLeast, timesAtMost } from "../report/goals.ts";
 import { loadNotes } from "../report/notes.ts";
 import type { Part, Row } from "../report/tables.ts";
 import { compare, type Effort, type Entry } from "./compare.ts";
@@ -50,15 +55,18 @@ const listing: Entry = {
 const streamed = { request: stream, kind: "deltas" } as const;
 const listed = { request: list, kind: "twins" } as const;
 
-const bursts: readonly Entry[] = [
+const ownBursts: readonly Entry[] = [
   sending("messages/stream", { kind: "reply" }),
+  { ...sending("messages/stream", { kind: "reply" }), contender: observedService, goal: timesAtMost(1.03) },
+];
+
+const bursts: readonly Entry[] = [
   { ...streamed, contender: nodeHttp },
   { ...streamed, contender: fastify },
   { ...streamed, contender: hono },
 ];
 
 const lists: readonly Entry[] = [
-  listing,
   { ...listed, contender: nodeHttp, goal: timesAtLeast(0.9) },
   { ...listed, contender: fastify, goal: timesAtLeast(1) },
   { ...listed, contender: hono, goal: timesAtLeast(1) },
@@ -66,30 +74,31 @@ const lists: readonly Entry[] = [
 
 /** Compares the service with those that can take part. */
 async function compared(
-  [own, ...others]: readonly Entry[],
+  own: readonly Entry[],
+  others: readonly Entry[],
   unit: string,
   load: Load,
   taking: readonly Contender[],
   effort: Effort,
 ): Promise<Part[]> {
   const entries = others.filter(({ contender }) => taking.includes(contender));
-  const rows = await compare(own ? [own, ...entries] : entries, load, effort);
+  const rows = await compare([...own, ...entries], load, effort);
   return [{ unit, rows, notes: loadNotes(rows) }];
 }
 
 /** Streamed replies whose text is there at once. */
 export function burst(load: Load, taking: readonly Contender[], effort: Effort): Promise<Part[]> {
-  return compared(bursts, "replies/s", load, taking, effort);
+  return compared(ownBursts, bursts, "replies/s", load, taking, effort);
 }
 
 /** `GET /twins?limit=20`. */
 export function json(load: Load, taking: readonly Contender[], effort: Effort): Promise<Part[]> {
-  return compared(lists, "answers/s", load, taking, effort);
+  return compared([listing], lists, "answers/s", load, taking, effort);
 }
 
 /** Normal sends. */
 export function send(load: Load, effort: Effort): Promise<Part[]> {
-  return compared([sending("messages", { kind: "message" })], "answers/s", load, [], effort);
+  return compared([sending("messages", { kind: "message" })], [], "answers/s", load, [], effort);
 }
 
 /** One owner's lists, with many conversations and with few. */

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
+import { freePort } from "../../harness/servers.ts";
 import { twins } from "../../requests/reply.ts";
 import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
@@ -40,6 +41,16 @@ export const continuingService: Contender = {
   async launch(place) {
     const launch = await twinService.launch(place);
     return { ...launch, env: { ...launch.env, CONTINUE_REPLIES: "continue_final_message" } };
+  },
+};
+
+/** The same, observed: each reply is counted and timed for Prometheus. */
+export const observedService: Contender = {
+  ...twinService,
+  name: "this service, METRICS_PORT",
+  async launch(place) {
+    const launch = await twinService.launch(place);
+    return { ...launch, env: { ...launch.env, METRICS_PORT: String(await freePort()) } };
   },
 };
 
