@@ -29,7 +29,7 @@ const sayAgain: TwinEngine = {
   async reply({ content }, output) {
     for (const word of content.split(/(?<= )/)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
-      if (output.signal.aborted) break; // the reply was cancelled, or its last reader has left
+      if (output.signal.aborted) break; // the reply was cancelled, or its last follower has left
       output.write(word);
     }
     return { finishReason: "stop", usage: null };
