@@ -6,6 +6,7 @@
 
 import { frameworks, relays } from "./contenders/all.ts";
 import type { Contender } from "./contenders/contender.ts";
+import { completionsService } from "./contenders/twin-service/contender.ts";
 import { fate } from "./fate/scenario.ts";
 import type { Load, Model } from "./harness/workers.ts";
 import { live } from "./live/scenario.ts";
@@ -41,7 +42,7 @@ export interface Scenario {
 export const scenarios: Readonly<Record<string, Scenario>> = {
   live: {
     title: "Live streams: a model gives 20 or 80 tokens a second to each",
-    contenders: relays,
+    contenders: [...relays, completionsService],
     run: ({ contenders, ...stage }, effort) => live(contenders, stage, effort),
   },
   fate: {

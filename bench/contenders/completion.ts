@@ -7,7 +7,7 @@
 import type { Question } from "./contender.ts";
 
 /** Asks for a streamed chat completion. */
-export function completion(question: string): Question {
+export function completion(question: string, model = "scripted"): Question {
   const messages = [{ role: "user", content: question }];
-  return { path: "/v1/chat/completions", body: { model: "scripted", stream: true, messages } };
+  return { path: "/v1/chat/completions", body: { model, stream: true, messages } };
 }

@@ -66,7 +66,7 @@ type Target = Pick<ServerProcess, "port" | "cpu" | "memory" | "stop" | "url" | "
 
 /** The session of a contender that is running, or of the model itself. */
 export function createSession(contender: Contender, server: Target, { model, load }: Stage): Session {
-  const group = contender.folder;
+  const group = contender.name.replaceAll(/\W+/g, "-");
   const question = liveQuestion(group);
   let opened = 0;
 

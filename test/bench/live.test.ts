@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodePipe } from "../../bench/contenders/node-pipe/contender.ts";
-import { twinService } from "../../bench/contenders/twin-service/contender.ts";
+import { completionsService, twinService } from "../../bench/contenders/twin-service/contender.ts";
 import { fatesOf, killing, leaving } from "../../bench/fate/stages.ts";
 import { buildAll } from "../../bench/harness/build.ts";
 import { startLoad, startModel } from "../../bench/harness/workers.ts";
@@ -31,7 +31,7 @@ async function onStage(act: (stage: Stage, sessions: Session[]) => Promise<void>
   }
 }
 
-for (const contender of [nodePipe, twinService]) {
+for (const contender of [nodePipe, twinService, completionsService]) {
   test(
     `${contender.name}: live streams lose no token, and a reply is read to its end`,
     { skip, timeout },

@@ -5,6 +5,7 @@ import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
 import { freePort } from "../../harness/servers.ts";
 import { twins } from "../../requests/reply.ts";
+import { completion } from "../completion.ts";
 import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
 const secret = "the secret of the server that is measured";
@@ -52,6 +53,14 @@ export const observedService: Contender = {
     const launch = await twinService.launch(place);
     return { ...launch, env: { ...launch.env, METRICS_PORT: String(await freePort()) } };
   },
+};
+
+/** The same, asked as OpenAI's clients ask, in conversations that it keeps. */
+export const completionsService: Contender = {
+  ...twinService,
+  name: "this service, /v1/chat/completions",
+  about: "The same replies as chunks of chat completions, stored in the conversation that a header names.",
+  prepare: ({ url }, count) => nameConversations(url, count),
 };
 
 /** The twin `model` asks the model, the others repeat the question. */
@@ -109,6 +118,15 @@ async function openConversations(url: string, count: number): Promise<Conversati
   return clients
     .flatMap(({ key, conversations }) => conversations.map((id) => conversation(url, key, id)))
     .slice(0, count);
+}
+
+async function nameConversations(url: string, count: number): Promise<Conversation[]> {
+  const clients = await createClients(url, Math.ceil(count / conversationsPerKey), 0, "model");
+  return Array.from({ length: count }, (_, index): Conversation => {
+    const key = clients[index % clients.length]?.key ?? "";
+    const headers = { Authorization: `Bearer ${key}`, "X-Conversation-Id": `bench-${index}` };
+    return { ask: (content) => ({ ...completion(content, "model"), headers }) };
+  });
 }
 
 /** The same question gets the same id: it is the same request, sent again. */
