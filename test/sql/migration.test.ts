@@ -1,20 +1,24 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
-import { openPostgres } from "../../adapters/postgres/mod.ts";
+import { openPostgres, type Postgres } from "../../adapters/postgres/mod.ts";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { migrationsFrom, postgresDialect, sqliteDialect } from "../../adapters/sql/schema.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite, type Sqlite } from "../../adapters/sqlite/mod.ts";
+import { fullDebt, type RateLimiter, refillInterval } from "../../core/limits/token-bucket.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fill, type Records, readAll } from "../contracts/owner-records.ts";
 import {
   begin,
+  claim,
+  clientToken,
   converse,
   ending,
   failure,
+  ids,
   messagesOf,
   newConversation,
   newOwner,
@@ -23,15 +27,18 @@ import {
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
 
-/** The statements that created a database of version 1. */
-function firstStep(dialect: typeof sqliteDialect): string[] {
+/** The first version, and the one before end users, client tokens and sums of usage. */
+const versions = [1, 2];
+
+/** The statements that created a database of an earlier version. */
+function stepsTo(version: number, dialect: typeof sqliteDialect): string[] {
   const all = migrationsFrom(0, dialect);
-  return all.slice(0, all.length - migrationsFrom(1, dialect).length);
+  return all.slice(0, all.length - migrationsFrom(version, dialect).length);
 }
 
-/** Copies everything into the tables of version 1, which lack what later versions have added. */
+/** Copies everything into the tables of the first versions, which lack what later ones have added. */
 async function copyAll(from: SqlDriver, to: SqlDriver): Promise<void> {
-  const tables = firstStep(sqliteDialect)
+  const tables = stepsTo(1, sqliteDialect)
     .join()
     .matchAll(/CREATE TABLE (\w+) \(([^)]+)/g);
   for (const [, table, definition = ""] of tables) {
@@ -42,8 +49,8 @@ async function copyAll(from: SqlDriver, to: SqlDriver): Promise<void> {
   }
 }
 
-/** A database of version 1, to be opened by today's program. */
-interface FirstVersion {
+/** A database of an earlier version, to be opened by today's program. */
+interface FormerDatabase {
   /** Its tables, empty. */
   readonly driver: SqlDriver;
   /** Opens the database as the program does now. */
@@ -51,8 +58,8 @@ interface FirstVersion {
   dispose(): Promise<void>;
 }
 
-function migrationTests(make: () => Promise<FirstVersion>): void {
-  let database: FirstVersion;
+function migrationTests(make: () => Promise<FormerDatabase>): void {
+  let database: FormerDatabase;
   let store: Store;
   let alice: Records;
   let bob: Records;
@@ -117,77 +124,123 @@ function migrationTests(make: () => Promise<FirstVersion>): void {
     assert.equal(await store.getMessage({ owner }, idle, behind), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
+
+  test("end users come in beside what is of none", async () => {
+    const { owner } = bob;
+    const reach = { owner, endUser: "ann" };
+    const slice = { offset: 0, limit: 20 };
+    const { total } = await store.listConversations({ owner }, slice);
+    const { id } = await newConversation(store, owner, { endUser: "ann" });
+    const made = { ...claim(owner), endUser: "ann" };
+    assert.equal((await store.beginReply({ ...toBegin(owner, id), claim: made })).result, "begun");
+    assert.equal((await store.listConversations({ owner }, slice)).total, total + 1);
+    assert.deepEqual(ids(await store.listConversations(reach, slice)), [id]);
+    const token = clientToken(owner, { endUser: "ann" });
+    await store.createClientToken(token);
+    assert.deepEqual(await store.findClientToken(token.hash), token);
+    assert.equal(await store.findClaim({ ...made, key: bob.claim.key }), undefined);
+    assert.ok(await store.deleteConversation(reach, id));
+    await store.forgetEndUser(owner, "ann");
+    assert.equal(await store.findClaim(made), undefined);
+    assert.deepEqual(await readAll(store, bob), read[1]);
+  });
 }
 
-describe("a SQLite file of version 1", () => {
-  migrationTests(async () => {
-    const folder = await makeFolder();
-    const path = folder.newPath();
-    const connection = await openSqliteFile(path, {
-      applicationId: 0x7477696e,
-      version: 1,
-      migrationsFrom: () => firstStep(sqliteDialect),
+for (const version of versions) {
+  describe(`a SQLite file of version ${version}`, () => {
+    migrationTests(async () => {
+      const folder = await makeFolder();
+      const path = folder.newPath();
+      const connection = await openSqliteFile(path, {
+        applicationId: 0x7477696e,
+        version,
+        migrationsFrom: () => stepsTo(version, sqliteDialect),
+      });
+      const driver = createSqliteDriver(connection, quickDisk);
+      let upgraded: Sqlite | undefined;
+      return {
+        driver,
+        async upgrade() {
+          await driver.close();
+          upgraded = await openSqlite(path);
+          return upgraded.store;
+        },
+        async dispose() {
+          await upgraded?.close();
+          await folder.remove();
+        },
+      };
     });
-    const driver = createSqliteDriver(connection, quickDisk);
-    let upgraded: Sqlite | undefined;
-    return {
-      driver,
-      async upgrade() {
-        await driver.close();
-        upgraded = await openSqlite(path);
-        return upgraded.store;
-      },
-      async dispose() {
-        await upgraded?.close();
-        await folder.remove();
-      },
-    };
   });
-});
+}
 
 const skip = await skipWithoutPostgres();
 if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
-describe("a PostgreSQL database of version 1", { skip }, () => {
-  let database: Awaited<ReturnType<typeof makePostgres>>;
-  migrationTests(async () => {
-    database = await makePostgres();
-    return database;
-  });
+for (const version of versions) {
+  describe(`a PostgreSQL database of version ${version}`, { skip }, () => {
+    let database: Awaited<ReturnType<typeof makePostgres>>;
+    migrationTests(async () => {
+      database = await makePostgres(version);
+      return database;
+    });
 
-  test("a store that was opened before the upgrade keeps working", async () => {
-    const store = createSqlStore(database.driver, { exclusive: false });
-    const owner = newOwner();
-    const { id } = await newConversation(store, owner);
-    for (let n = 0; n < 3; n++) await converse(store, owner, id, n === 1 ? failure : {});
-    await begin(store, owner, id);
-    assert.equal((await messagesOf(store, owner, id)).total, 8);
-    assert.equal((await store.readHistory({ owner }, id, 3)).length, 4);
-  });
+    test("a store that was opened before the upgrade keeps working", async () => {
+      const store = createSqlStore(database.driver, { exclusive: false });
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      for (let n = 0; n < 3; n++) await converse(store, owner, id, n === 1 ? failure : {});
+      await begin(store, owner, id);
+      assert.equal((await messagesOf(store, owner, id)).total, 8);
+      assert.equal((await store.readHistory({ owner }, id, 3)).length, 4);
+    });
 
-  test("migrations run without a statement time-out", async () => {
-    assert.deepEqual(await database.timeouts(), ["0"]);
-  });
-});
+    test("a bucket is as empty as before", async () => {
+      const policy = { capacity: 200 };
+      const before = fullDebt(policy);
+      const { debt } = await database.limiter.peek("key_1", policy);
+      assert.ok(debt > before / 2 && debt <= before, `${debt} of ${before}`);
+      const unused = await database.limiter.take("key_2", policy);
+      assert.deepEqual(unused, { allowed: true, debt: refillInterval(policy) });
+    });
 
-async function makePostgres() {
+    test("migrations run without a statement time-out", async () => {
+      assert.deepEqual(await database.timeouts(), ["0"]);
+    });
+  });
+}
+
+/** The table in which earlier versions kept their limits, with an empty bucket. */
+const formerLimits = [
+  `CREATE TABLE rate_buckets (
+    id TEXT COLLATE "C" PRIMARY KEY, debt BIGINT NOT NULL, at BIGINT NOT NULL, admitted INTEGER NOT NULL)`,
+  `INSERT INTO rate_buckets VALUES
+    ('key_1', 3600000000, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0)`,
+];
+
+async function makePostgres(version: number) {
   const { url, drop } = await createDatabase();
   const admin = await connect(url);
   await admin.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
-  await admin.query("INSERT INTO schema_version (version) VALUES (1)");
-  for (const statement of firstStep(postgresDialect)) await admin.query(statement);
+  await admin.query(`INSERT INTO schema_version (version) VALUES (${version})`);
+  for (const statement of [...stepsTo(version, postgresDialect), ...formerLimits])
+    await admin.query(statement);
   await admin.query("CREATE TABLE timeouts (setting TEXT)");
   await admin.query(`CREATE FUNCTION note_timeout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO timeouts VALUES (current_setting('statement_timeout')); RETURN NULL; END $$`);
   await admin.query(`CREATE TRIGGER note_timeout AFTER INSERT ON schema_version
     FOR EACH ROW EXECUTE FUNCTION note_timeout()`);
   const driver = createPostgresDriver(openPool(url));
-  let upgraded: Store | undefined;
+  let upgraded: Postgres | undefined;
   return {
     driver,
     async upgrade() {
-      upgraded = (await openPostgres(url)).store;
-      return upgraded;
+      upgraded = await openPostgres(url);
+      return upgraded.store;
+    },
+    get limiter(): RateLimiter {
+      assert.ok(upgraded);
+      return upgraded.limiter;
     },
     /** The statement time-outs that the migrations ran with. */
     async timeouts(): Promise<string[]> {
