@@ -84,7 +84,9 @@ const streamEventSchema = {
     event("progress", {
       progress: {
         type: "object",
-        description: "`accepted` comes first and has the ids; other stages are the engine's.",
+        description:
+          "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
+          "another process goes on from there, and its `attempt`. Other stages are the engine's.",
         properties: {
           stage: { type: "string" },
           messageId: { type: "string" },
