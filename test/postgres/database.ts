@@ -3,6 +3,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { after, before } from "node:test";
 import pg from "pg";
 
 const server = process.env.TEST_DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/postgres";
@@ -54,6 +55,21 @@ export async function createDatabase(on = server): Promise<{ url: string; drop()
     async drop() {
       await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
       await client.end();
+    },
+  };
+}
+
+/** A database for all tests of the suite that calls this, which makes it and drops it. */
+export function sharedDatabase(): { readonly url: string } {
+  let url = "";
+  let drop = async () => {};
+  before(async () => {
+    ({ url, drop } = await createDatabase());
+  });
+  after(() => drop());
+  return {
+    get url() {
+      return url;
     },
   };
 }

@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../../adapters/twin-files/mod.ts";
+import type { LogLevel } from "../../core/base/log.ts";
+import { createManualClock } from "../support/clock.ts";
+
+interface Entry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Collects log entries, and resolves promises for the next of a level. */
+export function createRecorder() {
+  const entries: Entry[] = [];
+  const waiting: { level: LogLevel; resolve: (entry: Entry) => void }[] = [];
+  return {
+    entries,
+    log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}) {
+      const entry = { level, message, fields };
+      entries.push(entry);
+      const at = waiting.findIndex((wait) => wait.level === level);
+      if (at !== -1) waiting.splice(at, 1)[0]?.resolve(entry);
+    },
+    next: (level: LogLevel) => new Promise<Entry>((resolve) => waiting.push({ level, resolve })),
+    of: (level: LogLevel) => entries.filter((entry) => entry.level === level).map((entry) => entry.message),
+  };
+}
+
+export async function createFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "twin-files-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+  return folder;
+}
+
+/** Opens a folder that is reloaded only when a test says so, unless its options include a clock. */
+export async function open(
+  t: TestContext,
+  folder: string,
+  options: Partial<TwinFilesOptions> = {},
+): Promise<TwinFiles> {
+  const files = await openTwinFiles(folder, {
+    defaultEngine: "knowledge",
+    clock: createManualClock(),
+    ...options,
+  });
+  t.after(() => files.close());
+  return files;
+}
+
+export async function idsFor(files: TwinFiles, owner: string): Promise<string[]> {
+  const { items } = await files.list(owner, { offset: 0, limit: 100 });
+  return items.map((twin) => twin.id);
+}
