@@ -91,6 +91,18 @@ export const german: Language = {
     erklär erzählen erzähl frage geht gehen tun machen mache macht wieviel wieviele wann wo wohin woher wer wen wem was
     welche welcher welches welchen wie warum wieso weshalb viel viele lange lang hallo danke ja nein euch euer eure
     ihr ihre man etwas irgendwas irgendwie noch schon gerade immer passiert bedeutet heißt`,
+  vagueWords: `allgemein alt alte alten ander andere anderer anderes anderen anfangen angeben ankommen art
+    aussehen bedeuten beginnen beginnt beispiel bereit besonders besser beste besten bestimmt bieten bietet
+    bleiben bleibt brauche bringen bringt dabei dafür damit direkt eigen eigene einfach einmal ende enden endet
+    erhalten erhält erlaubt ersten etwa extra fall fertig früh früher funktionieren funktioniert gehört genau
+    genug gilt gelten gleich gleiche groß große großen gut gute guten halten hält helfen hilft hoch hohe holen
+    holt abholen abgeholt häufig höchstens insgesamt kennen klappt klein kleine kleinen kommen kommt komme
+    konkret kurz kurze lassen laufen läuft legen leicht leider letzte liegen liegt machbar maximal mindestens
+    mitnehmen möglich möglichkeit nah nahe neu neue neuen neuer neues nötig normal nutzen nutzt ort platz problem
+    pro rechnen reicht richtig schlecht schlimm schnell schwer sehen seite selber selbst sicher sinn sofort sonst
+    spät später stehen steht stelle stellen stellt stimmt stunde stunden tag tage tagen tipp treffen typisch
+    üblich ungefähr unterschied verfügbar vergleich verwenden voll vorher vorhanden wählen warten wichtig
+    wichtige wirkt woche wochen zeigen zeit ziemlich zuerst zusätzlich`,
   compounds: true,
   synonyms: `preis preise kosten kostet kostenpunkt tarif tarife gebühr gebühren eintritt teuer billig zahlen zahlt bezahlen wieviel;
     öffnungszeiten geöffnet offen öffnet öffnen schließt geschlossen zu auf wann uhr zeiten uhrzeit termine;
@@ -98,7 +110,7 @@ export const german: Language = {
     lieferung liefern versand verschicken zustellung;rückgabe rücksendung zurückschicken zurückgeben zurücksenden umtausch;
     reparatur reparieren kaputt defekt störung;hund hunde katze haustier haustiere tier tiere;kind kinder baby kleinkind;
     stornieren stornierung absagen kündigen;buchen buchung reservieren reservierung;foto fotos fotografieren bild bilder;
-    kennwort passwort pin`,
+    kennwort passwort pin;dauer dauert dauern wartezeit frist`,
   smallTalk: {
     greeting: "hallo;hi;hey;guten tag;guten morgen;guten abend;moin;servus;grüß gott;grüezi;grüß dich;tag",
     wellbeing: "wie geht es dir;wie geht es ihnen;wie geht s;wie geht s dir;wie gehts;wie geht es",

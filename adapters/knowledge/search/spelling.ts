@@ -93,9 +93,14 @@ export class Spelling {
 
 /** At the beginning or end of a compound, with enough left to be another word. */
 function isPartOf(part: string, whole: string): boolean {
+  if (part.length === shortestPart - 1)
+    return joined.test(whole.slice(part.length)) && whole.startsWith(part);
   if (part.length < shortestPart || whole.length < part.length + 3) return false;
   return whole.startsWith(part) || whole.endsWith(part);
 }
+
+/** What follows a short word in a compound, as "Rat" in "Ratenzahlung": a letter or two that join, and another word. */
+const joined = /^(?:en|er|es|n|s)\p{L}{4}/u;
 
 function isMisspelling(term: string, candidate: string): boolean {
   const most = term.length >= 8 ? 2 : 1;
