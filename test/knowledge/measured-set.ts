@@ -44,7 +44,7 @@ export async function measureKnowledge(): Promise<Measured[]> {
       const engine = createKnowledgeEngine();
       for (const half of halves) {
         for (const question of byHalf[half]) {
-          const { text, sources } = await ask(engine, twin, question[0]);
+          const { text, sources } = await askEngine(engine, twin, question[0]);
           const answerable = question[1] !== null;
           const judged = judge(question, text, sources);
           measured.push({ language, half, question: question[0], answerable, ...judged });
@@ -55,7 +55,8 @@ export async function measureKnowledge(): Promise<Measured[]> {
   return measured;
 }
 
-async function ask(
+/** A twin's answer, and the headings of the sections that it is from. */
+export async function askEngine(
   engine: ReturnType<typeof createKnowledgeEngine>,
   twin: ReturnType<typeof newTwin>,
   content: string,

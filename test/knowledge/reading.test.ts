@@ -7,24 +7,11 @@ import { test } from "node:test";
 import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { newTwin } from "../support/harness.ts";
+import { askEngine } from "./measured-set.ts";
 
-async function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
-  let text = "";
-  let sources: readonly string[] = [];
+function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
   const twin = newTwin({ id: "odd", name: "Odd", engine: "knowledge", instructions, ...fields });
-  await createKnowledgeEngine().reply(
-    { twin, history: [], content },
-    {
-      write: (part) => {
-        text += part;
-      },
-      progress: (event) => {
-        sources = (event.sources as { heading: string }[]).map(({ heading }) => heading);
-      },
-      signal: new AbortController().signal,
-    },
-  );
-  return { text, sources };
+  return askEngine(createKnowledgeEngine(), twin, content);
 }
 
 const pairs: readonly (readonly [script: string, one: string, other: string])[] = [

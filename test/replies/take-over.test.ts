@@ -15,7 +15,7 @@ import {
 import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import type { EventReader } from "../support/event-reader.ts";
 import { dataOf, inProcess, newTwin, type StreamEvent, textOf } from "../support/harness.ts";
-import { createScriptedEngine, type ScriptedEngine } from "../support/scripted-engine.ts";
+import { createScriptedEngine, type Run, type ScriptedEngine } from "../support/scripted-engine.ts";
 
 /** An engine that goes on in this way. */
 function continuing(continues?: "exact" | "partial"): ScriptedEngine {
@@ -36,6 +36,8 @@ interface TwoProcesses extends AsyncDisposable {
   reconnect(): void;
   /** Lets the lease run out, and the other process notice. */
   expire(): Promise<void>;
+  /** Cuts the first process off. Resolves with the other one's run of the engine. */
+  takenOver(): Promise<Run>;
 }
 
 interface Setting {
@@ -59,6 +61,7 @@ async function openTwo({ continues, saved = "", sent = "", log }: Setting = {}):
   if (saved !== "") run.write(saved);
   await first.clock.advance(1000);
   if (sent !== "") run.write(sent);
+  const expire = () => first.clock.advance(35_000);
   return {
     first,
     other,
@@ -71,7 +74,12 @@ async function openTwo({ continues, saved = "", sent = "", log }: Setting = {}):
     reconnect() {
       away = false;
     },
-    expire: () => first.clock.advance(35_000),
+    expire,
+    async takenOver() {
+      away = true;
+      await expire();
+      return engine.next();
+    },
     async [Symbol.asyncDispose]() {
       away = false;
       await other[Symbol.asyncDispose]();
@@ -125,9 +133,7 @@ describe("a reply whose process died is gone on with by another one", () => {
 
   test("a partial engine is given the text so far, and adds to it", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One two" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     assert.equal(run.turn.partial, "One two");
     run.write(" three");
     run.finish();
@@ -248,9 +254,7 @@ describe("a reply whose process died is gone on with by another one", () => {
 describe("a reply is not gone on with", () => {
   test("if the exact engine writes another text, which leaves it interrupted", async () => {
     await using two = await openTwo({ continues: "exact", saved: "One two" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write("One too many");
     await two.first.clock.advance(0);
     assert.equal(run.signal.aborted, true);
@@ -260,9 +264,7 @@ describe("a reply is not gone on with", () => {
 
   test("if the exact engine writes less text, which leaves it interrupted", async () => {
     await using two = await openTwo({ continues: "exact", saved: "One two" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write("One");
     run.finish();
     await two.first.clock.advance(0);
@@ -327,9 +329,7 @@ describe("a reply is not gone on with", () => {
 describe("a reply that was taken over", () => {
   test("can be cancelled on any process", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     two.reconnect();
     const cancelling = two.first.post(`/messages/${two.messageId}/cancel`);
     await two.first.clock.advance(2000);
@@ -341,9 +341,7 @@ describe("a reply that was taken over", () => {
   for (const when of ["while it runs", "after its end"] as const) {
     test(`is resumed from text that was not saved ${when}: its stream begins with the cut`, async () => {
       await using two = await openTwo({ continues: "partial", saved: "One", sent: " two" });
-      two.cutOff();
-      await two.expire();
-      const run = await two.engine.next();
+      const run = await two.takenOver();
       const early = await two.other.resume(two.messageId, 7);
       run.write(" 2");
       run.finish();
@@ -360,9 +358,7 @@ describe("a reply that was taken over", () => {
 
   test("is resumed from beyond its whole text, and from inside a surrogate pair, with the cut", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write("🤖!");
     run.finish();
     await two.first.clock.advance(1000);
@@ -375,9 +371,7 @@ describe("a reply that was taken over", () => {
 
   test("is resumed as ever from text that was saved", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One" });
-    two.cutOff();
-    await two.expire();
-    (await two.engine.next()).finish();
+    (await two.takenOver()).finish();
     await two.first.clock.advance(1000);
     for (const after of [0, 2, 3]) {
       const [first, ...more] = await (await two.other.resume(two.messageId, after)).rest();
@@ -388,9 +382,7 @@ describe("a reply that was taken over", () => {
 
   test("is interrupted again with the cut, if what its reader has beyond that is lost", async () => {
     await using two = await openTwo({ continues: "exact", saved: "One", sent: " two" });
-    two.cutOff();
-    await two.expire();
-    (await two.engine.next()).write("Two");
+    (await two.takenOver()).write("Two");
     await two.first.clock.advance(1000);
     const events = await (await two.other.resume(two.messageId, 7)).rest();
     assert.deepEqual(events[0], continuedAt(3));
@@ -401,9 +393,7 @@ describe("a reply that was taken over", () => {
 describe("a process that was only cut off from the store", () => {
   test("stops its model, tells its followers the truth, and writes nothing more", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write(" two");
     await two.first.clock.advance(1000);
     two.reconnect();
@@ -424,9 +414,7 @@ describe("a process that was only cut off from the store", () => {
     for (const content of ["One", " zwei"]) {
       assert.deepEqual((await two.stream.next()).data, { type: "delta", content });
     }
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write(" 2");
     two.reconnect();
     await two.first.clock.advance(2000);
@@ -488,9 +476,7 @@ describe("a process that was only cut off from the store", () => {
 
   test("tells its followers no end that is not stored, if it stops meanwhile: they resume elsewhere", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     const closing = two.first.service.close({ graceMs: 0 });
     await two.first.clock.advance(12_000);
     await closing;
@@ -507,9 +493,7 @@ describe("a process that was only cut off from the store", () => {
 
   test("begins a resumed stream with the cut, though it has not learned of the take-over yet", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
-    two.cutOff();
-    await two.expire();
-    const run = await two.engine.next();
+    const run = await two.takenOver();
     run.write(" 2, and more than the first process has");
     two.reconnect();
     const resumed = await two.first.resume(two.messageId, 30);
@@ -535,9 +519,7 @@ test("a process that follows a reply begins a resumed stream with the cut, thoug
   const before = await third.resume(two.messageId, 0);
   await acceptedId(before);
   blind = true;
-  two.cutOff();
-  await two.expire();
-  const run = await two.engine.next();
+  const run = await two.takenOver();
   const resumed = await third.resume(two.messageId, 8);
   blind = false;
   run.write(" 2");
