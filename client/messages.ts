@@ -6,9 +6,10 @@
 
 import type { MessageResource } from "../core/wire/schemas.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
-import { conversationPath, messagePath } from "./http/paths.ts";
 import {
   type CreateOptions,
+  conversationPath,
+  messagePath,
   newIdempotencyKey,
   type RequestOptions,
   type Requests,

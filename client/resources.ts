@@ -11,9 +11,9 @@ import type {
   TwinResource,
 } from "../core/wire/schemas.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
-import { conversationPath } from "./http/paths.ts";
 import {
   type CreateOptions,
+  conversationPath,
   newIdempotencyKey,
   type RequestOptions,
   type Requests,

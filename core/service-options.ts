@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page } from "./api/pages.ts";
+import type { Page } from "./api/routes.ts";
 import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/ids.ts";

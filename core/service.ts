@@ -5,8 +5,7 @@
  */
 
 import { createOpenApi } from "./api/openapi.ts";
-import { pageRoutes } from "./api/pages.ts";
-import { type OperationId, routes } from "./api/routes.ts";
+import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";
 import { createAuthentication } from "./http/admission.ts";

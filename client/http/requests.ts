@@ -209,3 +209,13 @@ export function isPassing(error: unknown): boolean {
   if (error instanceof ReplyError) return false; // a reply that failed stays so
   return error instanceof TwinServiceError && error.status !== undefined && error.status >= 500;
 }
+
+/** The path of a conversation. */
+export function conversationPath(id: string): string {
+  return `/conversations/${encodeURIComponent(id)}`;
+}
+
+/** The path of a message. */
+export function messagePath(conversationId: string, id: string): string {
+  return `${conversationPath(conversationId)}/messages/${encodeURIComponent(id)}`;
+}

@@ -6,8 +6,7 @@
 
 import { ConflictError, ConnectionError, RateLimitError } from "../http/errors.ts";
 import { type LongAnswerOptions, readLongAnswer } from "../http/long-answer.ts";
-import { messagePath } from "../http/paths.ts";
-import { isPassing, type Requests, type ServiceRequest } from "../http/requests.ts";
+import { isPassing, messagePath, type Requests, type ServiceRequest } from "../http/requests.ts";
 import { retryDelayMs, sleep } from "../http/waiting.ts";
 import { readEvents, type StreamEvent } from "./events.ts";
 import { Position } from "./position.ts";

@@ -6,7 +6,7 @@
 
 import type { MessageResource } from "../../core/wire/schemas.ts";
 import { replyError, TwinServiceError } from "../http/errors.ts";
-import { messagePath } from "../http/paths.ts";
+import { messagePath } from "../http/requests.ts";
 import { EventLog } from "./event-log.ts";
 import type { StreamEvent } from "./events.ts";
 import { type Following, follow } from "./following.ts";

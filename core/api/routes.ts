@@ -1,10 +1,10 @@
 /**
- * The table of all endpoints.
+ * The table of all endpoints, and the routes of pages for people beside them.
  *
  * @module
  */
 
-import type { Route } from "../http/route.ts";
+import { type Route, route } from "../http/route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
@@ -29,3 +29,26 @@ export type OperationId = (typeof routes)[number]["operationId"];
 
 // Nothing but a route's own declaration may depend on which route it is.
 routes satisfies readonly Route[];
+
+/** A page, or what a page loads: a text, and the header fields that say what it is and what it may do. */
+export interface Page {
+  readonly content: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The routes of pages, by their paths. */
+export function pageRoutes(pages: Readonly<Record<string, Page>>): Route[] {
+  return Object.entries(pages).map(([path, { content, headers }]) =>
+    route({
+      operationId: `page ${path}`,
+      method: "GET",
+      path,
+      summary: "Show a page",
+      credential: "none",
+      success: { status: 200, description: "The page." },
+      async handle() {
+        return { document: content, headers };
+      },
+    }),
+  );
+}

@@ -1,5 +1,5 @@
 /**
- * Distinguishes kinds of JSON values.
+ * Distinguishes kinds of JSON values. Apart from the rules for options, because readers of wire formats need no more.
  *
  * @module
  */

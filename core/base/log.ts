@@ -1,5 +1,6 @@
 /**
- * The port for logs: what the service tells its operator.
+ * The port for logs: what the service tells its operator. A file of its own, because every part of the service and every
+ * adapter imports it, most of them nothing else of this folder.
  *
  * @module
  */

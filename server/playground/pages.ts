@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page } from "../../core/api/pages.ts";
+import type { Page } from "../../core/api/routes.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";
