@@ -4,6 +4,7 @@
  * @module
  */
 
+import { requireTwin } from "../api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../http/route.ts";
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
@@ -19,7 +20,6 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
-  requireTwin,
 } from "./parameters.ts";
 import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
 import { type SentOnce, sendFields, sendOnce } from "./sending.ts";
@@ -44,8 +44,7 @@ export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
     headers,
     success: { status: 200, description: "The completion, or its chunks.", events: true },
     errors: ["twin_not_found", "conversation_busy", "idempotency_key_reused", "model_error", "model_timeout"],
-    handle: (call, context) =>
-      complete(call as Call<undefined, ChatRequest>, context, headers.conversation ?? ""),
+    handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, headers),
   };
 }
 
@@ -73,12 +72,13 @@ function requireText({ n, audio, modalities, function_call: functionCall }: Json
 async function complete(
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  header: string,
+  names: NonNullable<Route["headers"]>,
 ): Promise<Result> {
   const { model, question: content, history } = call.body;
+  const { conversation: header = "" } = names;
   const name = readConversationName(call.headers.conversation, header);
-  const twin = await requireTwin(call, context, model);
-  const reach = reachOf(call, call.body);
+  const reach = reachOf(call, call.body, names);
+  const twin = await requireTwin(context.twins, call.reach, model);
   if (name === null || isAside(name, content, header)) {
     const turn = { ...reach, ...sendFields(call), twin, history, content };
     return answer(replyUnstored(context, turn), call, context);

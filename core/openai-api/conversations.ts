@@ -5,9 +5,10 @@
  */
 
 import type { CallerReach, HandlerContext } from "../http/route.ts";
-import type { ConversationRecord, IdempotencyClaim } from "../store/records.ts";
+import type { ConversationRecord, IdempotencyClaim, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
+import { conversationNotFound } from "../wire/errors.ts";
 import { refuseParam } from "./errors.ts";
 
 /** A name that a client has given one of its conversations, in a header field. Null: none. */
@@ -88,4 +89,56 @@ export async function create(
   };
   const made = await store.createConversation(conversation, claim);
   return made ? undefined : conversation.id;
+}
+
+/** Where a message goes into a conversation, which must be one with this twin. `param` names it. */
+export async function placeIn(
+  id: string,
+  param: string,
+  context: HandlerContext,
+  twin: Twin,
+  reach: CallerReach,
+): Promise<Place> {
+  const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
+  if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
+  return { conversationId: found.id, position: found.position };
+}
+
+/**
+ * Where a message goes after a response, which can only be followed by another one while it is the newest of its
+ * conversation.
+ */
+export async function placeAfter(
+  previousId: string,
+  context: HandlerContext,
+  twin: Twin,
+  reach: CallerReach,
+): Promise<Place> {
+  const param = "previous_response_id";
+  const previous = await findResponse(previousId, reach, context);
+  if (!previous) return refuseParam(param, "must be the id of a response");
+  const { conversationId } = previous.reply;
+  const place = await placeIn(conversationId, param, context, twin, reach);
+  const slice = { order: "desc", offset: 0, limit: 1 } as const;
+  const newest = await context.store.listMessages(reach, conversationId, slice);
+  if (newest?.items[0]?.id === previousId) return place;
+  return refuseParam(param, "must be the newest response of its conversation");
+}
+
+/** A reply, and the twin whose it is. */
+interface Found {
+  readonly reply: MessageRecord;
+  readonly twinId: string;
+}
+
+/** A response within reach. */
+export async function findResponse(
+  messageId: string,
+  reach: CallerReach,
+  context: HandlerContext,
+): Promise<Found | undefined> {
+  const reply = await context.store.findMessage(reach, messageId);
+  if (reply?.role !== "assistant") return undefined;
+  const conversation = await findConversation(context, reach, reply.conversationId);
+  return conversation && { reply, twinId: conversation.twinId };
 }

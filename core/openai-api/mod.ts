@@ -50,7 +50,11 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
   const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
-  const routes = [...modelRoutes, chatRoute(headers), ...responseRoutes(headers, new BrokenRequests())];
+  const routes = [
+    ...modelRoutes,
+    chatRoute(headers),
+    ...responseRoutes({ headers, broken: new BrokenRequests() }),
+  ];
   return {
     prefix: "/v1",
     routes: [...routes, documentRoute(routes, errorBody)],

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { requireTwin } from "../api/lookup.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { Twin } from "../twins/twins.ts";
-import { requireTwin } from "./parameters.ts";
 
 export const modelRoutes = [
   route({
@@ -36,7 +36,9 @@ export const modelRoutes = [
     success: { status: 200, description: "The model." },
     errors: ["twin_not_found"],
     async handle(call, context) {
-      return { document: JSON.stringify(model(await requireTwin(call, context, call.params.id))) };
+      return {
+        document: JSON.stringify(model(await requireTwin(context.twins, call.reach, call.params.id))),
+      };
     },
   }),
 ];

@@ -5,18 +5,23 @@
  */
 
 import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
-import type { Call, CallerReach, HandlerContext } from "../http/route.ts";
-import type { Twin } from "../twins/twins.ts";
-import { twinNotFound } from "../wire/errors.ts";
+import type { Call, CallerReach, Route } from "../http/route.ts";
 import { endUserPattern } from "../wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
+
+/** What names the person who talks, and the parameter that it is in. */
+interface NamedUser {
+  readonly path: string;
+  /** Undefined: nobody is named. */
+  readonly value: unknown;
+}
 
 /** A twin, whether the reply is streamed, and the person who talks, if the client says so. */
 export interface CommonParameters {
   readonly model: string;
   readonly stream: boolean;
-  /** Checked where it counts. */
-  readonly user: unknown;
+  /** Unchecked, as a client token's or a header's wins. */
+  readonly user: NamedUser;
 }
 
 /** The body as an object. */
@@ -32,17 +37,14 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
     return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
   }
   const isStreamed = readBoolean(stream, "stream");
-  return { model, stream: isStreamed, user: body.safety_identifier ?? body.user ?? undefined };
+  return { model, stream: isStreamed, user: readUser(body) };
 }
 
-/** The twin that a model stands for. One that the caller may not use does not exist. */
-export async function requireTwin(
-  { owner, reach: { twinIds } }: Pick<Call, "owner" | "reach">,
-  { twins }: HandlerContext,
-  id: string,
-): Promise<Twin> {
-  const twin = !twinIds || twinIds.includes(id) ? await twins.get(owner, id) : undefined;
-  return twin ?? twinNotFound();
+function readUser({ user, safety_identifier: safetyIdentifier }: JsonObject): NamedUser {
+  const isSafe = safetyIdentifier !== undefined && safetyIdentifier !== null;
+  return isSafe
+    ? { path: "safety_identifier", value: safetyIdentifier }
+    : { path: "user", value: user ?? undefined };
 }
 
 /** A boolean; absent and null are false. */
@@ -51,15 +53,26 @@ export function readBoolean(value: unknown, path: string): boolean {
   return typeof value === "boolean" ? value : refuseParam(path, "must be true or false");
 }
 
-/** The reach of a request: that of its credential, narrowed to the end user whom a key's request names. */
-export function reachOf({ reach, headers }: Call, { user }: CommonParameters): CallerReach {
+/**
+ * The reach of a request: that of its credential, narrowed to the end user whom a key's request names. `names`: those of
+ * the header fields.
+ *
+ * @throws {ApiError} `validation_error` for what is no name of an end user.
+ */
+export function reachOf(
+  { reach, headers }: Call,
+  { user }: CommonParameters,
+  names: NonNullable<Route["headers"]>,
+): CallerReach {
   if (reach.endUser !== undefined) return reach;
-  const endUser = headers.endUser ?? user;
+  const inHeader = headers.endUser ?? undefined;
+  const { path, value: endUser } =
+    inHeader === undefined ? user : { path: names.endUser ?? "", value: inHeader };
   if (endUser === undefined) return reach;
   const isName =
     isString(endUser) && [...endUser].length <= 128 && endUser !== "" && endUserName.test(endUser);
   if (isName) return { ...reach, endUser };
-  return refuseParam("user", "must be 1 to 128 characters, neither . nor .., without control characters");
+  return refuseParam(path, "must be 1 to 128 characters, neither . nor .., without control characters");
 }
 
 const endUserName = new RegExp(endUserPattern, "u");

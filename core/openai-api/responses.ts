@@ -4,6 +4,7 @@
  * @module
  */
 
+import { requireTwin } from "../api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
 import {
   type Call,
@@ -22,7 +23,7 @@ import type { Twin } from "../twins/twins.ts";
 import { conversationNotFound, messageNotFound } from "../wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../wire/schemas.ts";
 import { readMessages, requireQuestion, type Spoken } from "./conversation-text.ts";
-import { create, findConversation, type Place } from "./conversations.ts";
+import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
@@ -30,7 +31,6 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
-  requireTwin,
 } from "./parameters.ts";
 import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
@@ -52,8 +52,16 @@ interface ResponseRequest extends CommonParameters, Spoken {
   readonly previousId: string | undefined;
 }
 
-/** The routes. `headers`: the further header fields; `broken`: requests that may be sent again. */
-export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: BrokenRequests): Route[] {
+/** What the routes share. */
+interface ResponseSetting {
+  /** The names of the header fields that say who talks. */
+  readonly headers: NonNullable<Route["headers"]>;
+  /** Requests that may be sent again. */
+  readonly broken: BrokenRequests;
+}
+
+export function responseRoutes(setting: ResponseSetting): Route[] {
+  const { headers } = setting;
   return [
     {
       operationId: "createResponse",
@@ -74,7 +82,7 @@ export function responseRoutes(headers: NonNullable<Route["headers"]>, broken: B
         "model_error",
         "model_timeout",
       ],
-      handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, broken),
+      handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, setting),
     },
 
     route({
@@ -144,11 +152,11 @@ function readPreviousId({ previous_response_id: id }: JsonObject): string | unde
 async function respond(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
-  broken: BrokenRequests,
+  { headers: names, broken }: ResponseSetting,
 ): Promise<Result> {
   const { body, request } = call;
-  const twin = await requireTwin(call, context, body.model);
-  const reach = reachOf(call, body);
+  const reach = reachOf(call, body, names);
+  const twin = await requireTwin(context.twins, call.reach, body.model);
   const { feed, headers } = await send(call, context, { twin, reach, broken });
   const { conversationId, createdAt, id: messageId } = feed;
   const head: ResponseHead = { messageId, conversationId, createdAt, model: twin.id };
@@ -216,53 +224,6 @@ async function findPlace(
   if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
   if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
   return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound(), position: 0 };
-}
-
-async function placeIn(
-  id: string,
-  param: string,
-  context: HandlerContext,
-  twin: Twin,
-  reach: CallerReach,
-): Promise<Place> {
-  const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
-  if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
-  return { conversationId: found.id, position: found.position };
-}
-
-/** A response can only be followed by another one while it is the newest of its conversation. */
-async function placeAfter(
-  previousId: string,
-  context: HandlerContext,
-  twin: Twin,
-  reach: CallerReach,
-): Promise<Place> {
-  const param = "previous_response_id";
-  const previous = await findResponse(previousId, reach, context);
-  if (!previous) return refuseParam(param, "must be the id of a response");
-  const { conversationId } = previous.reply;
-  const place = await placeIn(conversationId, param, context, twin, reach);
-  const slice = { order: "desc", offset: 0, limit: 1 } as const;
-  const newest = await context.store.listMessages(reach, conversationId, slice);
-  if (newest?.items[0]?.id === previousId) return place;
-  return refuseParam(param, "must be the newest response of its conversation");
-}
-
-/** A reply, and the twin whose it is. */
-interface Found {
-  readonly reply: MessageRecord;
-  readonly twinId: string;
-}
-
-async function findResponse(
-  messageId: string,
-  reach: CallerReach,
-  context: HandlerContext,
-): Promise<Found | undefined> {
-  const reply = await context.store.findMessage(reach, messageId);
-  if (reply?.role !== "assistant") return undefined;
-  const conversation = await findConversation(context, reach, reply.conversationId);
-  return conversation && { reply, twinId: conversation.twinId };
 }
 
 /** The reply that a path names by its response. */

@@ -134,6 +134,25 @@ for (const transport of transports) {
       });
     }
 
+    test("a wrong end user is refused by the name of its parameter, before the model is looked for", async () => {
+      await using api = await openOpenAI(transport, {}, { endUserHeader: "X-End-User" });
+      const cases: readonly [object, HeadersInit, string][] = [
+        [{ safety_identifier: ".", user: "zoe" }, {}, "safety_identifier"],
+        [{ user: "zoe" }, { "x-end-user": "." }, "X-End-User"],
+      ];
+      for (const [body, headers, param] of cases) {
+        const input = { model: "nobody", input: "Hello?", ...body };
+        const responses = [
+          await api.chat(input, headers),
+          await api.send("POST", "/responses", input, headers),
+        ];
+        for (const response of responses) {
+          assert.equal(response.status, 400);
+          assert.equal(((await response.json()) as { error: { param: string } }).error.param, param);
+        }
+      }
+    });
+
     test("a retry joins the reply that the first try began, on another process, too", async () => {
       await using api = await openOpenAI(transport);
       await using other = await api.another();
