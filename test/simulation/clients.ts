@@ -8,7 +8,7 @@ import { createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
 import type { EngineHouse } from "./engine.ts";
 import type { Process, Processes } from "./processes.ts";
 import type { Read, Reader } from "./reader.ts";
-import type { Ledger } from "./store.ts";
+import type { Ledger, StoredReply } from "./store.ts";
 import type { World } from "./world.ts";
 
 /** What clients know of a conversation. */
@@ -208,8 +208,7 @@ export function createClients(setting: ClientSetting): Clients {
     if (!answer || !process) return;
     if (answer.status === 200) await readStream(process, answer, conversation, from, undefined, id);
     else if (answer.status === 404 && conversation.deletions > 0) return;
-    // The text that a dead process had sent is lost if the reply was cancelled meanwhile.
-    else if (answer.status === 400 && ledger.replies.get(id)?.end?.leaseExpiredBefore !== undefined) return;
+    else if (answer.status === 400 && isLost(ledger.replies.get(id))) return;
     else if (answer.status !== 503)
       world.violate(`resuming from ${from} was answered ${answer.status} ${answer.body}`);
   }
@@ -318,6 +317,11 @@ export function createClients(setting: ClientSetting): Clients {
       }
     },
   };
+}
+
+/** Whether text that a dead process had sent is lost without a word: the reply was cancelled, and never taken over. */
+function isLost(reply: StoredReply | undefined): boolean {
+  return reply?.end?.leaseExpiredBefore !== undefined && reply.attempt === 1;
 }
 
 /** What an engine wrote, as a store can keep it. */
