@@ -138,12 +138,7 @@ export function createRedisLimiter(
       const [{ debt } = nothing] = await ask([{ id, policy }], 0);
       return { allowed: takeToken(debt, policy).allowed, debt };
     },
-    async forget(ids) {
-      // One by one, because a cluster has them in different places.
-      const remove = (id: string) =>
-        client.eval("return redis.call('DEL', KEYS[1])", { keys: [keyOf(prefix, id)], arguments: [] });
-      await Promise.all(ids.map(remove));
-    },
+    forget: createForget(client, prefix, timeoutMs),
   };
 }
 
@@ -159,6 +154,18 @@ function createAsk(client: RedisScriptClient, prefix: string, timeoutMs: number)
       answers++;
     });
     return readReply(await rejectIfStalled(timeoutMs, answer, () => answers), buckets.length);
+  };
+}
+
+/** Removes buckets one by one, because a cluster has them in different places. */
+function createForget(client: RedisScriptClient, prefix: string, timeoutMs: number) {
+  return async (ids: readonly string[]): Promise<void> => {
+    let answers = 0;
+    const removals = ids.map(async (id) => {
+      await client.eval("return redis.call('DEL', KEYS[1])", { keys: [keyOf(prefix, id)], arguments: [] });
+      answers++;
+    });
+    await rejectIfStalled(timeoutMs, Promise.all(removals), () => answers);
   };
 }
 
