@@ -76,6 +76,7 @@ function members({ messageId, conversationId, createdAt, model }: ResponseHead) 
     object: "response",
     created_at: Math.floor(createdAt / 1000),
     status: "in_progress",
+    access_programs: null,
     background: false,
     conversation: { id: conversationId },
     error: null,
@@ -105,7 +106,7 @@ function usageMembers(usage: Usage | null) {
   const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = usage ?? {};
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: totalTokens,

@@ -11,6 +11,15 @@ import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 
+/** The members that a type requires. */
+type RequiredMember<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+
+/** Fails unless an object has these members, of which the compiler knows that its type requires no others. */
+function assertHas<T extends object>(value: T | undefined, members: Record<RequiredMember<T>, true>): void {
+  const missing = Object.keys(members).filter((name) => !(name in (value ?? {})));
+  assert.deepEqual(missing, []);
+}
+
 describe("openai", { skip, timeout: 60_000 }, () => {
   let library: typeof Package;
   before(async () => {
@@ -102,6 +111,72 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     const { _request_id: other, ...read } = await client.responses.retrieve(response.id);
     assert.deepEqual(read, created);
     assert.notEqual(one, other);
+  });
+
+  test("gets a response with all members that its types require", async () => {
+    await using api = await openOpenAI(overSocket);
+    const response = await connect(api).responses.create({ model: "echo", input: "Hello?" });
+    assertHas<Package.OpenAI.Responses.Response>(response, {
+      id: true,
+      access_programs: true,
+      created_at: true,
+      error: true,
+      incomplete_details: true,
+      instructions: true,
+      metadata: true,
+      model: true,
+      object: true,
+      output: true,
+      output_text: true,
+      parallel_tool_calls: true,
+      temperature: true,
+      tool_choice: true,
+      tools: true,
+      top_p: true,
+    });
+    const [item] = response.output;
+    assert.ok(item?.type === "message");
+    assertHas<Package.OpenAI.Responses.ResponseOutputMessage>(item, {
+      id: true,
+      content: true,
+      role: true,
+      status: true,
+      type: true,
+    });
+    const [part] = item.content;
+    assert.ok(part?.type === "output_text");
+    assertHas<Package.OpenAI.Responses.ResponseOutputText>(part, {
+      annotations: true,
+      text: true,
+      type: true,
+    });
+    assertHas<Package.OpenAI.Responses.ResponseUsage>(response.usage, {
+      input_tokens: true,
+      input_tokens_details: true,
+      output_tokens: true,
+      output_tokens_details: true,
+      total_tokens: true,
+    });
+    assertHas(response.usage?.input_tokens_details, { cache_write_tokens: true, cached_tokens: true });
+    assertHas(response.usage?.output_tokens_details, { reasoning_tokens: true });
+  });
+
+  test("gets a completion with all members that its types require", async () => {
+    await using api = await openOpenAI(overSocket);
+    const { messages } = question;
+    const asked = connect(api).chat.completions.create({ model: "echo", messages: [...messages] });
+    const completion = await asked;
+    assertHas<Package.OpenAI.ChatCompletion>(completion, {
+      id: true,
+      choices: true,
+      created: true,
+      model: true,
+      object: true,
+    });
+    const [choice] = completion.choices;
+    assertHas(choice, { finish_reason: true, index: true, logprobs: true, message: true });
+    assertHas(choice?.message, { content: true, refusal: true, role: true });
+    assertHas(completion.usage, { completion_tokens: true, prompt_tokens: true, total_tokens: true });
   });
 
   test("streams a response", async () => {

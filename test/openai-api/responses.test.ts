@@ -80,6 +80,7 @@ for (const transport of transports) {
         object: "response",
         created_at: startSeconds,
         status: "completed",
+        access_programs: null,
         background: false,
         error: null,
         incomplete_details: null,
@@ -109,7 +110,7 @@ for (const transport of transports) {
         truncation: "disabled",
         usage: {
           input_tokens: 3,
-          input_tokens_details: { cached_tokens: 0 },
+          input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
           output_tokens: 4,
           output_tokens_details: { reasoning_tokens: 0 },
           total_tokens: 7,
