@@ -126,7 +126,9 @@ export const conversationRoutes = [
 function endUserOf({ endUser }: CallerReach, named: string | undefined): string | null {
   if (endUser === undefined) return named ?? null;
   if (named === undefined || named === endUser) return endUser;
-  throw validationError([{ path: "endUser", message: "must be the client token's own, or absent" }]);
+  throw validationError([
+    { path: "endUser", message: "must be the one that the credential names, or absent" },
+  ]);
 }
 
 function newConversation(
