@@ -5,8 +5,9 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from "playwright-core";
+import { fileURLToPath } from "node:url";
+import type { AxeResults } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { browsers as installed, skipWithout } from "../web/browser.ts";
 
 /** A browser that can be started here, or the reason why it cannot. */
@@ -18,9 +19,12 @@ export interface TestBrowser {
 
 const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : []; // it needs another user than root
 
+/** Whether the packages of these tests are installed. They are imported late, so that tests without them can say why. */
+const hasPackages = existsSync(fileURLToPath(new URL("node_modules", import.meta.url)));
+
 export const browsers: readonly TestBrowser[] = installed.map((browser) => ({
   name: browser.name,
-  skip: skipWithout(browser),
+  skip: skipWithout(browser) || (!hasPackages && "needs npm ci --prefix test/browser"),
   start: () => start(browser.name, pathOf(browser.program ?? "")),
 }));
 
@@ -30,7 +34,8 @@ function pathOf(program: string): string {
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path)) ?? program;
 }
 
-function start(name: string, executablePath: string): Promise<Browser> {
+async function start(name: string, executablePath: string): Promise<Browser> {
+  const { chromium, firefox } = await import("playwright-core");
   if (name === "Chromium") return chromium.launch({ executablePath, args: sandbox });
   return firefox.launch({ executablePath, channel: "moz-firefox" }); // the machine's own, over WebDriver BiDi
 }
@@ -62,9 +67,10 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 
 /** Fails if a page has an obstacle for people who cannot see it or use a mouse. `except`: a part that is left out. */
 export async function assertAccessible(page: Page, except?: string): Promise<void> {
+  const { default: axe } = await import("axe-core");
   await page.evaluate(axe.source);
   const context = { include: ["html"], ...(except !== undefined && { exclude: [except] }) };
-  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(context)})`);
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(context)})`);
   const found = violations.map(
     ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`,
   );

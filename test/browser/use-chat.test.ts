@@ -3,7 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -15,8 +14,6 @@ import { browsers, openPage } from "./browsers.ts";
 import { longText, openPlayground, type Playground } from "./playground.ts";
 
 const [chromium] = browsers;
-const packages = fileURLToPath(new URL("use-chat/node_modules", import.meta.url));
-const without = !existsSync(packages) && "needs npm ci --prefix test/browser/use-chat";
 
 async function buildPage(): Promise<string> {
   const { outputFiles } = await build({
@@ -50,7 +47,7 @@ function serveApp(page: string, service: string): Server {
   });
 }
 
-describe("useChat", { skip: without || (chromium?.skip ?? "there is no Chromium") }, () => {
+describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   let browser: Browser;
   let server: Playground;
   let app: Server;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { toSvg } from "../../bench/report/chart.ts";
-import { browsers } from "../browser/browsers.ts";
+import { browsers } from "./browsers.ts";
 
 /** What browsers choose where the chart's first fonts are missing, and the widest of all. */
 const fonts = ["system-ui", "DejaVu Sans", "Liberation Sans", "serif", "DejaVu Sans Mono"];
