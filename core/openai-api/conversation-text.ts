@@ -14,8 +14,27 @@ export interface Spoken {
   readonly history: readonly HistoryMessage[];
 }
 
+/** The message of a response, which a client names instead of repeating it. */
+export interface MessageReference {
+  readonly messageId: string;
+  /** The parameter that names it. */
+  readonly path: string;
+}
+
+/** A question, and what is said or named before it. */
+export interface SpokenInput {
+  readonly question: string;
+  readonly history: readonly (HistoryMessage | MessageReference)[];
+}
+
 /** How many messages before the question an engine gets. */
 const maxHistory = 50;
+
+/** Like {@link readInput}, of messages that name no others. */
+export function readMessages(messages: unknown, path: string): Spoken {
+  const { question, history } = readInput(messages, path);
+  return { question, history: history.flatMap((item) => ("content" in item ? item : [])) };
+}
 
 /**
  * The last message, which must be the user's, and up to 50 before it. Messages of other roles are left out: the persona is
@@ -23,13 +42,15 @@ const maxHistory = 50;
  *
  * @throws {ApiError} `validation_error` for what is no conversation in text.
  */
-export function readMessages(messages: unknown, path: string): Spoken {
-  if (!Array.isArray(messages) || messages.length === 0) {
+export function readInput(input: unknown, path: string): SpokenInput {
+  if (!Array.isArray(input) || input.length === 0) {
     return refuseParam(path, "must be a list of messages, the last of them the user's");
   }
-  const spoken = messages.flatMap((message: unknown, index) => readMessage(message, `${path}[${index}]`));
+  const spoken = input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
   const last = spoken.at(-1);
-  if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
+  if (!last || !("role" in last) || last.role !== "user") {
+    return refuseParam(path, "must end with a message of the role user");
+  }
   return { question: requireQuestion(last.content, path), history: spoken.slice(0, -1).slice(-maxHistory) };
 }
 
@@ -41,9 +62,10 @@ export function requireQuestion(text: string, path: string): string {
 
 const ignoredRoles = new Set<unknown>(["system", "developer", "tool", "function"]);
 
-function readMessage(message: unknown, path: string): HistoryMessage[] {
-  if (!isJsonObject(message)) return refuseParam(path, "must be an object");
-  const { role, content, type = "message" } = message;
+function readItem(item: unknown, path: string): (HistoryMessage | MessageReference)[] {
+  if (!isJsonObject(item)) return refuseParam(path, "must be an object");
+  const { role, content, id, type = "message" } = item;
+  if (type === "item_reference" && isString(id) && id.startsWith("msg_")) return [{ messageId: id, path }];
   if (type !== "message" || ignoredRoles.has(role)) return []; // such as calls of tools, and what they returned
   if (role !== "user" && role !== "assistant") {
     return refuseParam(`${path}.role`, "must be user or assistant; system, developer and tool are ignored");

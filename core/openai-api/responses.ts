@@ -22,7 +22,7 @@ import type { HistoryMessage } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationNotFound, messageNotFound } from "../wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../wire/schemas.ts";
-import { readMessages, requireQuestion, type Spoken } from "./conversation-text.ts";
+import { readInput, requireQuestion, type SpokenInput } from "./conversation-text.ts";
 import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
@@ -46,7 +46,7 @@ import {
 } from "./sending.ts";
 
 /** A request for a response. */
-interface ResponseRequest extends CommonParameters, Spoken {
+interface ResponseRequest extends CommonParameters, SpokenInput {
   readonly background: boolean;
   readonly conversationId: string | undefined;
   readonly previousId: string | undefined;
@@ -130,11 +130,11 @@ function readResponseRequest(value: unknown): ResponseRequest {
   if (conversationId !== undefined && previousId !== undefined) {
     refuseParam("previous_response_id", "must be left out if there is a conversation");
   }
-  return { ...common, ...readInput(body.input), background, conversationId, previousId };
+  return { ...common, ...readSpoken(body.input), background, conversationId, previousId };
 }
 
-function readInput(input: unknown): Spoken {
-  if (!isString(input)) return readMessages(input, "input");
+function readSpoken(input: unknown): SpokenInput {
+  if (!isString(input)) return readInput(input, "input");
   return { question: requireQuestion(input, "input"), history: [] };
 }
 
@@ -200,7 +200,7 @@ async function send(
     async send(claim) {
       const place = await findPlace(call, context, twin, reach);
       const given: { history?: readonly HistoryMessage[] } =
-        isNamed || history.length === 0 ? {} : { history };
+        isNamed || history.length === 0 ? {} : { history: await recall(history, reach, context) };
       return context.replies.send({
         ...reach,
         ...place,
@@ -212,6 +212,21 @@ async function send(
       });
     },
   });
+}
+
+/** What was said before, with the messages that are named by their ids. */
+async function recall(
+  history: SpokenInput["history"],
+  reach: CallerReach,
+  context: HandlerContext,
+): Promise<HistoryMessage[]> {
+  const said = history.map(async (item): Promise<HistoryMessage> => {
+    if ("content" in item) return item;
+    const found = await findResponse(item.messageId, reach, context);
+    if (!found) return refuseParam(item.path, "must be the id of a response's message");
+    return { role: "assistant", content: found.reply.content };
+  });
+  return (await Promise.all(said)).filter(({ content }) => content !== "");
 }
 
 /** Where the message goes: into the conversation that the client names, or a new one. */

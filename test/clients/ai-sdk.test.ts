@@ -137,6 +137,28 @@ describe("the AI SDK", { skip, timeout: 60_000 }, () => {
     assert.equal(new Set(messages.map(({ conversationId }) => conversationId)).size, 1);
   });
 
+  for (const provider of providers) {
+    test(`hands on what was said before (${provider})`, async () => {
+      await using api = await openOpenAI(overSocket);
+      const model = modelOf(provider, api);
+      const messages: Package.ModelMessage[] = [{ role: "user", content: "One?" }];
+      const first = ai.generateText({ model, messages });
+      const run = await api.engine.next();
+      run.write("One.");
+      run.finish();
+      messages.push(...(await first).responseMessages, { role: "user", content: "Two?" });
+      const second = ai.generateText({ model, messages });
+      const { turn, finish } = await api.engine.next();
+      finish();
+      await second;
+      assert.deepEqual(turn.history, [
+        { role: "user", content: "One?" },
+        { role: "assistant", content: "One." },
+      ]);
+      assert.equal(turn.content, "Two?");
+    });
+  }
+
   test("repeats a request once with an Idempotency-Key", async () => {
     await using api = await openOpenAI(overSocket);
     const headers = { "X-Conversation-Id": "chat 1", "Idempotency-Key": "once" };

@@ -47,6 +47,23 @@ describe("LangChain", { skip, timeout: 60_000 }, () => {
       assert.equal(Object(reply.usage_metadata).total_tokens, 7);
     });
 
+    test(`hands on what was said before, for ${way}`, async () => {
+      await using api = await openOpenAI(overSocket);
+      const model = modelOf(api, { useResponsesApi });
+      const first = model.invoke("One?");
+      const run = await api.engine.next();
+      run.write("One.");
+      run.finish();
+      const second = model.invoke([["human", "One?"], await first, ["human", "Two?"]]);
+      const { turn, finish } = await api.engine.next();
+      finish();
+      await second;
+      assert.deepEqual(turn.history, [
+        { role: "user", content: "One?" },
+        { role: "assistant", content: "One." },
+      ]);
+    });
+
     test(`streams ${way}`, async () => {
       await using api = await openOpenAI(overSocket);
       const streaming = modelOf(api, { useResponsesApi }).stream("Hello?");

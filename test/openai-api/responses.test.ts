@@ -9,7 +9,7 @@ import { type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixtur
 interface ResponseBody {
   readonly id: string;
   readonly status: string;
-  readonly output: readonly { readonly content: readonly { readonly text: string }[] }[];
+  readonly output: readonly { readonly id: string; readonly content: readonly { readonly text: string }[] }[];
   readonly conversation: { readonly id: string };
   readonly error: unknown;
   readonly incomplete_details: unknown;
@@ -331,6 +331,32 @@ for (const transport of transports) {
       );
       later.finish();
       await next;
+    });
+
+    test("the input may name the messages of responses instead of repeating them", async () => {
+      await using api = await openOpenAI(transport);
+      const { output } = await bodyOf(await respond(api, { model: "echo", input: "One." }));
+      const item = (id: unknown) => ({ type: "item_reference", id });
+      const ask = (reference: object, headers?: HeadersInit) =>
+        respond(
+          api,
+          { input: [{ role: "user", content: "One?" }, reference, { role: "user", content: "Two?" }] },
+          headers,
+        );
+      const answered = ask(item(output[0]?.id));
+      const { turn, finish } = await api.engine.next();
+      assert.deepEqual(turn.history, [
+        { role: "user", content: "One?" },
+        { role: "assistant", content: "One." },
+      ]);
+      finish();
+      await answered;
+      await assertParam(ask(item("msg_0")), 400, "input[1]");
+      const bob = { authorization: `Bearer ${await api.fixture.key("full_access", "bob")}` };
+      assert.equal((await ask(item(output[0]?.id), bob)).status, 400);
+      const reasoned = ask(item("rs_1"));
+      (await api.engine.next()).finish();
+      assert.equal((await reasoned).status, 200);
     });
 
     test("an Idempotency-Key repeats the response, whether it is streamed or not", async () => {
