@@ -187,6 +187,25 @@ describe("two servers on one PostgreSQL and one Redis", { skip }, () => {
     t.diagnostic(`the key was refused after ${refusedMs} ms`);
   });
 
+  test("erasing an end user on the other server stops their reply, and their client token is refused", async (t) => {
+    const [here, there] = servers;
+    const made = await call(here, "POST", "/client-tokens", key, { endUser: "ann" });
+    const { token: clientToken } = await dataOf<{ token: string }>(made);
+    const path = await newConversation(here, clientToken, "slow");
+    const { reading } = await beginReply(here, clientToken, path, 400);
+    const erased = await dataOf(await call(there, "DELETE", "/end-users/ann", key));
+    assert.deepEqual(erased, { endUser: "ann", conversations: 1, messages: 2, clientTokens: 1 });
+    const stoppedMs = await until("the model has stopped", 5000, () => model.streaming === 0);
+    await reading.done;
+    const last = parseEvents(reading.raw()).at(-1)?.data;
+    assert.equal(last?.type === "complete" && last.message.status, "cancelled");
+    const refusedMs = await until("the client token is refused", 5500, async () => {
+      return (await call(here, "GET", "/twins", clientToken)).status === 401;
+    });
+    t.diagnostic(`the model had stopped after ${stoppedMs} ms, the token was refused after ${refusedMs} ms`);
+    for (const server of servers) assert.equal((await call(server, "GET", path, key)).status, 404);
+  });
+
   test("both servers share one bucket, and admit not one request too many", async () => {
     const { key: reader } = await newKey(servers[0], "carol", "read_only");
     const startedAt = performance.now();
