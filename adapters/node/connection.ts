@@ -10,9 +10,8 @@ import { ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Service } from "../../core/service.ts";
 import type { Answer } from "../../core/wire/request.ts";
-import { writeEvents } from "./events.ts";
+import { writeEvents, writeText } from "./body.ts";
 import type { NodeRequest } from "./request.ts";
-import { writeText } from "./text.ts";
 
 /** How many requests may wait on one connection: more than any real client pipelines. */
 const mostWaiting = 100;

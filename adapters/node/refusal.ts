@@ -9,8 +9,8 @@ import type { Socket } from "node:net";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { headersTooLong, maxHeaderBytes } from "../http/header-section.ts";
+import { writeText } from "./body.ts";
 import { closesLate } from "./connection.ts";
-import { writeText } from "./text.ts";
 
 /** What Node's parser reports. */
 export interface ParserError extends Error {

@@ -1,10 +1,11 @@
 /**
- * Which of the project's files a request enters: those in which V8 counts a call while the request is served. Run as
- * `npm run files-entered`, which prints them for the two requests that a newcomer follows first.
+ * How much a newcomer has to read to follow a request: the files in which V8 counts a call while the request is served.
+ * `npm run files-entered` lists them.
  */
 
+import assert from "node:assert/strict";
 import { Session } from "node:inspector/promises";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import { createEchoEngine } from "../../core/mod.ts";
 import { inProcess, openFixture, overSocket, type Transport } from "../support/harness.ts";
 
@@ -28,8 +29,9 @@ async function filesEntered(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 /** The files that two requests enter, each once it has been made before: `GET /twins`, and a streamed send. */
-export async function filesOfRequests(transport: Transport): Promise<{ twins: string[]; send: string[] }> {
-  await using fixture = await openFixture(transport, { engines: { echo: createEchoEngine() } });
+async function filesOfRequests(transport: Transport): Promise<{ twins: string[]; send: string[] }> {
+  const log = () => {}; // every server has one of its own
+  await using fixture = await openFixture(transport, { engines: { echo: createEchoEngine() }, log });
   const key = await fixture.key();
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
   const api = `${fixture.url || "http://twins.test"}/api/v1`;
@@ -46,10 +48,17 @@ export async function filesOfRequests(transport: Transport): Promise<{ twins: st
   return { twins: await filesEntered(twins), send: await filesEntered(await stream()) };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const transport of [inProcess, overSocket]) {
-    for (const [name, files] of Object.entries(await filesOfRequests(transport))) {
-      console.log(`\n${name}, ${transport.name}: ${files.length} files\n  ${files.join("\n  ")}`);
-    }
-  }
+const limits = [
+  { transport: inProcess, twins: 25, send: 40 },
+  { transport: overSocket, twins: 25, send: 45 },
+];
+
+for (const { transport, ...most } of limits) {
+  test(`GET /twins enters at most ${most.twins} files, a streamed send ${most.send}, ${transport.name}`, async (t) => {
+    const { twins, send } = await filesOfRequests(transport);
+    t.diagnostic(`GET /twins: ${twins.length} files\n  ${twins.join("\n  ")}`);
+    t.diagnostic(`a streamed send: ${send.length} files\n  ${send.join("\n  ")}`);
+    assert.ok(twins.length > 15 && twins.length <= most.twins);
+    assert.ok(send.length > twins.length && send.length <= most.send);
+  });
 }
