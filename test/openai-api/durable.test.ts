@@ -76,6 +76,24 @@ for (const transport of transports) {
       );
     });
 
+    test("of ten requests that name a conversation first, at once, one makes it, and one is answered", async () => {
+      await using api = await openOpenAI(transport);
+      const asked = Array.from({ length: 10 }, (_, index) =>
+        api
+          .chat({ messages: [{ role: "user", content: `Hello ${index}?` }] }, named)
+          .then(({ status }) => status),
+      );
+      const run = await api.engine.next();
+      let open = asked.length;
+      await new Promise<void>((resolve) => {
+        for (const answered of asked) void answered.then(() => --open === 1 && resolve());
+      });
+      run.finish();
+      assert.deepEqual((await Promise.all(asked)).sort(), [200, ...Array.from({ length: 9 }, () => 409)]);
+      const list = await dataOf<unknown[]>(await api.fixture.call("GET", "/conversations", api.key));
+      assert.deepEqual([list.length, (await api.messages()).length, api.engine.asked], [1, 2, 1]);
+    });
+
     test("a conversation that was deleted is begun anew", async () => {
       await using api = await openOpenAI(transport);
       for (let time = 0; time < 3; time++) {
