@@ -14,8 +14,14 @@ import { LineStream } from "../wire/lines.ts";
 import { conversationResource, messageResource } from "../wire/resources.ts";
 import { clientTokensQuerySchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
 
-/** How many records are read at a time. Few, because a reply may have 4 Mi characters. */
+/** How many conversations, or messages, are read at a time. */
 const recordsAtOnce = 20;
+
+/** How many of a conversation's messages are read first, as it is not known how long they are. */
+const messagesAtFirst = 4;
+
+/** How many characters of messages are to be read at a time. Fewer messages are, if they are long: up to 4 Mi each. */
+const charactersAtOnce = 256 * 1024;
 
 /** How many conversations are deleted at a time, in one transaction. */
 const deletedAtOnce = 50;
@@ -92,11 +98,15 @@ async function* exportPieces(store: Store, reach: EndUserReach) {
 }
 
 async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
-  for (let offset = 0; ; offset += recordsAtOnce) {
-    const slice = { offset, limit: recordsAtOnce, order: "asc" } as const;
-    const messages = await store.listMessages(reach, conversationId, slice);
+  let limit = messagesAtFirst;
+  for (let offset = 0; ; ) {
+    const messages = await store.listMessages(reach, conversationId, { offset, limit, order: "asc" });
     if (!messages?.items.length) return; // the conversation may have been deleted in the meantime
-    yield messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
+    const lines = messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
+    yield lines;
+    const { length } = messages.items;
+    offset += length;
+    limit = Math.min(recordsAtOnce, Math.ceil((length * charactersAtOnce) / lines.length));
   }
 }
 

@@ -111,9 +111,14 @@ async function exported(fixture: Fixture, key: string, endUser: string) {
   );
 }
 
-async function send(fixture: Fixture, credential: string, id: string, headers: HeadersInit = {}) {
-  const path = `/conversations/${id}/messages`;
-  return fixture.call("POST", path, credential, { content: "Where is the sea?" }, headers);
+async function send(
+  fixture: Fixture,
+  credential: string,
+  id: string,
+  headers: HeadersInit = {},
+  content = "Where is the sea?",
+) {
+  return fixture.call("POST", `/conversations/${id}/messages`, credential, { content }, headers);
 }
 
 for (const transport of transports) {
@@ -261,27 +266,28 @@ describe("erasing", () => {
 });
 
 describe("an export", () => {
-  /** Opens an export of a hundred messages, and counts how often these are read from the store. */
-  async function openExport() {
+  /** Opens an export of a hundred messages, and notes how many are read from the store at a time. */
+  async function openExport(content?: string) {
     const memory = createMemoryStore();
-    let reads = 0;
+    const reads: number[] = [];
     const store = {
       ...memory,
       async listMessages(...parameters: Parameters<typeof memory.listMessages>) {
-        reads++;
-        return memory.listMessages(...parameters);
+        const found = await memory.listMessages(...parameters);
+        reads.push(found?.items.length ?? 0);
+        return found;
       },
     };
     const fixture = await openFixture(inProcess, { store });
     const key = await fixture.key();
     const { id } = await converse(fixture, key, { endUser: "ann" });
-    for (let n = 0; n < 50; n++) await send(fixture, key, id);
+    for (let n = 0; n < 50; n++) await send(fixture, key, id, {}, content);
     const { body } = await fixture.service.fetch(exportRequest(key));
     assert.ok(body);
     return {
       clock: fixture.clock,
       reader: body.getReader(),
-      reads: () => reads,
+      reads,
       [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
     };
   }
@@ -299,9 +305,15 @@ describe("an export", () => {
   test("reads from the store only as fast as its reader takes it", async () => {
     await using opened = await openExport();
     for (let n = 0; n < 2; n++) await opened.reader.read();
-    assert.ok(opened.reads() <= 3, `${opened.reads()} reads`);
+    assert.ok(opened.reads.length <= 3, `${opened.reads.length} reads`);
     assert.ok((await drain(opened.reader)) > 10_000);
-    assert.equal(opened.reads(), 6);
+    assert.deepEqual(opened.reads, [4, 20, 20, 20, 20, 16, 0]);
+  });
+
+  test("reads fewer messages at a time if they are long", async () => {
+    await using opened = await openExport("x".repeat(32_000));
+    assert.ok((await drain(opened.reader)) > 3_200_000);
+    assert.equal(Math.max(...opened.reads), 9);
   });
 
   test("is cut whose reader takes nothing for a minute, and reads no more", async () => {
@@ -310,10 +322,10 @@ describe("an export", () => {
       assert.equal((await opened.reader.read()).done, false);
       await opened.clock.advance(59_000);
     }
-    const before = opened.reads();
+    const before = opened.reads.length;
     await opened.clock.advance(1_000);
     await assert.rejects(drain(opened.reader));
-    assert.equal(opened.reads(), before);
+    assert.equal(opened.reads.length, before);
   });
 
   test("that breaks off is cut, so that nobody takes a part for the whole", async () => {
