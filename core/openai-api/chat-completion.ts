@@ -5,6 +5,7 @@
  */
 
 import type { FinishReason, MessageRecord, Usage } from "../store/records.ts";
+import { shuttingDown } from "../wire/errors.ts";
 import type { ReplyEvents } from "../wire/resources.ts";
 import { encodeJson } from "../wire/sse.ts";
 import { serverError } from "./errors.ts";
@@ -57,7 +58,7 @@ export class ChatEvents implements ReplyEvents {
   }
 
   ended({ error, finishReason: reason, usage }: MessageRecord): string {
-    if (error) return `data: ${encodeJson({ error: serverError(error.message) })}\n\n`;
+    if (error) return errorEvent(error.message);
     const last = this.#chunk("{}", `"${finishReason(reason)}"`);
     const counts = this.#includesUsage
       ? `data: ${this.#head},"choices":[],"usage":${JSON.stringify(usageMembers(usage))}}\n\n`
@@ -65,10 +66,19 @@ export class ChatEvents implements ReplyEvents {
     return `${last}${counts}data: [DONE]\n\n`;
   }
 
+  /** Chunks cannot be resumed, and a stream that just ended would look complete. */
+  released(): string {
+    return errorEvent(shuttingDown().message);
+  }
+
   #chunk(delta: string, reason: string): string {
     const choice = `{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}`;
     return `data: ${this.#head},"choices":[${choice}]${this.#includesUsage ? ',"usage":null' : ""}}\n\n`;
   }
+}
+
+function errorEvent(message: string): string {
+  return `data: ${encodeJson({ error: serverError(message) })}\n\n`;
 }
 
 function headMembers({ messageId, createdAt, model }: CompletionHead, object: string) {

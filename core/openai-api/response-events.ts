@@ -93,6 +93,10 @@ export class ResponseEvents implements ReplyEvents {
     ].join("");
   }
 
+  released(): string {
+    return "";
+  }
+
   #event(number: number, type: string, members: string): string {
     if (number <= this.#after) return "";
     return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${members}}\n\n`;

@@ -116,8 +116,11 @@ class ReplyFollower implements EventStream {
   read(): string {
     this.#offeredAt = undefined;
     if (this.#ended) return "";
-    const text = this.#nextEvents() || (this.#keepAliveDue ? keepAliveComment : "");
-    if (this.#feed.released && !this.#feed.ended) this.#ended = true; // followers continue elsewhere
+    let text = this.#nextEvents() || (this.#keepAliveDue ? keepAliveComment : "");
+    if (this.#feed.released && !this.#feed.ended) {
+      text += this.#options.events.released();
+      this.#ended = true;
+    }
     if (text !== "") this.#readAt = this.#options.clock.now();
     this.#keepAliveDue = false;
     return text;

@@ -131,6 +131,8 @@ export interface ReplyEvents {
   delta(json: string, offset: number): string;
   /** The last event. `told`: the whole text, if it was sent at once. */
   ended(message: MessageRecord, offset: number, told: WrittenText | undefined): string;
+  /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
+  released(): string;
 }
 
 /** The events of this service's own API. */
@@ -164,6 +166,10 @@ export class OwnEvents implements ReplyEvents {
     if (message.error === null) return encodeEvent(offset, completion(message, told));
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
     return encodeEvent(offset, encodeJson({ type: "error", error }));
+  }
+
+  released(): string {
+    return "";
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createMemoryStore } from "../../core/mod.ts";
 import { dataOf, transports } from "../support/harness.ts";
 import { openOpenAI, readData } from "./fixture.ts";
 
@@ -186,6 +187,24 @@ for (const transport of transports) {
       assert.match(await (await third).text(), /"content":"Hi!"/);
       assert.equal((await api.messages()).length, 2);
       assert.equal(api.engine.asked, 1);
+    });
+
+    test("a stream of a process that stops ends with an error, while another process has the reply", async () => {
+      await using api = await openOpenAI(transport, { store: { ...createMemoryStore(), exclusive: false } });
+      await using other = await api.another();
+      const first = api.chat({}, named);
+      const run = await api.engine.next();
+      run.write("Once");
+      await api.fixture.clock.advance(1_000);
+      const followed = await other.chat({ stream: true }, { ...named, ...retried });
+      const closed = other.fixture.service.close({ graceMs: 0 });
+      await api.fixture.clock.advance(1_000);
+      const events = readData(await followed.text());
+      await closed;
+      assert.deepEqual(Object.keys(events.at(-1) as object), ["error"]);
+      run.write(" upon a time");
+      run.finish();
+      assert.equal(await contentOf(await first), "Once upon a time");
     });
 
     test("a retry whose first try never arrived begins the reply", async () => {
