@@ -43,7 +43,7 @@ export function replyUnstored(context: HandlerContext, turn: UnstoredTurn): Repl
     await count(context, turn, message, report);
     feed.end(message);
   });
-  replies.hold(end, () => draft.stop(failed("interrupted")));
+  replies.hold(reply.id, end, () => draft.stop(failed("interrupted")));
   return feed;
 }
 

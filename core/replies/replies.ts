@@ -11,7 +11,7 @@ import { shuttingDown } from "../wire/errors.ts";
 import type { ReplyContext } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
-import { RunningReplies } from "./running.ts";
+import { RunningReplies, tellHost } from "./running.ts";
 import { type Send, type Sent, sendMessage } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -84,10 +84,15 @@ export class Replies {
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
 
-  /** Has a shutdown wait for work that ends by itself, or is interrupted when the time is up. */
-  hold(work: Promise<unknown>, interrupt: () => void): void {
+  /**
+   * Has the host, and a shutdown, wait for work for a reply that is produced elsewhere. It ends by itself, or is interrupted
+   * when a shutdown's time is up.
+   */
+  hold(messageId: string, work: Promise<unknown>, interrupt: () => void): void {
     this.#held.add(interrupt);
-    this.#context.inFlight.track(work.finally(() => this.#held.delete(interrupt)));
+    const held = work.finally(() => this.#held.delete(interrupt));
+    this.#context.inFlight.track(held);
+    tellHost(this.#context, messageId, held);
   }
 
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */

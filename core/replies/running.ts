@@ -74,7 +74,7 @@ export class RunningReplies {
   start(producer: Producer, position: number): void {
     const work = this.#produce(producer, position);
     this.#context.inFlight.track(work);
-    this.#tellHost(producer.feed.id, work);
+    tellHost(this.#context, producer.feed.id, work);
   }
 
   /** The reply was not stored, as far as this process knows. */
@@ -122,13 +122,17 @@ export class RunningReplies {
     this.#running.delete(replyId);
     entry.finish();
   }
+}
 
-  #tellHost(messageId: string, work: Promise<void>): void {
-    const { waitUntil, log } = this.#context;
-    try {
-      waitUntil?.(work);
-    } catch (error) {
-      log("warn", "the host's waitUntil failed for a reply", { messageId, error });
-    }
+/** Tells the host of work for a reply that goes on after an answer. */
+export function tellHost(
+  { waitUntil, log }: Pick<ReplyContext, "waitUntil" | "log">,
+  messageId: string,
+  work: Promise<unknown>,
+): void {
+  try {
+    waitUntil?.(work);
+  } catch (error) {
+    log("warn", "the host's waitUntil failed for a reply", { messageId, error });
   }
 }

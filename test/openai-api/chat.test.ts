@@ -316,6 +316,18 @@ for (const transport of transports) {
       );
     });
 
+    test("the host is told to wait until a reply whose client has left is counted", async () => {
+      const works: Promise<unknown>[] = [];
+      await using api = await openOpenAI(transport, { waitUntil: (work) => void works.push(work) });
+      const response = await api.chat({ stream: true });
+      await api.engine.next();
+      await response.body?.cancel();
+      assert.equal(works.length, 1);
+      await works[0];
+      const history = await api.fixture.call("GET", "/usage/history", api.key);
+      assert.equal((await dataOf<unknown[]>(history)).length, 1);
+    });
+
     test("a reply is complete, although the store cannot count it", async () => {
       const store: Store = {
         ...createMemoryStore(),
