@@ -12,12 +12,12 @@ import {
   conversation,
   converse,
   day,
-  ending,
   failure,
   key,
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "./store-records.ts";
 
 /**
@@ -62,8 +62,8 @@ export async function callEverything(given: Store): Promise<void> {
   const { conversationId, attempt } = reply;
   const found = { owner, conversationId, id: reply.id, lease, attempt, cancelRequested: false };
   await store.takeOverReply(found, lease, 0);
-  await store.endReply(ending(begun, { leaseExpiredBefore: start }));
-  await store.endReply(ending(begun));
+  await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
+  await store.endReply(toEnd(begun));
   await store.getConversation({ owner }, id);
   await store.getMessage({ owner }, id, question.id);
   await store.findMessage({ owner }, question.id);

@@ -11,11 +11,11 @@ import {
   begin,
   claim,
   conversation,
-  ending,
   newConversation,
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "./store-records.ts";
 
 /** The part of the store's suite about idempotency claims. */
@@ -45,7 +45,7 @@ export function claimsContract(open: () => Store): void {
       const first = await begin(store, owner, id, { claim: made });
       const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
       assert.deepEqual(await store.beginReply(toBegin(owner, id, { claim: made })), claimed);
-      await store.endReply(ending(first));
+      await store.endReply(toEnd(first));
       const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
       assert.deepEqual(await store.beginReply(second), claimed);
       assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);

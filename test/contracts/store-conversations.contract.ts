@@ -12,13 +12,13 @@ import {
   conversation,
   converse,
   day,
-  ending,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "./store-records.ts";
 
 /** The part of the store's suite about conversations. */
@@ -153,7 +153,7 @@ export function conversationsContract(open: () => Store): void {
       assert.equal(deleted?.replyId, begun.reply.id);
       const { lease } = begun;
       assert.equal(await store.saveReply({ owner, id: begun.reply.id, content: "x", lease }), "lost");
-      assert.equal(await store.endReply(ending(begun)), false);
+      assert.equal(await store.endReply(toEnd(begun)), false);
       const abandoned = await store.findAbandonedReplies(start + day);
       assert.ok(!abandoned.some(({ id }) => id === begun.reply.id));
     });

@@ -11,13 +11,13 @@ import type { Store } from "../../core/store/store.ts";
 import {
   begin,
   converse,
-  ending,
   failure,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   start,
+  toEnd,
 } from "./store-records.ts";
 
 /** The part of the store's suite about messages. */
@@ -143,7 +143,7 @@ export function messagesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const answered = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
         const begun = await begin(store, owner, id, { content: question });
-        await store.endReply(ending(begun, { ...end, content: reply }));
+        await store.endReply(toEnd(begun, { ...end, content: reply }));
         return [
           { role: "user", content: question },
           { role: "assistant", content: reply },

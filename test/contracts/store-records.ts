@@ -141,7 +141,7 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
 }
 
 /** The end of a reply that was begun. */
-export function ending({ owner, reply }: BeginReply, fields: Partial<EndReply> = {}): EndReply {
+export function toEnd({ owner, reply }: BeginReply, fields: Partial<EndReply> = {}): EndReply {
   return {
     owner,
     conversationId: reply.conversationId,
@@ -186,7 +186,7 @@ export async function converse(
 ) {
   const { at, ...end } = fields;
   const begun = await begin(store, owner, conversationId, at === undefined ? {} : { at });
-  assert.equal(await store.endReply(ending(begun, end)), true);
+  assert.equal(await store.endReply(toEnd(begun, end)), true);
   return begun;
 }
 

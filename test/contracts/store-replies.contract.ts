@@ -14,7 +14,6 @@ import {
   claim,
   converse,
   day,
-  ending,
   failure,
   ids,
   messagesOf,
@@ -22,6 +21,7 @@ import {
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "./store-records.ts";
 
 /** The part of the store's suite about replies in progress. */
@@ -51,7 +51,7 @@ export function repliesContract(open: () => Store): void {
       for (const [position, fields] of [{}, { claim: claim(owner) }, {}].entries()) {
         const begun = toBegin(owner, id, fields);
         assert.deepEqual(await store.beginReply(begun), { result: "begun", position: 2 * position });
-        await store.endReply(ending(begun));
+        await store.endReply(toEnd(begun));
       }
     });
 
@@ -63,7 +63,7 @@ export function repliesContract(open: () => Store): void {
         const next = { ...toBegin(owner, id), position: known };
         const position = 2 * begun.length;
         assert.deepEqual(await store.beginReply(next), { result: "begun", position });
-        await store.endReply(ending(next));
+        await store.endReply(toEnd(next));
         begun.push(next);
       }
       const expected = begun.flatMap(({ question, reply }) => [question.id, reply.id]);
@@ -150,7 +150,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.saveReply({ ...save, id: "msg_none" }), "lost");
       assert.equal(await store.saveReply({ ...save, id: begun.question.id }), "lost");
       assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
-      await store.endReply(ending(begun));
+      await store.endReply(toEnd(begun));
       assert.equal(await store.saveReply(save), "lost");
       assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.content, "Because.");
     });
@@ -160,7 +160,7 @@ export function repliesContract(open: () => Store): void {
       const record = await newConversation(store, owner);
       const begun = await begin(store, owner, record.id, { at: start });
       const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
-      const end = ending(begun, {
+      const end = toEnd(begun, {
         finishReason: "length",
         usage,
         completedAt: start + 900,
@@ -189,7 +189,7 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
       await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
-      const { content: _, ...end } = ending(begun, failure);
+      const { content: _, ...end } = toEnd(begun, failure);
       assert.equal(await store.endReply(end), true);
       const message = await store.getMessage({ owner }, id, begun.reply.id);
       assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
@@ -199,11 +199,11 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
-      const ends = [ending(begun), ending(begun, failure), ending(begun, { content: "Again." })];
+      const ends = [toEnd(begun), toEnd(begun, failure), toEnd(begun, { content: "Again." })];
       const results = await Promise.all(ends.map((end) => store.endReply(end)));
       assert.equal(results.filter(Boolean).length, 1);
       const ended = await store.getMessage({ owner }, id, begun.reply.id);
-      assert.equal(await store.endReply(ending(begun, { content: "Too late." })), false);
+      assert.equal(await store.endReply(toEnd(begun, { content: "Too late." })), false);
       assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), ended);
     });
 
@@ -212,7 +212,7 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const earlier = await converse(store, owner, id);
       const { reply } = await begin(store, owner, id);
-      assert.equal(await store.endReply(ending(earlier)), false);
+      assert.equal(await store.endReply(toEnd(earlier)), false);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, reply.id);
     });
 
@@ -221,9 +221,9 @@ export function repliesContract(open: () => Store): void {
       const { id } = await newConversation(store, owner);
       const other = await newConversation(store, owner);
       const begun = await begin(store, owner, id);
-      assert.equal(await store.endReply(ending(begun, { owner: newOwner() })), false);
-      assert.equal(await store.endReply(ending(begun, { conversationId: other.id })), false);
-      assert.equal(await store.endReply(ending(begun, { id: begun.question.id })), false);
+      assert.equal(await store.endReply(toEnd(begun, { owner: newOwner() })), false);
+      assert.equal(await store.endReply(toEnd(begun, { conversationId: other.id })), false);
+      assert.equal(await store.endReply(toEnd(begun, { id: begun.question.id })), false);
       assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
     });
@@ -232,7 +232,7 @@ export function repliesContract(open: () => Store): void {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
-      const end = ending(begun, failure);
+      const end = toEnd(begun, failure);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 100 }), false);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
       assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
@@ -246,7 +246,7 @@ export function repliesContract(open: () => Store): void {
       const begun = await begin(store, owner, id, { leaseUntil: start + 100 });
       const lease = { ...begun.lease, until: start + 200 };
       await store.saveReply({ owner, id: begun.reply.id, lease });
-      assert.equal(await store.endReply({ ...ending(begun), leaseExpiredBefore: start + 200 }), false);
+      assert.equal(await store.endReply({ ...toEnd(begun), leaseExpiredBefore: start + 200 }), false);
     });
 
     test("a request to cancel reaches the holder at its next save", async () => {
@@ -289,7 +289,7 @@ export function repliesContract(open: () => Store): void {
       }
       const last = begun[3];
       assert.ok(last);
-      await store.endReply(ending(last));
+      await store.endReply(toEnd(last));
       const found = await store.findAbandonedReplies(start + 100);
       const ours = found.filter((each) => each.owner === owner);
       const expected = [begun[0], begun[2]].map((one) => one && asFound(one));
@@ -303,10 +303,10 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
       assert.deepEqual((await store.getConversation({ owner }, id))?.replyId, reply.id);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease }), "lost");
-      assert.equal(await store.endReply(ending(begun, { holder: lease.holder })), false);
+      assert.equal(await store.endReply(toEnd(begun, { holder: lease.holder })), false);
       assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease: taken }), "saved");
-      assert.equal(await store.endReply(ending(begun, { holder: taken.holder })), true);
+      assert.equal(await store.endReply(toEnd(begun, { holder: taken.holder })), true);
       const ended = await store.getMessage({ owner }, id, reply.id);
       assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
     });
@@ -339,7 +339,7 @@ export function repliesContract(open: () => Store): void {
       for (const found of others) assert.equal(await store.takeOverReply(found, next, 0), false);
       await store.requestCancel({ owner }, reply.id);
       assert.equal(await store.takeOverReply(now, next, 0), false);
-      assert.equal(await store.endReply(ending(begun, { leaseExpiredBefore: start + 201 })), true);
+      assert.equal(await store.endReply(toEnd(begun, { leaseExpiredBefore: start + 201 })), true);
       assert.equal(await store.takeOverReply(now, next, 0), false);
       assert.equal((await store.getMessage({ owner }, id, reply.id))?.attempt, 1);
     });
@@ -358,7 +358,7 @@ export function repliesContract(open: () => Store): void {
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, sources: saved }), "saved");
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, content: "Be" }), "saved");
         assert.deepEqual((await store.readOn({ owner }, id, reply.id, 1))?.sources, saved);
-        await store.endReply(ending(begun, named && { sources: named }));
+        await store.endReply(toEnd(begun, named && { sources: named }));
         assert.deepEqual((await store.getMessage({ owner }, id, reply.id))?.sources, expected);
       }
     });
@@ -370,7 +370,7 @@ export function repliesContract(open: () => Store): void {
       const reply = { ...begun.reply, twinRevision: "0123456789abcdef" };
       await store.beginReply({ ...begun, reply });
       assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);
-      await store.endReply(ending(begun));
+      await store.endReply(toEnd(begun));
       assert.equal((await store.getMessage({ owner }, id, reply.id))?.twinRevision, "0123456789abcdef");
     });
 

@@ -16,13 +16,13 @@ import {
   claim,
   clientToken,
   converse,
-  ending,
   failure,
   ids,
   messagesOf,
   newConversation,
   newOwner,
   toBegin,
+  toEnd,
 } from "../contracts/store-records.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder, openConnection, quickDisk } from "../sqlite/fixture.ts";
@@ -96,7 +96,7 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
     assert.deepEqual(await store.readHistory({ owner }, conversationId, 3), []);
     assert.deepEqual(await store.beginReply(toBegin(owner, conversationId)), { result: "not_found" });
     assert.equal(await store.saveReply({ owner, id: reply.id, lease: bob.running.lease }), "lost");
-    assert.equal(await store.endReply(ending(bob.running, { owner })), false);
+    assert.equal(await store.endReply(toEnd(bob.running, { owner })), false);
     assert.equal(await store.deleteConversation({ owner }, conversationId), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
@@ -107,7 +107,7 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
     const save = { owner, id: reply.id, lease };
     assert.equal(await store.saveReply({ ...save, lease: { ...lease, holder: "them" } }), "lost");
     assert.equal(await store.saveReply(save), "cancel_requested");
-    const { content: _, ...end } = ending(running, { status: "cancelled", finishReason: "cancelled" });
+    const { content: _, ...end } = toEnd(running, { status: "cancelled", finishReason: "cancelled" });
     assert.equal(await store.endReply(end), true);
     assert.equal((await store.getMessage({ owner }, conversationId, reply.id))?.content, "Be");
   });

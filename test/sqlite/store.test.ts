@@ -15,12 +15,12 @@ import {
   claim,
   conversation,
   day,
-  ending,
   messagesOf,
   newConversation,
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "../contracts/store-records.ts";
 import {
   commandLine,
@@ -223,7 +223,7 @@ describe("a store in SQLite", () => {
     const twice = toBegin(owner, second.id);
     const reply = { ...twice.reply, id: kept.reply.id };
     const results = await Promise.allSettled([
-      store.endReply(ending(kept)),
+      store.endReply(toEnd(kept)),
       store.beginReply({ ...twice, reply }),
       store.createConversation(conversation(owner)),
     ]);
@@ -251,7 +251,7 @@ describe("a store in SQLite", () => {
     const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
     const owner = newOwner();
     const ended = toBegin(owner, "conv_none");
-    await Promise.all([store.endReply(ending(ended)), store.touchKey(owner, "key_none", start)]);
+    await Promise.all([store.endReply(toEnd(ended)), store.touchKey(owner, "key_none", start)]);
     assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
     await store.close();
   });
@@ -502,7 +502,7 @@ describe("a store in SQLite", () => {
     };
     const behind = await store.listConversations({ owner }, { offset: 1, limit: 20 });
     assert.deepEqual([behind.items.length, behind.total], [0, 1]);
-    await store.endReply(ending(await begin(store, owner, id)));
+    await store.endReply(toEnd(await begin(store, owner, id)));
     meanwhile = async () => void (await begin(store, owner, id));
     const page = await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "asc" });
     assert.deepEqual([page?.items.length, page?.total], [2, 2]);
