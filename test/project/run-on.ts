@@ -80,7 +80,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "sqlite/sqlite.test.ts":
         "expects Node's messages and starts processes with its flags; store.test.ts runs here",
       "sqlite/buckets.test.ts": "starts other processes with Node's flags; limiter.test.ts runs here",
-      "sqlite/store.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
+      "sqlite/disk.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
     },
   },
   bun: {
