@@ -152,18 +152,20 @@ async function run(settings: Settings): Promise<void> {
 
   await useProxies();
   const opening = openStorage(settings, { log, signal: parts.closing });
-  const storage = await parts.open("storage", opening, ({ close }) => close());
+  const storage = await parts.open("storage", opening, (opened) => opened.close());
   const { secret, verifyToken } = await openTokens(settings, log);
   const engines = await createEngines(settings, log);
   const twinsDir = await findTwins(settings, samples, log);
-  const twins = await parts.open("twins", openTwins(twinsDir, engines, log), ({ close }) => close());
+  const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
   const metrics = await openMetrics(settings, parts);
   const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
   const service = createService(serviceOptions(settings, given));
   const { shutdownGraceMs: graceMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
   await parts.open("replies", ready, () => service.close({ graceMs }));
-  const server = await parts.open("server", listen(service, settings), ({ close }) => close({ graceMs }));
+  const server = await parts.open("server", listen(service, settings), (running) =>
+    running.close({ graceMs }),
+  );
 
   process.stdout.write(`listening on ${server.url}\n`);
   logStart(settings, twinsDir, log);
@@ -221,7 +223,7 @@ async function openMetrics(
   const serving = serveMetrics(metrics, host, port).catch((error: unknown) => {
     throw cannotListen({ host, port, name: "metricsPort" }, error);
   });
-  await parts.open("metrics", serving, ({ close }) => close());
+  await parts.open("metrics", serving, (metrics) => metrics.close());
   return metrics;
 }
 
