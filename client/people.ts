@@ -63,7 +63,7 @@ export class EndUsers {
     return readLines(this.#requests, path, options);
   }
 
-  /** Erases all that is stored of an end user. This is final. If it had to be sent again, it may count zeros. */
+  /** Erases all that is stored about an end user, for ever. Where the request had to be sent again, the counts may be zero. */
   erase(endUser: string, options?: RequestOptions): Promise<ErasedResource> {
     const path = `/end-users/${encodeURIComponent(endUser)}`;
     return this.#requests.data({ method: "DELETE", path }, options);

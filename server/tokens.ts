@@ -89,12 +89,12 @@ async function signingSecret(settings: Settings): Promise<string> {
   if (jwtSecret !== undefined) return jwtSecret;
   if (tokenSource(settings) !== "secret") {
     throw new ConfigError(
-      "token needs a secret to sign with; here, JWTs come from whoever has the private key.",
+      "token needs a secret to sign with: with these settings, JWTs are verified with a public key.",
     );
   }
   if (database.kind === "memory") {
     throw new ConfigError(
-      "token needs JWT_SECRET: with DATABASE_URL=memory: a server keeps its secret to itself.",
+      "token needs JWT_SECRET: with DATABASE_URL=memory:, a server makes a secret and does not store it.",
     );
   }
   const known = await readSecret(secretPath(database));
@@ -126,7 +126,7 @@ export async function isRefused(address: string, token: string): Promise<boolean
     const { error } = (await response.json()) as { readonly error?: { readonly code?: unknown } };
     return response.status === 401 && error?.code === "invalid_token";
   } catch {
-    return false; // none listens, or not one of ours
+    return false; // no server listens there, or it is none of this project
   }
 }
 

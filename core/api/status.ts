@@ -45,7 +45,7 @@ export const statusRoutes = [
     operationId: "listUsage",
     method: "GET",
     path: "/api/v1/usage/history",
-    summary: "Read what your replies took, by day, twin or end user; costs nothing",
+    summary: "Count your replies and their tokens, by day, twin or end user; costs nothing",
     credential: "api_key",
     scope: "read_only",
     ownersOnly: true,
@@ -80,7 +80,7 @@ export const statusRoutes = [
     path: "/healthz",
     summary: "Check that the process is alive",
     credential: "none",
-    success: { status: 200, description: "It is alive.", schema: healthSchema },
+    success: { status: 200, description: "The process is alive.", schema: healthSchema },
     async handle() {
       return { data: { status: "ok" } };
     },
@@ -92,7 +92,7 @@ export const statusRoutes = [
     path: "/readyz",
     summary: "Check that the service is ready to work",
     credential: "none",
-    success: { status: 200, description: "It is ready.", schema: healthSchema },
+    success: { status: 200, description: "The service is ready.", schema: healthSchema },
     errors: ["unavailable", "shutting_down"],
     async handle(_, { replies, store, ready }) {
       if (replies.closing) throw shuttingDown();
