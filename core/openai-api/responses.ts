@@ -60,6 +60,7 @@ interface ResponseSetting {
   readonly broken: BrokenRequests;
 }
 
+// A table: one record for each endpoint.
 export function responseRoutes(setting: ResponseSetting): Route[] {
   const { headers } = setting;
   return [

@@ -139,17 +139,7 @@ export async function openFixture(
   clock: ManualClock = createManualClock(startOfTests),
 ): Promise<Fixture> {
   const store = options.store ?? createMemoryStore();
-  const service = createService({
-    store,
-    twins: createTwinList(twins),
-    engines: { echo: createEchoEngine() },
-    limiter: createMemoryLimiter({ clock }),
-    verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
-    clock,
-    log: noLog,
-    joinTokens: false, // joining runs on the system's time, not on the clock
-    ...options,
-  });
+  const service = createService({ ...partsOn(clock), ...options, store });
   const { url, send: sendAsIs, close } = await transport.open(service);
   const root = `${options.basePath ?? ""}/api/v1`;
 
@@ -159,39 +149,54 @@ export async function openFixture(
     return response;
   }
 
-  const fixture: Fixture = {
+  const call: Fixture["call"] = (method, path, credential, body, headers) =>
+    send(root + path, { method, ...jsonRequest(credential, body, headers) });
+  const token = (owner = "alice") =>
+    signToken({ secret: fixtureSecret, sub: owner, expiresInSeconds: 3600, clock });
+
+  return {
     service,
     store,
     clock,
     url,
     send,
-    call(method, path, credential, body, headers) {
-      const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
-      return send(root + path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${credential}`,
-          ...(json !== undefined && { "Content-Type": "application/json" }),
-          ...Object.fromEntries(new Headers(headers)),
-        },
-        ...(json !== undefined && { body: json }),
-      });
-    },
-    token: (owner = "alice") =>
-      signToken({ secret: fixtureSecret, sub: owner, expiresInSeconds: 3600, clock }),
+    call,
+    token,
     async key(scope = "full_access", owner = "alice") {
-      const response = await fixture.call("POST", "/auth/api-keys", await fixture.token(owner), {
-        name: "test",
-        scope,
-      });
+      const response = await call("POST", "/auth/api-keys", await token(owner), { name: "test", scope });
       return (await dataOf<{ key: string }>(response)).key;
     },
     async conversation(key, twinId = "echo") {
-      return (await dataOf<{ id: string }>(await fixture.call("POST", "/conversations", key, { twinId }))).id;
+      return (await dataOf<{ id: string }>(await call("POST", "/conversations", key, { twinId }))).id;
     },
     [Symbol.asyncDispose]: close,
   };
-  return fixture;
+}
+
+/** What a fixture's service is made of, unless a test says otherwise. */
+function partsOn(clock: ManualClock) {
+  return {
+    twins: createTwinList(twins),
+    engines: { echo: createEchoEngine() },
+    limiter: createMemoryLimiter({ clock }),
+    verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
+    clock,
+    log: noLog,
+    joinTokens: false, // joining runs on the system's time, not on the clock
+  };
+}
+
+/** A credential, and a body that is JSON already if it is a text. */
+function jsonRequest(credential: string, body: unknown, headers?: HeadersInit): RequestInit {
+  const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  return {
+    headers: {
+      Authorization: `Bearer ${credential}`,
+      ...(json !== undefined && { "Content-Type": "application/json" }),
+      ...Object.fromEntries(new Headers(headers)),
+    },
+    ...(json !== undefined && { body: json }),
+  };
 }
 
 /** The payload of a successful answer. */
