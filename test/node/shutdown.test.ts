@@ -189,10 +189,10 @@ function holdBeginnings(): { store: Store; beginning: Promise<void>; release(): 
   const store = createMemoryStore();
   const [begun, released] = [createGate(), createGate()];
   async function beginReply(begin: BeginReply): Promise<BeginResult> {
-    const outcome = await store.beginReply(begin);
+    const result = await store.beginReply(begin);
     begun.open();
     await released.opened;
-    return outcome;
+    return result;
   }
   return { store: { ...store, beginReply }, beginning: begun.opened, release: released.open };
 }

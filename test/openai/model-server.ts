@@ -50,11 +50,10 @@ export async function startModelServer(): Promise<ModelServer> {
   let modelsScript: Script = models();
   const requests: ReceivedRequest[] = [];
   const probes: ReceivedRequest[] = [];
-  const closings = new WeakMap<Socket, Promise<void>>();
   const waiting = new Set<() => void>();
 
   const server = createServer({ noDelay: true }, (request, response) => {
-    receive(request, closings.get(request.socket)).then((received) => {
+    receive(request, connections.closingOf(request.socket)).then((received) => {
       if (received.path === "/v1/models") {
         probes.push(received);
         return modelsScript(response, received);
@@ -66,17 +65,7 @@ export async function startModelServer(): Promise<ModelServer> {
       return script?.(response, received);
     }, ignoreBrokenRequest);
   });
-  let openConnections = 0;
-  server.on("connection", (socket) => {
-    openConnections++;
-    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-    closings.set(
-      socket,
-      closed.then(() => {
-        openConnections--;
-      }),
-    );
-  });
+  const connections = countConnections(server);
 
   return {
     baseUrl: `http://127.0.0.1:${await listen(server)}/v1`,
@@ -86,7 +75,7 @@ export async function startModelServer(): Promise<ModelServer> {
       modelsScript = script;
     },
     get openConnections() {
-      return openConnections;
+      return connections.open;
     },
     script(...next) {
       scripts = next;
@@ -103,6 +92,28 @@ export async function startModelServer(): Promise<ModelServer> {
         look();
       }),
     close: () => stop(server),
+  };
+}
+
+/** Counts a server's connections, and knows when each one closes. */
+function countConnections(server: Server) {
+  const closings = new WeakMap<Socket, Promise<void>>();
+  let open = 0;
+  server.on("connection", (socket) => {
+    open++;
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    closings.set(
+      socket,
+      closed.then(() => {
+        open--;
+      }),
+    );
+  });
+  return {
+    get open() {
+      return open;
+    },
+    closingOf: (socket: Socket) => closings.get(socket),
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
 import type { MessageResource, SignalTopic, Store, StoreSignals } from "../../core/mod.ts";
 import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../../core/mod.ts";
-import { createManualClock, settle } from "../support/clock.ts";
+import { createManualClock, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
   dataOf,
@@ -44,20 +44,19 @@ function createSignals() {
   return { signals, sent, state, listeners };
 }
 
-/** Two services on one store, and a conversation whose reply the first one produces. */
-async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = {}) {
-  const clock = createManualClock(startOfTests);
-  const { signals, sent, state, listeners } = createSignals();
+/** A store that two services share, whose answers and failures a test decides. */
+function createSharedStore({ signals, state }: ReturnType<typeof createSignals>, clock: ManualClock) {
   const memory = createMemoryStore();
+  /** How much text each look has read. */
   const textRead: number[] = [];
   const store: Store = {
     ...memory,
     exclusive: false,
     signals,
     async beginReply(begin) {
-      const outcome = await memory.beginReply(begin);
+      const result = await memory.beginReply(begin);
       await state.beginning;
-      return outcome;
+      return result;
     },
     async saveReply(save) {
       if (state.down) throw new StoreUnavailable("away");
@@ -75,6 +74,15 @@ async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = 
       return message;
     },
   };
+  return { store, textRead };
+}
+
+/** Two services on one store, and a conversation whose reply the first one produces. */
+async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = {}) {
+  const clock = createManualClock(startOfTests);
+  const given = createSignals();
+  const { sent, state, listeners } = given;
+  const { store, textRead } = createSharedStore(given, clock);
   const engine = createScriptedEngine();
   const limiter = createMemoryLimiter({ clock });
   const options = { store, limiter, engines: { echo: engine }, onDisconnect };
