@@ -93,11 +93,16 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   requireOptions("openTwinFiles", options, rules);
   const files = new FolderOfTwins(folder, options);
   await files.open();
-  return files;
+  return {
+    list: (owner, slice) => files.list(owner, slice),
+    get: (owner, id) => files.get(owner, id),
+    reload: () => files.reload(),
+    close: () => files.close(),
+  };
 }
 
 /** The twins of a folder, as they were read last. */
-class FolderOfTwins implements TwinFiles {
+class FolderOfTwins {
   readonly #folder: string;
   readonly #options: TwinFilesOptions;
   readonly #log: Log;

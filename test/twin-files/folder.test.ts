@@ -28,6 +28,15 @@ test("twins are listed by name, only to owners who may use them", async (t) => {
   assert.equal(await files.get("alice", "3"), undefined);
 });
 
+test("its functions can be passed on alone", async (t) => {
+  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
+  const { list, get, reload, close } = await open(t, folder);
+  await reload();
+  assert.equal((await list("alice", { offset: 0, limit: 1 })).total, 1);
+  assert.equal((await get("alice", "ada"))?.name, "Ada");
+  await close();
+});
+
 test("a folder with a twin.md is a twin, which knows all other texts in it", async (t) => {
   const folder = await createFolder(t, {});
   await mkdir(join(folder, "odd", "notes", ".hidden"), { recursive: true });
