@@ -1,5 +1,5 @@
 /**
- * The system's codes for errors.
+ * The system's codes for errors, and its folders.
  *
  * @module
  */

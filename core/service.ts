@@ -76,13 +76,13 @@ export function createService(options: ServiceOptions): Service {
   const offered = routes.filter(({ credential }) => credential !== "token" || parts.verifyToken);
   const context = createContext(parts, offered);
   const { keys, replies, ready } = context;
-  const authenticate = createAuthentication({ ...parts, keys });
+  const identifyCaller = createAuthentication({ ...parts, keys });
   const dispatcher = new Dispatcher({
     routes: [...offered, ...pageRoutes(parts.pages)],
     extensions: parts.openaiApi ? [parts.openaiApi] : [],
     basePath,
     corsOrigins,
-    authenticate,
+    identifyCaller,
     limiter,
     context,
     log,

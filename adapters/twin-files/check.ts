@@ -9,7 +9,7 @@ import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createKnowledgeEngine, readInstructions } from "../knowledge/mod.ts";
 import type { GoldenQuestion } from "./file.ts";
-import { type FileState, readFolder } from "./folder.ts";
+import { type FileState, readFolder, usualEngines } from "./folder.ts";
 
 /** The result of {@link checkTwins}. */
 export interface Check {
@@ -18,9 +18,6 @@ export interface Check {
   /** Whether there is no fault. */
   readonly passed: boolean;
 }
-
-/** The engines that a file may name. Its questions are asked of the one that needs no network, whichever it names. */
-const engines = ["knowledge", "openai", "echo"];
 
 /**
  * Checks the twin files of a folder, and asks the questions that they list as `tests`. No network is needed.
@@ -36,7 +33,7 @@ const engines = ["knowledge", "openai", "echo"];
  * @throws if the folder cannot be read.
  */
 export async function checkTwins(folder: string): Promise<Check> {
-  const files = await readFolder(folder, new Map(), { defaultEngine: "knowledge", engines });
+  const files = await readFolder(folder, new Map(), { defaultEngine: "knowledge", engines: usualEngines });
   const engine = createKnowledgeEngine();
   const lines: string[] = [];
   let questions = 0;

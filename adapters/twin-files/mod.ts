@@ -13,7 +13,7 @@ import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
 import { occasions, readInstructions } from "../knowledge/mod.ts";
-import { type FileState, type Folder, hasChanged, readFolder } from "./folder.ts";
+import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
 export { type Check, checkTwins } from "./check.ts";
@@ -56,8 +56,6 @@ const rules: RulesFor<TwinFilesOptions> = {
   }),
   clock: optional(clockRule),
 };
-
-const usualEngines = ["knowledge", "openai", "echo"];
 
 const backgroundClock: Clock = {
   now: () => Date.now(),

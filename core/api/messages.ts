@@ -86,7 +86,7 @@ export const messageRoutes = [
     scope: "full_access",
     // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
     query: streamQuerySchema,
-    queryFields: { after: "lastEventId" },
+    queryHeaders: { after: "lastEventId" },
     body: sendMessageSchema,
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
@@ -119,7 +119,7 @@ export const messageRoutes = [
     credential: "api_key",
     scope: "read_only",
     query: streamQuerySchema,
-    queryFields: { after: "lastEventId" },
+    queryHeaders: { after: "lastEventId" },
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
@@ -144,7 +144,7 @@ export const messageRoutes = [
   }),
 ];
 
-interface Sending {
+interface SendResult {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
   /** The reply that an equal request began. */
@@ -155,7 +155,7 @@ interface Sending {
 async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
-): Promise<Sending> {
+): Promise<SendResult> {
   const { owner, reach, params, body, fields, requestId } = call;
   const { store, conversations, twins, replies, clock, sha256 } = context;
   const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
@@ -228,12 +228,12 @@ function requireReachable(
   const { after: from = 0 } = query;
   if (isCutBack(feed, from)) return;
   const mayBeThere = feed.delayed || reply.error?.code === "interrupted";
-  if (from > feed.length && mayBeThere) return;
-  if (from <= feed.length && !splitsSurrogatePair(feed.text, from)) return;
+  if (from > feed.text.length && mayBeThere) return;
+  if (from <= feed.text.length && !splitsSurrogatePair(feed.text, from)) return;
   throw validationError([
     {
       path: fields.lastEventId === null ? "after" : headerNames.lastEventId,
-      message: `must be the id of an event of this reply: a whole number from 0 to ${feed.length}`,
+      message: `must be the id of an event of this reply: a whole number from 0 to ${feed.text.length}`,
     },
   ]);
 }

@@ -270,7 +270,7 @@ function headerParameters(route: Route): unknown[] {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
-  for (const [parameter, field] of Object.entries(route.queryFields ?? {})) {
+  for (const [parameter, field] of Object.entries(route.queryHeaders ?? {})) {
     const description = `The same as the parameter ${parameter}, over which it takes precedence.`;
     // A string, because that is what clients have of an event's id.
     const name = headerNames[field];

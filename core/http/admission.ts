@@ -32,9 +32,13 @@ export interface AuthenticationOptions {
 }
 
 /** Finds out who a request comes from. Rejects with the error that refuses its credential. */
-export type Authenticate = (route: Route, request: IncomingRequest, fields: HeaderFields) => Promise<Caller>;
+export type IdentifyCaller = (
+  route: Route,
+  request: IncomingRequest,
+  fields: HeaderFields,
+) => Promise<Caller>;
 
-export function createAuthentication(options: AuthenticationOptions): Authenticate {
+export function createAuthentication(options: AuthenticationOptions): IdentifyCaller {
   const { keys, requestsPerHour, verifyToken, authenticate } = options;
   return async ({ credential, ownerPolicy }, request, fields) => {
     if (credential === "none") return anonymous;

@@ -10,11 +10,11 @@ import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
-import { type Authenticate, requireScope } from "./admission.ts";
+import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
 import { commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
 import { readInput } from "./input.ts";
-import { takeToken } from "./rate-limit.ts";
+import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
 import {
   allowedMethods,
@@ -33,7 +33,7 @@ export interface DispatcherOptions {
   readonly extensions: readonly ApiExtension[];
   readonly basePath: string;
   readonly corsOrigins: readonly string[];
-  readonly authenticate: Authenticate;
+  readonly identifyCaller: IdentifyCaller;
   readonly limiter: RateLimiter;
   readonly context: HandlerContext;
   readonly log: Log;
@@ -118,7 +118,7 @@ export class Dispatcher {
 
   /** The way itself: each step is a line, and the first that refuses the request ends it. */
   async #serve(progress: Progress, find: Find): Promise<Answer> {
-    const { authenticate, limiter, context, corsOrigins } = this.#options;
+    const { identifyCaller, limiter, context, corsOrigins } = this.#options;
     const { request, fields, requestId } = progress;
     requireHost(fields.host);
     const { routes, params, search } = find(request.url);
@@ -130,9 +130,9 @@ export class Dispatcher {
       });
     const route = routeOf(request.method, routes);
     progress.route = route;
-    const caller = await authenticate(route, request, fields);
+    const caller = await identifyCaller(route, request, fields);
     progress.caller = caller;
-    const { rate, headers } = await takeToken(limiter, route, caller, context.clock);
+    const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
     Object.assign(progress.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work

@@ -46,7 +46,7 @@ export async function readInput(
   const takesBody = route.body !== undefined || route.readBody !== undefined;
   if (takesBody) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
-  const query = route.query && readQuery(route.query, search, fields, route.queryFields);
+  const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
   const value = takesBody
     ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most })))
     : undefined;
@@ -61,13 +61,13 @@ function readQuery(
   schema: InputSchema,
   search: string,
   fields: HeaderFields,
-  queryFields: Route["queryFields"] = {},
+  queryHeaders: Route["queryHeaders"] = {},
 ): Record<string, unknown> {
   const given = parseSearch(search);
   const query: Record<string, unknown> = {};
   const refused: FieldError[] = [];
   for (const [name, property] of Object.entries(schema.properties)) {
-    const field = queryFields[name];
+    const field = queryHeaders[name];
     const header = field ? fields[field] : null;
     const values = header === null ? given.get(name) : [header];
     const value = values ? readParameter(values, property) : property.default;

@@ -29,7 +29,7 @@ export const defaultRequestsPerHour: RequestsPerHour = { read_only: 200, full_ac
 /** A bucket after a request. */
 export interface Limited {
   readonly rate: RateDecision | undefined;
-  /** What the answer says of it, to whoever has a scope: not to a JWT. */
+  /** The header fields that tell it. Undefined for a JWT, which has no scope. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Limited {
  *
  * @throws {ApiError} `rate_limited` if a bucket is empty.
  */
-export async function takeToken(
+export async function chargeRequest(
   limiter: RateLimiter,
   { free }: Pick<Route, "free">,
   { scope, bucket, keyBucket }: Caller,
@@ -47,12 +47,12 @@ export async function takeToken(
   if (!bucket) return unlimited;
   const buckets = keyBucket ? [bucket, keyBucket] : [bucket];
   const rates = await (free ? peekAll(limiter, buckets) : takeAll(limiter, bucket, keyBucket));
-  const stands = buckets.flatMap(({ policy }, index) => {
+  const states = buckets.flatMap(({ policy }, index) => {
     const rate = rates[index];
     return rate ? { policy, rate } : [];
   });
-  const headers = scope && rateHeaders(leastLeft(stands), clock.now());
-  if (!free && stands.some(({ rate }) => !rate.allowed)) throw rateLimited(stands, headers);
+  const headers = scope && rateHeaders(leastLeft(states), clock.now());
+  if (!free && states.some(({ rate }) => !rate.allowed)) throw rateLimited(states, headers);
   return { rate: rates[0], headers };
 }
 
@@ -69,15 +69,15 @@ async function takeAll(
 }
 
 /** A bucket after a decision. */
-interface Stand {
+interface BucketState {
   readonly policy: RatePolicy;
   readonly rate: RateDecision;
 }
 
 /** The bucket with less left; the first if both have as many. */
-function leastLeft(stands: readonly Stand[]): Stand {
-  const left = ({ rate, policy }: Stand) => remainingTokens(rate.debt, policy);
-  return stands.reduce((least, other) => (left(other) < left(least) ? other : least));
+function leastLeft(states: readonly BucketState[]): BucketState {
+  const left = ({ rate, policy }: BucketState) => remainingTokens(rate.debt, policy);
+  return states.reduce((least, other) => (left(other) < left(least) ? other : least));
 }
 
 const unlimited: Limited = { rate: undefined, headers: undefined };
@@ -86,7 +86,7 @@ const unlimited: Limited = { rate: undefined, headers: undefined };
  * The bucket as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
  * the older `X-RateLimit-*`, whose reset is the epoch second at which the bucket is full. `now`: milliseconds.
  */
-function rateHeaders({ rate: { debt }, policy }: Stand, now: number): Record<string, string> {
+function rateHeaders({ rate: { debt }, policy }: BucketState, now: number): Record<string, string> {
   const { capacity } = policy;
   const remaining = remainingTokens(debt, policy);
   return {
@@ -99,8 +99,8 @@ function rateHeaders({ rate: { debt }, policy }: Stand, now: number): Record<str
 }
 
 /** 429, with the time after which a request will pass: that of the bucket that is empty for longer. */
-function rateLimited(stands: readonly Stand[], headers: Limited["headers"]): ApiError {
-  const waits = stands.map(({ rate, policy }) => ({
+function rateLimited(states: readonly BucketState[], headers: Limited["headers"]): ApiError {
+  const waits = states.map(({ rate, policy }) => ({
     policy,
     seconds: Math.ceil((rate.debt + refillInterval(policy) - fullDebt(policy)) / 1_000_000),
   }));

@@ -158,7 +158,7 @@ export interface Route {
   readonly ownerPolicy?: RatePolicy;
   readonly query?: InputSchema;
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
-  readonly queryFields?: Readonly<Record<string, keyof HeaderFields>>;
+  readonly queryHeaders?: Readonly<Record<string, keyof HeaderFields>>;
   readonly body?: InputSchema;
   /** Reads a body that is more than a schema of plain values. Throws a `validation_error`. */
   readonly readBody?: (value: unknown) => unknown;

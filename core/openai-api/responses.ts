@@ -263,7 +263,10 @@ function resume(
   const { starting_after: after = -1 } = call.query;
   const feed = context.replies.follow(call.owner, reply);
   requireReachable(feed, after);
-  const from = Math.max(0, Math.min(after - headNumber, feed.ended ? feed.length : Number.MAX_SAFE_INTEGER));
+  const from = Math.max(
+    0,
+    Math.min(after - headNumber, feed.ended ? feed.text.length : Number.MAX_SAFE_INTEGER),
+  );
   return followAs(new ResponseEvents(head, after), { feed, from }, call, context);
 }
 
@@ -273,7 +276,8 @@ function resume(
  */
 function requireReachable(feed: ReplyFeed, after: number): void {
   const offset = after - headNumber;
-  const { length, ended } = feed;
+  const { ended } = feed;
+  const { length } = feed.text;
   if (offset <= 0 || isCutBack(feed, offset)) return;
   if (offset <= length && !splitsSurrogatePair(feed.text, offset)) return;
   const mayBeThere = ended

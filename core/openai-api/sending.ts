@@ -37,7 +37,7 @@ export interface SentOnce {
 }
 
 /** How long a request may be repeated as a retry, in milliseconds. */
-export const retryMs = 60_000;
+export const retryWindowMs = 60_000;
 
 /** Whether one of OpenAI's clients sends this request again. */
 export function isRetry({ headers }: Pick<Call, "headers">): boolean {
@@ -113,7 +113,7 @@ function retryClaim(
   now: number,
 ): IdempotencyClaim {
   const { owner, endUser = null } = reach;
-  return { owner, endUser, path, key, fingerprint: "", createdAt: now, expiresAt: now + retryMs };
+  return { owner, endUser, path, key, fingerprint: "", createdAt: now, expiresAt: now + retryWindowMs };
 }
 
 function begun(sent: Sent): SentOnce {
@@ -153,6 +153,6 @@ export class BrokenRequests {
   take(digest: string, now: number): string | undefined {
     const found = this.#replies.get(digest);
     this.#replies.delete(digest);
-    return found && isWithin(retryMs, found.at, now) ? found.replyId : undefined;
+    return found && isWithin(retryWindowMs, found.at, now) ? found.replyId : undefined;
   }
 }

@@ -57,7 +57,7 @@ export class ReplyFeed {
   }
 
   /** The UTF-16 code units that can be read. Counts as reading them: more is news again. */
-  get length(): number {
+  readLength(): number {
     this.#notified = false;
     return this.text.length;
   }

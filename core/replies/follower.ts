@@ -37,7 +37,7 @@ const deltaLength = 16_384;
 export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream | string {
   const follower = new ReplyFollower(feed, options);
   const from = isCutBack(feed, options.from) ? (feed.continuedFrom ?? 0) : options.from;
-  return feed.ended && feed.length - from <= deltaLength ? follower.read() : follower;
+  return feed.ended && feed.text.length - from <= deltaLength ? follower.read() : follower;
 }
 
 /** Whether a client may have text that was sent, but is not part of the reply: a later attempt went on before it. */
@@ -55,7 +55,8 @@ class ReplyFollower implements EventStream {
   #progressSent = 0;
   /** The reply's text, if one delta contained all of it and the last event is about to follow. */
   #wholeText: WrittenText | undefined;
-  #accepted: boolean;
+  /** Whether the `accepted` event was sent, or is to be left out. */
+  #acceptedSent: boolean;
   #ended = false;
   /** There was silence for long enough, and the keep-alive comment has not been read yet. */
   #keepAliveDue = false;
@@ -71,8 +72,8 @@ class ReplyFollower implements EventStream {
     this.#feed = feed;
     this.#options = options;
     this.#offset = options.from;
-    this.#accepted = isCutBack(feed, options.from); // such a stream begins with what its client has too much
-    this.#attempt = this.#accepted ? feed.attempt - 1 : feed.attempt;
+    this.#acceptedSent = isCutBack(feed, options.from); // such a stream begins with what its client has too much
+    this.#attempt = this.#acceptedSent ? feed.attempt - 1 : feed.attempt;
     this.#readAt = options.clock.now();
   }
 
@@ -137,7 +138,8 @@ class ReplyFollower implements EventStream {
     for (; this.#progressSent < this.#feed.progress.length; this.#progressSent++) {
       text += this.#progressEvent(this.#feed.progress[this.#progressSent] ?? "");
     }
-    const { ended, length } = this.#feed;
+    const { ended } = this.#feed;
+    const length = this.#feed.readLength();
     if (this.#offset < length) text += this.#delta(length);
     if (ended && this.#offset >= length) text += this.#lastEvent(ended);
     return text;
@@ -145,10 +147,10 @@ class ReplyFollower implements EventStream {
 
   /** Nothing for a client that has more than an interrupted reply, which may have lost text: only its error is left. */
   #firstEvent(): string {
-    if (this.#accepted) return "";
-    this.#accepted = true;
-    const { ended, length } = this.#feed;
-    return ended && this.#offset > length ? "" : this.#options.events.accepted(this.#feed, this.#offset);
+    if (this.#acceptedSent) return "";
+    this.#acceptedSent = true;
+    const { ended, text } = this.#feed;
+    return ended && this.#offset > text.length ? "" : this.#options.events.accepted(this.#feed, this.#offset);
   }
 
   #progressEvent(progress: string): string {

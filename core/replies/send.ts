@@ -133,19 +133,19 @@ export function newMessages(
  * Stores question and reply. If the store cannot say whether it did, for example because its answer to COMMIT was lost,
  * looks it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
  */
-async function begin({ store, clock, log }: ReplyContext, begin: BeginReply): Promise<BeginResult> {
+async function begin({ store, clock, log }: ReplyContext, records: BeginReply): Promise<BeginResult> {
   try {
-    return await store.beginReply(begin);
+    return await store.beginReply(records);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     const position = await within(
       clock,
       lookMs,
-      findBegun(store, begin).catch(() => undefined),
+      findBegun(store, records).catch(() => undefined),
     );
     if (position === undefined) throw error;
     log("warn", "the store did not confirm that a reply began, but has stored it", {
-      messageId: begin.reply.id,
+      messageId: records.reply.id,
       error,
     });
     return { result: "begun", position };

@@ -32,7 +32,7 @@ export const headerNames = {
  */
 export type HeaderFields = Readonly<Record<keyof typeof headerNames, string | null>>;
 
-/** Reads a request's header fields, once: nothing behind this looks at the request's headers again. */
+/** Reads a request's header fields, once. Only those that a route names besides, and a preflight's, are read later. */
 export function readHeaderFields(headers: RequestHeaders): HeaderFields {
   return {
     host: headers.get(headerNames.host),
