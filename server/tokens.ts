@@ -89,7 +89,7 @@ async function signingSecret(settings: Settings): Promise<string> {
   if (jwtSecret !== undefined) return jwtSecret;
   if (tokenSource(settings) !== "secret") {
     throw new ConfigError(
-      "token needs a secret to sign with: with these settings, JWTs are verified with a public key.",
+      "token needs a secret to sign with: these settings have a public key, so sign with its private key.",
     );
   }
   if (database.kind === "memory") {

@@ -185,7 +185,7 @@ describe("the server", () => {
     const { flags } = await scratch();
     assertRefusal(
       await runServer(flags, { NODE_OPTIONS: "--no-addons" }),
-      /DATABASE_URL .*, or repair the package libsql, which cannot be loaded \(ERR_DLOPEN_DISABLED\)\.$/m,
+      /DATABASE_URL .*the package libsql, which cannot be loaded \(ERR_DLOPEN_DISABLED\): install it again\./m,
     );
   });
 
