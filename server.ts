@@ -93,9 +93,9 @@ async function check(settings: Settings): Promise<void> {
 }
 
 async function printToken({ settings, sub, expiresInSeconds }: CommandConfig<"token">): Promise<void> {
-  const token = await makeToken(settings, { sub, expiresInSeconds });
-  process.stdout.write(`${token}\n`);
   const address = addressOf(settings);
+  const token = await makeToken(settings, address, { sub, expiresInSeconds });
+  process.stdout.write(`${token}\n`);
   // A warning only, because the token may be meant for another server.
   if (await isRefused(address, token))
     process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);

@@ -79,12 +79,15 @@ export function signFor(settings: Settings, secret: string, request: TokenReques
   return signToken({ ...claimsOf(settings), secret, ...request });
 }
 
-/** Signs a JWT that a server with these settings accepts. Rejects with a one-line error if it cannot. */
-export async function makeToken(settings: Settings, request: TokenRequest): Promise<string> {
-  return signFor(settings, await signingSecret(settings), request);
+/**
+ * Signs a JWT that a server with these settings accepts. `address`: where that server is, if it runs. Rejects with a
+ * one-line error if it cannot.
+ */
+export async function makeToken(settings: Settings, address: string, request: TokenRequest): Promise<string> {
+  return signFor(settings, await signingSecret(settings, address), request);
 }
 
-async function signingSecret(settings: Settings): Promise<string> {
+async function signingSecret(settings: Settings, address: string): Promise<string> {
   const { jwtSecret, database } = settings;
   if (jwtSecret !== undefined) return jwtSecret;
   if (tokenSource(settings) !== "secret") {
@@ -103,6 +106,9 @@ async function signingSecret(settings: Settings): Promise<string> {
   if (database.kind === "postgres" || (await exists(database.path))) {
     throw foreignSecret("the server of this database");
   }
+  // A server that runs already has a secret, so a new one would be another.
+  const stranger = await signFor(settings, createSecret(), { sub: "stranger", expiresInSeconds: 60 });
+  if (await isRefused(address, stranger)) throw foreignSecret(`the server at ${address}`);
   return readOrCreateSecret(secretPath(database)); // for the server that is started next
 }
 

@@ -69,7 +69,7 @@ function nameTheServer(error: unknown): never {
 
 /** A client that creates keys at a running server. */
 export async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
-  const token = await makeToken(settings, { sub, expiresInSeconds: 600 });
+  const token = await makeToken(settings, url, { sub, expiresInSeconds: 600 });
   if (await isRefused(url, token)) throw foreignSecret(`the server at ${url}`);
   return new TwinClient({ baseUrl: url, apiKey: token });
 }

@@ -49,6 +49,15 @@ describe("token", () => {
     await server.stop();
   });
 
+  test("it makes no secret while a server with another listens at its address, but says so", async () => {
+    const server = await startServer((await scratch("token-of-a-server")).flags, otherSecret);
+    const { folder, flags } = await scratch("token-of-another-folder");
+    const token = ["token", "--sub", "alice", ...flags, "--port", new URL(server.url).port];
+    assertRefusal(await runServer(token), /the server at http:.+ has another secret.+JWT_SECRET/);
+    await assert.rejects(access(join(folder, "data", "jwt-secret")));
+    await server.stop();
+  });
+
   test("it says that the server at its address refuses what it prints", async () => {
     const { flags } = await scratch("token-elsewhere");
     const first = await runServer(["token", "--sub", "alice", ...flags]);
