@@ -148,7 +148,8 @@ export interface MetricsServer {
 export async function serveMetrics(metrics: Metrics, host: string, port: number): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {
     response.setHeader("X-Content-Type-Options", "nosniff");
-    if (request.url !== "/metrics") return void response.writeHead(404).end("Metrics are at /metrics.\n");
+    const [path] = request.url?.split("?") ?? []; // a scrape may have parameters
+    if (path !== "/metrics") return void response.writeHead(404).end("Metrics are at /metrics.\n");
     if (request.method !== "GET") return void response.writeHead(405, { Allow: "GET" }).end();
     response.writeHead(200, { "Content-Type": metrics.contentType, "Cache-Control": "no-store" });
     response.end(await metrics.text());

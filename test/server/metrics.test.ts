@@ -94,6 +94,7 @@ describe("metrics", () => {
 
   test("nothing but GET /metrics is served", async () => {
     const url = await serve(createMetrics());
+    assert.equal((await fetch(`${url}?collect=all`)).status, 200);
     assert.equal((await fetch(url, { method: "POST" })).status, 405);
     assert.equal((await fetch(new URL("/", url))).status, 404);
     assert.equal((await fetch(new URL("/api/v1/twins", url))).status, 404);
