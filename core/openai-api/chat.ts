@@ -7,7 +7,7 @@
 import { requireTwin } from "../api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../http/route.ts";
-import { endOf, type ReplyFeed } from "../replies/feed.ts";
+import { endOf } from "../replies/feed.ts";
 import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
@@ -81,10 +81,9 @@ async function complete(
   const twin = await requireTwin(context.twins, call.reach, model);
   if (name === null || isAside(name, content, header)) {
     const turn = { ...reach, ...sendFields(call), twin, history, content };
-    return answer(replyUnstored(context, turn), call, context);
+    return answer({ feed: replyUnstored(context, turn), headers: {} }, call, context);
   }
-  const { feed, headers } = await sendNamed(call, context, { twin, reach, name });
-  return { ...(await answer(feed, call, context)), headers };
+  return answer(await sendNamed(call, context, { twin, reach, name }), call, context);
 }
 
 /**
@@ -124,13 +123,16 @@ function sendNamed(
 }
 
 async function answer(
-  feed: ReplyFeed,
+  { feed, headers }: Pick<SentOnce, "feed" | "headers">,
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
 ): Promise<Result> {
   const { model, stream, includesUsage } = call.body;
   const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
-  if (stream) return followAs(new ChatEvents(head, includesUsage), { feed, from: 0 }, call, context);
-  const reply = requireCompleted(await endOf(feed, call.request.signal));
-  return { document: completionDocument(reply, head) };
+  if (stream) {
+    const events = new ChatEvents(head, includesUsage);
+    return { ...followAs(events, { feed, from: 0 }, call, context), headers };
+  }
+  const reply = requireCompleted(await endOf(feed, call.request.signal), headers);
+  return { document: completionDocument(reply, head), headers };
 }

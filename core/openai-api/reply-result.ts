@@ -39,8 +39,12 @@ const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
   interrupted: "shutting_down",
 };
 
-/** A reply that has not failed. */
-export function requireCompleted(reply: MessageRecord): MessageRecord {
-  if (reply.error) throw new ApiError(codeOfFailure[reply.error.code], reply.error.message);
+/** A reply that has not failed. `headers`: what the answer says about how it came, also if it has. */
+export function requireCompleted(
+  reply: MessageRecord,
+  headers: Readonly<Record<string, string>>,
+): MessageRecord {
+  const { error } = reply;
+  if (error) throw new ApiError(codeOfFailure[error.code], error.message, { headers });
   return reply;
 }

@@ -171,7 +171,7 @@ async function respond(
     if (request.signal?.aborted) left();
     throw error;
   });
-  return { document: JSON.stringify(responseObject(head, requireCompleted(reply))), headers };
+  return { document: JSON.stringify(responseObject(head, requireCompleted(reply, headers))), headers };
 }
 
 /** What a send needs besides its request. */

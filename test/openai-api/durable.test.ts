@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore, ModelError } from "../../core/mod.ts";
 import { dataOf, transports } from "../support/harness.ts";
 import { openOpenAI, readData } from "./fixture.ts";
 
@@ -230,6 +230,16 @@ for (const transport of transports) {
       await api.fixture.clock.advance(60_001);
       await api.chat({ model: "echo" }, { ...named, ...retried });
       assert.equal((await api.messages()).length, 6);
+    });
+
+    test("an Idempotency-Key repeats a reply that failed, and says so", async () => {
+      await using api = await openOpenAI(transport);
+      const once = { ...named, "idempotency-key": "once" };
+      const asked = api.chat({}, once);
+      (await api.engine.next()).fail(new ModelError("model_error", "secret"));
+      assert.equal((await asked).status, 502);
+      const again = await api.chat({}, once);
+      assert.deepEqual([again.status, again.headers.get("idempotency-replayed")], [502, "true"]);
     });
 
     test("an Idempotency-Key repeats the reply; under another name or with another message it is 422", async () => {

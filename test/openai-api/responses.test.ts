@@ -369,6 +369,20 @@ for (const transport of transports) {
       assert.equal((await respond(api, { model: "echo", input: "Else" }, once)).status, 422);
     });
 
+    test("an Idempotency-Key repeats a response that failed, and says so", async () => {
+      await using api = await openOpenAI(transport);
+      const once = { "idempotency-key": "once" };
+      const asked = respond(api, {}, once);
+      (await api.engine.next()).fail(new ModelError("model_error", "secret"));
+      const answers = [await asked, await respond(api, {}, once)];
+      const replayed = answers.map(({ headers }) => headers.get("idempotency-replayed"));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [502, 502],
+      );
+      assert.deepEqual(replayed, [null, "true"]);
+    });
+
     test("a retry in a named conversation joins, although its predecessor is not the newest any more", async () => {
       await using api = await openOpenAI(transport);
       const first = await bodyOf(await respond(api, { model: "echo" }));
