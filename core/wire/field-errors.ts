@@ -6,6 +6,7 @@
 
 import type { FieldError } from "./errors.ts";
 import {
+  dayPattern,
   endUserPattern,
   type InputSchema,
   textPattern,
@@ -43,6 +44,7 @@ function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (type === "array")
     return `a list of at least ${schema.minItems} string of ${lengthOf(schema.items ?? schema)}`;
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.pattern === dayPattern) return "a day, YYYY-MM-DD";
   return `a string of ${lengthOf(schema)}${wordsOfPattern.get(schema.pattern) ?? ""}`;
 }
 

@@ -346,9 +346,12 @@ export const conversationsQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+/** `YYYY-MM-DD`. */
+export const dayPattern: string = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$";
+
 const day = {
   type: "string",
-  pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+  pattern: dayPattern,
   minLength: 10,
   maxLength: 10,
 } as const;

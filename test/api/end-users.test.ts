@@ -227,6 +227,15 @@ for (const transport of transports) {
       assert.equal(history.headers.get("x-ratelimit-remaining"), "496");
     });
 
+    test("the usage history says how it takes a day", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key("full_access");
+      for (const query of ["from=2026-1-1", "from=2026-02-30"]) {
+        const { error } = await (await fixture.call("GET", `/usage/history?${query}`, key)).json();
+        assert.match(error.message, /^from must be a day[^,]*, YYYY-MM-DD\.$/);
+      }
+    });
+
     test("erasing stops a running reply, whose stream ends as cancelled", async () => {
       await using chat = await openChat(transport);
       const { fixture, key } = chat;
