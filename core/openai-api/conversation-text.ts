@@ -30,28 +30,31 @@ export interface SpokenInput {
 /** How many messages before the question an engine gets. */
 const maxHistory = 50;
 
-/** Like {@link readInput}, of messages that name no others. */
-export function readMessages(messages: unknown, path: string): Spoken {
-  const { question, history } = readInput(messages, path);
-  return { question, history: history.flatMap((item) => ("content" in item ? item : [])) };
-}
-
 /**
- * The last message, which must be the user's, and up to 50 before it. Messages of other roles are left out: the persona is
- * the operator's. `path`: the parameter that the messages are in.
+ * The last message of a completion, which must be the user's, and up to 50 before it. Messages of other roles are left out:
+ * the persona is the operator's. `path`: the parameter that the messages are in.
  *
  * @throws {ApiError} `validation_error` for what is no conversation in text.
  */
-export function readInput(input: unknown, path: string): SpokenInput {
-  if (!Array.isArray(input) || input.length === 0) {
-    return refuseParam(path, "must be a list of messages, the last of them the user's");
-  }
-  const spoken = input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
+export function readMessages(messages: unknown, path: string): Spoken {
+  const spoken = readItems(messages, path).flatMap((item) => ("content" in item ? item : []));
   const last = spoken.at(-1);
-  if (!last || !("role" in last) || last.role !== "user") {
-    return refuseParam(path, "must end with a message of the role user");
-  }
+  if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
   return { question: requireQuestion(last.content, path), history: spoken.slice(0, -1).slice(-maxHistory) };
+}
+
+/** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
+export function readInput(input: unknown, path: string): SpokenInput {
+  const spoken = readItems(input, path);
+  const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
+  const last = spoken[at];
+  if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
+  return { question: requireQuestion(last.content, path), history: spoken.slice(0, at).slice(-maxHistory) };
+}
+
+function readItems(input: unknown, path: string): (HistoryMessage | MessageReference)[] {
+  if (!Array.isArray(input) || input.length === 0) return refuseParam(path, "must be a list of messages");
+  return input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
 }
 
 /** A question as it can be stored: it has words, and no characters that databases refuse. */

@@ -333,6 +333,18 @@ for (const transport of transports) {
       await next;
     });
 
+    test("the input's last user message counts, whatever comes after it", async () => {
+      await using api = await openOpenAI(transport);
+      const input = [
+        { role: "user", content: "One?" },
+        { role: "user", content: "Two?" },
+        { role: "assistant", content: "Three." },
+      ];
+      const { output } = await bodyOf(await respond(api, { model: "echo", input }));
+      assert.equal(output[0]?.content[0]?.text, "Two?");
+      await assertParam(respond(api, { input: [{ role: "assistant", content: "One." }] }), 400, "input");
+    });
+
     test("the input may name the messages of responses instead of repeating them", async () => {
       await using api = await openOpenAI(transport);
       const { output } = await bodyOf(await respond(api, { model: "echo", input: "One." }));

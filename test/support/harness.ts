@@ -138,7 +138,7 @@ export async function openFixture(
   options: Partial<ServiceOptions> = {},
   clock: ManualClock = createManualClock(startOfTests),
 ): Promise<Fixture> {
-  const store = options.store ?? createMemoryStore();
+  const { store = createMemoryStore() } = options;
   const service = createService({ ...partsOn(clock), ...options, store });
   const { url, send: sendAsIs, close } = await transport.open(service);
   const root = `${options.basePath ?? ""}/api/v1`;
