@@ -63,10 +63,11 @@ for (const { name, skip, start } of browsers) {
     }
 
     // Each place in one of the ways, for the sake of time: on Node, the same tests do each in all of them.
-    for (const [index, { name, ...position }] of positions.entries()) {
-      const how = ways[index % ways.length] ?? "end";
-      test(`${name}, by ${how}, is whole, stored once and asked for once`, async () => {
-        assertWhole(await converseInPage([{ ...position, how }]));
+    for (const [index, how] of ways.entries()) {
+      const own = positions.filter((_, place) => place % ways.length === index);
+      test(`by ${how} ${own.map(({ name }) => name).join(", ")}, is whole, stored once and asked for once`, async () => {
+        const conversations = own.map((position) => converseInPage([{ ...position, how }]));
+        for (const conversation of await Promise.all(conversations)) assertWhole(conversation);
       });
     }
 
