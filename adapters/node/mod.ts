@@ -156,6 +156,7 @@ function createNodeServer(
     connectionOf(socket).endWith(() => refuseBytes(service, connectRefusal, socket));
   });
   server.on("clientError", (error: ParserError, socket: Socket) => {
+    if (socket.writableEnded) return; // it was refused, and is still sending; destroyed now, it would get a reset instead
     if (!socket.writable || socket.bytesRead === 0)
       socket.destroy(); // it broke, or the client never sent anything
     else connectionOf(socket).breakOff(error, () => refuseBytes(service, refusalOf(error), socket));
