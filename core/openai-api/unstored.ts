@@ -7,7 +7,8 @@
 import type { HandlerContext } from "../http/route.ts";
 import { cancelled, completed, Draft, failed } from "../replies/draft.ts";
 import { ReplyFeed } from "../replies/feed.ts";
-import { ReplyReport, requireEngine, tooLong } from "../replies/producer.ts";
+import { requireEngine, tooLong } from "../replies/producer.ts";
+import { ReplyReport } from "../replies/report.ts";
 import { newMessages, type Send } from "../replies/send.ts";
 import { ended, type MessageRecord } from "../store/records.ts";
 import type { HistoryMessage } from "../twins/engine.ts";

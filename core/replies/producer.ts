@@ -6,12 +6,13 @@
 
 import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import type { FinalState, MessageRecord, ReplyFailure } from "../store/records.ts";
+import type { MessageRecord } from "../store/records.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed, type Outcome } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
+import { ReplyReport } from "./report.ts";
 import { retryMs, Saver } from "./saver.ts";
 
 /** A reply that this process produces. */
@@ -133,80 +134,6 @@ export class Producer implements FeedSource {
 /** How the engine goes on with the text that is there. Undefined: there is none, and the reply begins. */
 function continuation({ engine, reply }: Production): TwinEngine["continues"] {
   return reply.content === "" ? undefined : engine?.continues;
-}
-
-/** What a report needs to know of a reply. */
-export type Reported = Pick<Production, "twin" | "engine" | "reply" | "requestId" | "traceparent">;
-
-/** The report of one attempt at a reply. */
-export class ReplyReport {
-  readonly #context: Pick<ReplyContext, "observe" | "clock" | "log">;
-  readonly #reported: Reported;
-  #startedAt = 0;
-
-  constructor(context: Pick<ReplyContext, "observe" | "clock" | "log">, reported: Reported) {
-    this.#context = context;
-    this.#reported = reported;
-  }
-
-  began(): void {
-    const { observe, clock } = this.#context;
-    const { requestId, reply } = this.#reported;
-    const { conversationId, attempt } = reply;
-    this.#startedAt = clock.now();
-    observe.replyBegan?.({ ...this.#names(), conversationId, requestId, attempt });
-  }
-
-  firstText(): void {
-    this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
-  }
-
-  /** `state`: how this process ended the reply. Undefined: it did not. */
-  ended(state: FinalState | undefined): void {
-    this.#context.observe.replyEnded?.({
-      ...this.#names(),
-      status: state?.status ?? "lost",
-      finishReason: state?.status === "completed" ? state.finishReason : null,
-      errorCode: state?.error?.code ?? null,
-      usage: state?.usage ?? null,
-      durationMs: this.#elapsed(),
-    });
-  }
-
-  /** The trace context for the model's request: the observer's, else the one that came with the send. */
-  traceparent(): string | undefined {
-    const { reply, traceparent } = this.#reported;
-    return this.#context.observe.traceparentOf?.(reply.id) ?? traceparent;
-  }
-
-  /** Logs why a reply failed, and returns the code that stands for it. */
-  failed(error: unknown): ReplyFailure["code"] {
-    const { engine, twin } = this.#reported;
-    this.log("error", "a reply failed", { ...engine?.logFields?.(twin), error });
-    const isTimeout = error instanceof ModelError && error.code === "model_timeout";
-    return isTimeout ? "model_timeout" : "model_error";
-  }
-
-  log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { reply, requestId, twin } = this.#reported;
-    const { id: messageId } = reply;
-    this.#context.log(level, message, {
-      messageId,
-      requestId,
-      twinId: twin.id,
-      engine: twin.engine,
-      ...fields,
-    });
-  }
-
-  #names() {
-    const { reply, twin } = this.#reported;
-    return { messageId: reply.id, twinId: twin.id, engine: twin.engine };
-  }
-
-  #elapsed(): number {
-    return this.#context.clock.now() - this.#startedAt;
-  }
 }
 
 /** The error of a reply that took too long. */
