@@ -14,9 +14,6 @@ const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 const given = `
 declare const service: import("twin-service").Service;
 declare const options: import("twin-service").ServiceOptions;
-declare module "cloudflare:workers" {
-  export function waitUntil(work: Promise<unknown>): void;
-}
 declare module "ai" {
   export function streamText(options: {
     readonly model: string | object;
@@ -49,10 +46,6 @@ declare const redisClient: import("twin-service/redis").RedisScriptClient;
 declare const router: {
   get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
 };
-declare function handler(
-  request: import("node:http").IncomingMessage,
-  response: import("node:http").ServerResponse,
-): void;
 declare function openTwins(): Promise<import("twin-service").Service>;
 declare function ownerOf(token: string): Promise<string>;
 declare function userOf(
