@@ -35,12 +35,16 @@ ${lines.join("\n")}
 `;
 }
 
-/** The settings as a Markdown table, for the docs. */
+/** The settings as a Markdown table, for the docs, which say once that numbers are whole and texts are trimmed. */
 export function settingsTable(): string {
   const rows = Object.values(settings).map((setting) => {
     const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;
     const fallback = setting.fallback ? `\`${setting.fallback}\`` : shownDefault(setting);
-    return `| ${name} | ${fallback} | ${setting.about} | ${setting.expected.replaceAll("<", "\\<")} |`;
+    const takes = setting.expected.replace(
+      /^one of |^a whole number from |,? without leading or trailing white space$/,
+      "",
+    );
+    return `| ${name} | ${fallback} | ${setting.about} | ${takes.replaceAll("<", "\\<")} |`;
   });
   return ["| variable (flag) | default | | takes |", "|---|---|---|---|", ...rows].join("\n");
 }
