@@ -4,7 +4,9 @@ import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { runtime } from "../support/runtime.ts";
+import { bundle } from "./bundle.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { exports: entries } = JSON.parse(await readFile(join(root, "jsr.json"), "utf8"));
@@ -79,8 +81,10 @@ describe("examples", () => {
         documented.add(name);
       }
     }
-    for (const source of Object.values<string>(entries)) {
-      const { href } = new URL(source, new URL("../..", import.meta.url));
+    const sources = Object.values<string>(entries);
+    const modules = runtime === "node" ? await bundle(sources) : sources.map((source) => join(root, source));
+    for (const [index, source] of sources.entries()) {
+      const { href } = pathToFileURL(modules[index] ?? "");
       for (const [name, value] of Object.entries(await import(href))) {
         const isFunction = typeof value === "function" && !/^class\b/.test(String(value));
         assert.ok(!isFunction || documented.has(name), `${name} of ${source} has no example`);

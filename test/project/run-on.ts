@@ -1,6 +1,6 @@
 /**
- * Runs the suite on another runtime, fetched from npm if necessary:
- * `node --import tsx test/project/run-on.ts <deno|bun|node>`, and optionally the test files to run.
+ * Runs the suite on this Node, or on another runtime, which is fetched from npm if necessary:
+ * `node --import tsx test/project/run-on.ts <node|node26|deno|bun>`, and optionally the test files to run.
  *
  * Prints which files are left out and why, then the runtime's own report. The exit code is the runtime's.
  */
@@ -8,14 +8,18 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { bundle } from "./bundle.ts";
 
 interface Runtime {
-  /** The npm package with the runtime, pinned. */
-  readonly binary: string;
   readonly command: readonly string[];
   /** Test files, and folders of them, that do not run there, and why. */
   readonly leftOut: Readonly<Record<string, string>>;
+  /** What the files become before they run there. */
+  readonly prepare?: (files: readonly string[]) => Promise<readonly string[]>;
 }
+
+/** A command of an npm package that is pinned. */
+const fetched = (binary: string) => ["npx", "--yes", "-p", binary, "--"];
 
 const ownFraming =
   "checks byte for byte what adapters/node/mod.ts answers; docs/runtimes.md says what differs";
@@ -33,8 +37,19 @@ const leavePostgresOut = (reason: string) => ({
 
 const runtimes: Readonly<Record<string, Runtime>> = {
   node: {
-    binary: "node@26.10.0",
-    command: ["node", "--test", "--test-concurrency=2"],
+    command: [
+      process.execPath,
+      "--enable-source-maps",
+      "--test",
+      "--test-concurrency=2",
+      "--test-timeout=300000",
+      "--test-reporter=spec",
+    ],
+    leftOut: {},
+    prepare: bundle,
+  },
+  node26: {
+    command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=2"],
     leftOut: {
       "bench/live.test.ts": otherNode,
       "bench/stop.test.ts": otherNode,
@@ -57,8 +72,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     },
   },
   deno: {
-    binary: "deno@2.9.6",
-    command: ["deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
+    command: [...fetched("deno@2.9.6"), "deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
       browser: ownNode,
@@ -84,8 +98,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     },
   },
   bun: {
-    binary: "bun@1.4.5",
-    command: ["bun", "test", "--timeout", "60000"],
+    command: [...fetched("bun@1.4.5"), "bun", "test", "--timeout", "60000"],
     leftOut: {
       "http/bodies.test.ts": ownFraming,
       browser: ownNode,
@@ -129,7 +142,8 @@ const files =
     : testFiles()
         .filter((file) => !(file in runtime.leftOut || dirname(file) in runtime.leftOut))
         .map((file) => `test/${file}`);
-const { status } = spawnSync("npx", ["--yes", "-p", runtime.binary, "--", ...runtime.command, ...files], {
+const [program = "", ...flags] = runtime.command;
+const { status } = spawnSync(program, [...flags, ...((await runtime.prepare?.(files)) ?? files)], {
   stdio: "inherit",
   shell: process.platform === "win32", // where npx is a script
 });

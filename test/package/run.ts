@@ -9,9 +9,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { brokenLinks } from "../project/links.ts";
 import { measureCore } from "./core-size.ts";
-import { brokenLinks } from "./links.ts";
-import { endOf, listTwins, versionOf } from "./package-server.ts";
+import { endOf, listTwins, versionOf } from "./server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
 const program = (name: string, adapter: string) => `
