@@ -56,11 +56,11 @@ describe("documents", () => {
         `${defaultRequestsPerHour.read_only} (\`read_only\`), ${defaultRequestsPerHour.full_access} (\`full_access\`)`,
       ],
     ];
-    for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} | `), what);
+    for (const [what, most] of limits) assert.ok(document.includes(`\n| ${what} | ${most} |\n`), what);
   });
 
   test("api.md's table lists every endpoint with its method", async () => {
-    const [, table = ""] = (await read("docs/api.md")).split("| | | credential, scope |\n");
+    const [, table = ""] = (await read("docs/api.md")).split("| endpoint | |\n");
     const listed: string[] = [];
     for (const [, cell = ""] of (table.split("\n\n")[0] ?? "").matchAll(/^\| (`[^|]+) \|/gm)) {
       let methods: string[] = [];
