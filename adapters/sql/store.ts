@@ -28,7 +28,7 @@ import {
   keyFromRow,
   keyToRow,
 } from "./rows.ts";
-import { usageMethods } from "./usage.ts";
+import { addRunning, usageMethods } from "./usage.ts";
 
 /** Options of {@link createSqlStore}. */
 export interface SqlStoreOptions {
@@ -154,7 +154,7 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return row && conversationFromRow(row);
     },
 
-    deleteConversation: (reach, id) => deleteConversation(driver, reach, id),
+    deleteConversation: (reach, id, at) => deleteConversation(driver, reach, id, at),
   };
 }
 
@@ -191,6 +191,7 @@ async function deleteConversation(
   driver: SqlDriver,
   reach: Reach,
   id: string,
+  at: number,
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
   const found = await getConversation(driver, reach, id);
@@ -199,6 +200,7 @@ async function deleteConversation(
   const result = await driver.batch([
     dropClaimsOn(found),
     { sql, params: [owner, id, endUser], expect: 1 },
+    addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
     { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
     takeFromTotal(owner, listName()),
     takeFromTotal(owner, listName(found.twinId)),

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { type CountedReply, dayOf, type EndReply } from "../../core/store/records.ts";
+import {
+  type ConversationRecord,
+  type CountedReply,
+  dayOf,
+  type EndReply,
+} from "../../core/store/records.ts";
 import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
@@ -34,6 +39,16 @@ export function addUsage({ owner, conversationId, id, completedAt, usage }: EndR
       usage?.inputTokens ?? 0,
       usage?.outputTokens ?? 0,
     ],
+  };
+}
+
+/** Adds the reply in progress of a conversation that is deleted. */
+export function addRunning({ owner, id, endUser, twinId }: ConversationRecord, at: number): SqlStatement {
+  return {
+    sql: `INSERT INTO usage_sums (${columns})
+      SELECT owner, $3, COALESCE(key_id, ''), $4, $5, 1, 0, 0
+      FROM messages WHERE owner = $1 AND conversation_id = $2 AND status = 'in_progress' ${addToSums}`,
+    params: [owner, id, dayOf(at), endUser ?? "", twinId],
   };
 }
 

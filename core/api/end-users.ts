@@ -116,14 +116,16 @@ function lineOf(record: object): string {
 
 /** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */
 async function eraseConversations(
-  { store, conversations: cache, replies }: HandlerContext,
+  { store, clock, conversations: cache, replies }: HandlerContext,
   reach: EndUserReach,
 ): Promise<{ conversations: number; messages: number }> {
   const erased = { conversations: 0, messages: 0 };
   for (;;) {
     const found = await store.readConversations(reach, undefined, deletedAtOnce);
     if (found.length === 0) return erased;
-    const deleted = await Promise.all(found.map(({ id }) => store.deleteConversation(reach, id)));
+    const deleted = await Promise.all(
+      found.map(({ id }) => store.deleteConversation(reach, id, clock.now())),
+    );
     for (const conversation of deleted) {
       if (!conversation) continue;
       erased.conversations++;

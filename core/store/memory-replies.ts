@@ -57,9 +57,7 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       endEntry(entry, end);
-      const { owner, endUser, twinId } = entry.conversation.record;
-      const { completedAt, usage } = end;
-      addUsage(records, { owner, keyId: entry.keyId, endUser, twinId, completedAt, usage });
+      countEntry(records, entry, end);
       records.running.delete(entry);
       return true;
     },
@@ -154,6 +152,17 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
   entry.lease = undefined;
   const { conversation } = entry;
   conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };
+}
+
+/** Counts a stored reply that ends. */
+export function countEntry(
+  records: MemoryRecords,
+  { conversation, keyId }: MessageEntry,
+  end: Pick<CountedReply, "completedAt" | "usage">,
+): void {
+  const { owner, endUser, twinId } = conversation.record;
+  const { completedAt, usage } = end;
+  addUsage(records, { owner, keyId, endUser, twinId, completedAt, usage });
 }
 
 /** Adds a reply that has ended. */

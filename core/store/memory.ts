@@ -23,7 +23,7 @@ import {
   removeByAge,
   removeFromList,
 } from "./memory-records.ts";
-import { forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
+import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
 import { type ConversationRecord, isLiveKey } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
 
@@ -137,8 +137,8 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return entry?.record;
     },
 
-    async deleteConversation(reach, id) {
-      return deleteConversation(records, reach, id);
+    async deleteConversation(reach, id, at) {
+      return deleteConversation(records, reach, id, at);
     },
   };
 }
@@ -163,6 +163,7 @@ function deleteConversation(
   records: MemoryRecords,
   reach: Reach,
   id: string,
+  at: number,
 ): ConversationRecord | undefined {
   const entry = findConversation(records, reach, id);
   if (!entry) return undefined;
@@ -175,7 +176,7 @@ function deleteConversation(
   if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
   for (const message of entry.messages) {
     owned.messages.delete(message.record.id);
-    records.running.delete(message);
+    if (records.running.delete(message)) countEntry(records, message, { completedAt: at, usage: null });
   }
   return entry.record;
 }

@@ -195,8 +195,11 @@ export interface Store {
     title: string | null,
     at: number,
   ): Promise<ConversationRecord | undefined>;
-  /** Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was none. */
-  deleteConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
+  /**
+   * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
+   * none. A reply in progress is counted as one that ended at `at`.
+   */
+  deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
 
   getMessage(reach: Reach, conversationId: string, id: string): Promise<MessageRecord | undefined>;
   /** The message with this id, whatever conversation it belongs to. */

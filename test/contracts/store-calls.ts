@@ -96,7 +96,7 @@ export async function callEverything(given: Store): Promise<void> {
   }
   await store.forgetEndUser(owner, reach.endUser);
   await store.ping();
-  await store.deleteConversation({ owner }, id);
+  await store.deleteConversation({ owner }, id, start);
   uncalled.delete("close");
   if (uncalled.size > 0)
     throw new Error(`test/contracts/store-calls.ts does not call ${[...uncalled].join(", ")}`);

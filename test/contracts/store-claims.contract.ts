@@ -49,7 +49,7 @@ export function claimsContract(open: () => Store): void {
       const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
       assert.deepEqual(await store.beginReply(second), claimed);
       assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
-      await store.deleteConversation({ owner }, id);
+      await store.deleteConversation({ owner }, id, start);
       const late = await store.beginReply(toBegin(owner, id, { claim: made }));
       assert.deepEqual(late, { result: "not_found" });
     });

@@ -131,9 +131,9 @@ export function conversationsContract(open: () => Store): void {
       const record = await newConversation(store, owner);
       const { question, reply } = await converse(store, owner, record.id);
       const now = await store.getConversation({ owner }, record.id);
-      assert.deepEqual(await store.deleteConversation({ owner }, record.id), now);
+      assert.deepEqual(await store.deleteConversation({ owner }, record.id, start), now);
       assert.equal(await store.getConversation({ owner }, record.id), undefined);
-      assert.equal(await store.deleteConversation({ owner }, record.id), undefined);
+      assert.equal(await store.deleteConversation({ owner }, record.id, start), undefined);
       const slice = { offset: 0, limit: 20 };
       assert.deepEqual(await store.listConversations({ owner }, slice), { items: [kept], total: 1 });
       const ofTwin = await store.listConversations({ owner }, { ...slice, twinIds: [record.twinId] });
@@ -149,7 +149,7 @@ export function conversationsContract(open: () => Store): void {
       const owner = newOwner();
       const record = await newConversation(store, owner);
       const begun = await begin(store, owner, record.id, { holder: "gone", leaseUntil: start });
-      const deleted = await store.deleteConversation({ owner }, record.id);
+      const deleted = await store.deleteConversation({ owner }, record.id, start);
       assert.equal(deleted?.replyId, begun.reply.id);
       const { lease } = begun;
       assert.equal(await store.saveReply({ owner, id: begun.reply.id, content: "x", lease }), "lost");
@@ -161,7 +161,7 @@ export function conversationsContract(open: () => Store): void {
     test("another owner's conversation cannot be deleted", async () => {
       const record = await newConversation(store, newOwner());
       await converse(store, record.owner, record.id);
-      assert.equal(await store.deleteConversation({ owner: newOwner() }, record.id), undefined);
+      assert.equal(await store.deleteConversation({ owner: newOwner() }, record.id, start), undefined);
       assert.equal((await messagesOf(store, record.owner, record.id)).total, 2);
     });
 
@@ -172,7 +172,7 @@ export function conversationsContract(open: () => Store): void {
       );
       await Promise.all(records.map((record) => store.createConversation(record)));
       const gone = records.slice(0, 9);
-      await Promise.all([...gone, ...gone].map(({ id }) => store.deleteConversation({ owner }, id)));
+      await Promise.all([...gone, ...gone].map(({ id }) => store.deleteConversation({ owner }, id, start)));
       const slice = { offset: 0, limit: 50 };
       const all = await store.listConversations({ owner }, slice);
       assert.deepEqual([all.total, all.items.length], [21, 21]);

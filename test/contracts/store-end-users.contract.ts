@@ -56,7 +56,7 @@ export function endUsersContract(current: () => Store): void {
       assert.deepEqual(await list({ twinIds: ["eve"] }), [0]);
       assert.equal((await store.listConversations({ owner }, slice)).total, 5);
       assert.equal((await store.listConversations({ ...reach, owner: newOwner() }, slice)).total, 0);
-      await store.deleteConversation({ owner }, b.id);
+      await store.deleteConversation({ owner }, b.id, start);
       assert.deepEqual(await list({}), [2, a.id, c.id]);
     });
 
@@ -81,7 +81,7 @@ export function endUsersContract(current: () => Store): void {
         const before = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
         assert.equal(await store.getConversation(reach, id), undefined);
         assert.equal(await store.renameConversation(reach, id, "stolen", start), undefined);
-        assert.equal(await store.deleteConversation(reach, id), undefined);
+        assert.equal(await store.deleteConversation(reach, id, start), undefined);
         assert.equal(await store.getMessage(reach, id, question.id), undefined);
         assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
@@ -112,7 +112,7 @@ export function endUsersContract(current: () => Store): void {
       const save = { owner, id: sent.reply.id, lease: sent.lease };
       assert.equal(await store.saveReply(save), "cancel_requested");
       assert.equal((await store.renameConversation(reach, id, "new", start))?.title, "new");
-      assert.equal((await store.deleteConversation(reach, id))?.id, id);
+      assert.equal((await store.deleteConversation(reach, id, start))?.id, id);
     });
 
     test("equal idempotency keys of two end users are two claims", async () => {
@@ -157,7 +157,7 @@ export function endUsersContract(current: () => Store): void {
       }
       const [ofAnn, ofBob] = [claim(owner, { endUser: "ann" }), claim(owner, { endUser: "bob" })];
       for (const each of [ofAnn, ofBob]) await store.createConversation(conversation(owner), each);
-      await store.deleteConversation({ owner, endUser: "ann" }, id);
+      await store.deleteConversation({ owner, endUser: "ann" }, id, start);
       for (const each of ofSends) assert.equal(await store.findClaim(each), undefined);
       assert.ok(await store.findClaim(ofAnn));
       await store.forgetEndUser(owner, "ann");
@@ -186,7 +186,7 @@ export function endUsersContract(current: () => Store): void {
       assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
       assert.deepEqual(await list("endUser"), [2, [null, 1, 5, 1], ["ann", 3, 30, 2]]);
       assert.deepEqual(await list("endUser", { to: "2031-05-06" }), [2, [null, 1, 5, 1], ["ann", 2, 10, 1]]);
-      await store.deleteConversation({ owner }, mine.id);
+      await store.deleteConversation({ owner }, mine.id, start);
       await store.forgetEndUser(owner, "ann");
       assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3]]);
       assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
@@ -194,6 +194,23 @@ export function endUsersContract(current: () => Store): void {
         (await store.listUsage(newOwner(), { ...slice, from: "0", to: "9", groupBy: "day" })).total,
         0,
       );
+    });
+
+    test("a reply in progress counts when its conversation is deleted, and only then", async () => {
+      const store = current();
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const { reply } = await begin(store, owner, id);
+      const at = Date.UTC(2031, 4, 6);
+      await store.deleteConversation({ owner }, id, at);
+      const end = { status: "cancelled", finishReason: "cancelled", usage: null, error: null } as const;
+      assert.equal(
+        await store.endReply({ owner, conversationId: id, id: reply.id, completedAt: at, ...end }),
+        false,
+      );
+      const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
+      const { items } = await store.listUsage(owner, { ...days, groupBy: "endUser" });
+      assert.deepEqual(items, [{ group: "ann", replies: 1, inputTokens: 0, outputTokens: 0 }]);
     });
 
     test("replies that are not stored count, too, beside those that are", async () => {

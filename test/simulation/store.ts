@@ -187,8 +187,8 @@ export function createSimulatedStore(world: World, truth: Store, weather: StoreW
       if (ended) noteEnd(end);
       return ended;
     },
-    async deleteConversation(owner, id) {
-      const deleted = await truth.deleteConversation(owner, id);
+    async deleteConversation(owner, id, at) {
+      const deleted = await truth.deleteConversation(owner, id, at);
       if (deleted) noteDeletion(id);
       return deleted;
     },

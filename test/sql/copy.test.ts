@@ -114,7 +114,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     await withStore(openPostgres(url), async (store) => {
       assert.deepEqual(await readOwners(store, owners), read);
       await converse(store, alice.owner, alice.idle);
-      assert.ok(await store.deleteConversation({ owner: alice.owner }, alice.idle));
+      assert.ok(await store.deleteConversation({ owner: alice.owner }, alice.idle, 0));
     });
     await withStore(openSqlite(path), async (store) =>
       assert.deepEqual(await readOwners(store, owners), read),

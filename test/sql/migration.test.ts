@@ -97,7 +97,7 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
     assert.deepEqual(await store.beginReply(toBegin(owner, conversationId)), { result: "not_found" });
     assert.equal(await store.saveReply({ owner, id: reply.id, lease: bob.running.lease }), "lost");
     assert.equal(await store.endReply(toEnd(bob.running, { owner })), false);
-    assert.equal(await store.deleteConversation({ owner }, conversationId), undefined);
+    assert.equal(await store.deleteConversation({ owner }, conversationId, 0), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
 
@@ -120,7 +120,7 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
     const behind = before.items.at(-1)?.id ?? "";
     const listing = { offset: 0, limit: 20, order: "asc", after: behind } as const;
     assert.equal((await store.listMessages({ owner }, idle, listing))?.total, 2);
-    assert.ok(await store.deleteConversation({ owner }, idle));
+    assert.ok(await store.deleteConversation({ owner }, idle, 0));
     assert.equal(await store.getMessage({ owner }, idle, behind), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);
   });
@@ -139,7 +139,7 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
     await store.createClientToken(token);
     assert.deepEqual(await store.findClientToken(token.hash), token);
     assert.equal(await store.findClaim({ ...made, key: bob.claim.key }), undefined);
-    assert.ok(await store.deleteConversation(reach, id));
+    assert.ok(await store.deleteConversation(reach, id, 0));
     await store.forgetEndUser(owner, "ann");
     assert.equal(await store.findClaim(made), undefined);
     assert.deepEqual(await readAll(store, bob), read[1]);

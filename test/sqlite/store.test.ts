@@ -209,7 +209,7 @@ describe("a store in SQLite", () => {
     assert.deepEqual([conversations.items.length, conversations.total], [2, 2]);
     meanwhile = async () => {
       meanwhile = async () => {};
-      await store.deleteConversation({ owner }, conversations.items[0]?.id ?? "");
+      await store.deleteConversation({ owner }, conversations.items[0]?.id ?? "", start);
     };
     const behind = await store.listConversations({ owner }, { offset: 1, limit: 20 });
     assert.deepEqual([behind.items.length, behind.total], [0, 1]);
@@ -217,7 +217,7 @@ describe("a store in SQLite", () => {
     meanwhile = async () => void (await begin(store, owner, id));
     const page = await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "asc" });
     assert.deepEqual([page?.items.length, page?.total], [2, 2]);
-    meanwhile = async () => void (await store.deleteConversation({ owner }, id));
+    meanwhile = async () => void (await store.deleteConversation({ owner }, id, start));
     assert.equal(await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "desc" }), undefined);
     await store.close();
   });
