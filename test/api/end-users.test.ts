@@ -252,6 +252,29 @@ for (const transport of transports) {
       assert.ok(last?.data.type === "complete");
       assert.equal(last.data.message.status, "cancelled");
     });
+
+    test("a reply that is stopped by deleting or erasing is counted", async () => {
+      await using chat = await openChat(transport);
+      const { fixture, key } = chat;
+      const replying = async (endUser: string) => {
+        const { id } = await dataOf<ConversationResource>(
+          await fixture.call("POST", "/conversations", key, { twinId: "scripted", endUser }),
+        );
+        const path = `/conversations/${id}/messages/stream`;
+        const streaming = fixture.call("POST", path, key, { content: "Hi" });
+        await chat.engine.next();
+        return { id, stream: await streaming };
+      };
+      const [bob, ann] = [await replying("bob"), await replying("ann")];
+      await fixture.call("DELETE", `/conversations/${bob.id}`, key);
+      await fixture.call("DELETE", "/end-users/ann", key);
+      for (const { stream } of [bob, ann]) await stream.text();
+      const none = { inputTokens: 0, outputTokens: 0 };
+      assert.deepEqual(await dataOf(await fixture.call("GET", "/usage/history?groupBy=endUser", key)), [
+        { group: null, replies: 1, ...none },
+        { group: "bob", replies: 1, ...none },
+      ]);
+    });
   });
 }
 
