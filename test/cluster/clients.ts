@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { MessageResource } from "../../core/mod.ts";
-import { dataOf, parseEvents, textOf } from "../support/harness.ts";
+import { dataOf, jsonRequest, parseEvents, textOf } from "../support/harness.ts";
 import { until } from "../support/until.ts";
 import { type ServerProcess, token } from "./server.ts";
 
@@ -28,15 +28,7 @@ export function call(
   body?: object,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  return fetch(`${server.url}/api/v1${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${credential}`,
-      ...(body && { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
+  return fetch(`${server.url}/api/v1${path}`, { method, ...jsonRequest(credential, body, headers) });
 }
 
 export async function newKey(

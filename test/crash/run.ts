@@ -16,7 +16,7 @@ import { signToken } from "../../core/auth/jwt.ts";
 import { begin, createModelServer, delta, endMarker, finish } from "../openai/model-server.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
 import { listen } from "../support/ports.ts";
-import { answerTo, createJournal, type Journal } from "./journal.ts";
+import { answerTo, Journal } from "./journal.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";
@@ -80,7 +80,7 @@ try {
         totals.continued += continued;
         totals.resumed += resumed;
       }
-      previous = createJournal(`owner-${cycle}`);
+      previous = new Journal(`owner-${cycle}`);
       if (cycle <= cycles) await work(server, previous);
     } finally {
       lastLog = (await server.stop("SIGKILL")).stderr;

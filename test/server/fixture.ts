@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { type Script, startModelServer } from "../openai/model-server.ts";
 import type { Ended } from "../support/child-process.ts";
-import { dataOf } from "../support/harness.ts";
+import { dataOf, jsonRequest } from "../support/harness.ts";
 import { runServer, type ServerProcess, startServer } from "./process.ts";
 
 /** Makes new folders, each with one twin that echoes and those that are given. Removes them after a file's tests. */
@@ -43,11 +43,7 @@ export async function call(
   credential: string,
   body?: object,
 ): Promise<Response> {
-  return fetch(url, {
-    method,
-    headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
-    ...(body && { body: JSON.stringify(body) }),
-  });
+  return fetch(url, { method, ...jsonRequest(credential, body) });
 }
 
 export async function createKey({ url }: ServerProcess, token: string): Promise<string> {

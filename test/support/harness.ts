@@ -186,8 +186,8 @@ function partsOn(clock: ManualClock) {
   };
 }
 
-/** A credential, and a body that is JSON already if it is a text. */
-function jsonRequest(credential: string, body: unknown, headers?: HeadersInit): RequestInit {
+/** A request's credential, and its body, which is JSON already if it is a text. */
+export function jsonRequest(credential: string, body?: unknown, headers?: HeadersInit): RequestInit {
   const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return {
     headers: {
