@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { getEventListeners, once } from "node:events";
+import { getEventListeners } from "node:events";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import type { Clock } from "../../core/base/clock.ts";
-import { createManualClock, settle } from "../support/clock.ts";
+import { fetchTransport } from "../../adapters/openai/transport.ts";
+import { settle } from "../support/clock.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import {
   assertModelError,
   createHastyClock,
   createOutput,
+  createWatchedClock,
   failure,
   start,
   transports,
@@ -29,16 +30,6 @@ for (const [name, transport] of Object.entries(transports)) {
       await settle(); // fetch reuses a connection only a turn after its answer has ended
       await engine.reply(turn(), createOutput().output);
       assert.equal(server.requests[0]?.clientPort, server.requests[1]?.clientPort);
-    });
-
-    test("text arrives before the reply ends", async (t) => {
-      const { server, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Once"))]);
-      const replied = reply();
-      await out.firstWrite;
-      assert.equal(out.text(), "Once");
-      out.abort();
-      await assert.rejects(replied);
-      await (await server.received(0)).closed;
     });
 
     test("a reply ends with its end marker, even if the server never ends the body", async (t) => {
@@ -82,26 +73,22 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(out.text(), "Hi, you");
     });
 
-    for (const status of [408, 409, 429, 500, 502, 503, 504, 520, 529]) {
-      test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
-        const clock = createHastyClock();
-        const { server, reply } = await start(t, transport, [model.refuse(status)], {
-          clock,
-          random: () => 0.5,
-        });
-        await assertModelError(reply(), new RegExp(`status ${status}`));
-        assert.equal(server.requests.length, 3);
-        assert.deepEqual(clock.pauses, [187.5, 375]);
+    const role = model.event({ choices: [{ delta: { role: "assistant", content: "" } }] });
+    for (const [what, script] of [
+      ["a refusal", model.refuse(503)],
+      ["a connection that breaks before the answer", model.resetAtOnce],
+      ["a connection that breaks before the body's first byte", model.resetWhen(Promise.resolve())],
+      ["a connection that breaks before any text", model.resetWhen(Promise.resolve(), role)],
+      ["an answer that ends before any text", model.send("")],
+    ] as const) {
+      test(`a reply succeeds after ${what}`, async (t) => {
+        const scripts = [script, model.reply("Second")];
+        const { server, out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
+        assert.equal((await reply()).finishReason, "stop");
+        assert.equal(out.text(), "Second");
+        assert.equal(server.requests.length, 2);
       });
     }
-
-    test("a reply succeeds if a later attempt does", async (t) => {
-      const scripts = [model.refuse(503), model.resetAtOnce, model.reply("Third")];
-      const { server, out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
-      assert.equal((await reply()).finishReason, "stop");
-      assert.equal(out.text(), "Third");
-      assert.equal(server.requests.length, 3);
-    });
 
     test("a refused connection is retried, and then a model_error", async (t) => {
       const clock = createHastyClock();
@@ -110,13 +97,6 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.equal(error.code, "model_error");
       assert.match(inspect(error), /ECONNREFUSED/);
       assert.equal(clock.pauses.length, 2);
-    });
-
-    test("a connection that breaks before the body's first byte is retried", async (t) => {
-      const scripts = [model.resetWhen(Promise.resolve()), model.reply("Second")];
-      const { out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
-      await reply();
-      assert.equal(out.text(), "Second");
     });
 
     test("a connection that breaks after the first byte is not retried", async (t) => {
@@ -145,54 +125,14 @@ for (const [name, transport] of Object.entries(transports)) {
       await assertModelError(engine.reply(turn(), out.output), /broke during/);
     });
 
-    test("a connection that breaks, or ends, before any text is retried", async (t) => {
-      const role = model.event({ choices: [{ delta: { role: "assistant", content: "" } }] });
-      const scripts = [model.send(""), model.resetWhen(Promise.resolve(), role), model.reply("Third")];
-      const { out, reply } = await start(t, transport, scripts, { clock: createHastyClock() });
-      await reply();
-      assert.equal(out.text(), "Third");
-    });
-
-    const date = new Date(Date.parse("2026-01-02T03:04:05Z") + 3_000).toUTCString();
-    for (const [headers, pauseMs] of [
-      [{ "retry-after": "2" }, 2_000],
-      [{ "retry-after": "1.5" }, 1_500],
-      [{ "retry-after": date }, 3_000],
-      [{ "retry-after": "0" }, 187.5],
-      [{ "retry-after": "soon" }, 187.5],
-      [{ "retry-after-ms": "1200", "retry-after": "2" }, 1_200],
-    ] as const) {
-      test(`${inspect(headers)} is honoured with a pause of ${pauseMs} ms`, async (t) => {
-        const clock = createHastyClock();
-        const scripts = [model.refuse(429, headers), model.reply("Second")];
-        await (await start(t, transport, scripts, { clock, random: () => 0.5 })).reply();
-        assert.deepEqual(clock.pauses, [pauseMs]);
-      });
-    }
-
-    test("a long Retry-After fails the reply at once", async (t) => {
-      const { server, reply } = await start(t, transport, [model.refuse(429, { "retry-after": "6" })]);
-      await assertModelError(reply(), /status 429/);
-      assert.equal(server.requests.length, 1);
-    });
-
     test("an error status whose body does not end is reported after a second, and the connection closed", async (t) => {
-      const time = createManualClock();
-      const reached = new EventTarget();
-      const clock: Clock = {
-        now: time.now,
-        after(milliseconds, callback) {
-          if (milliseconds === 1_000) reached.dispatchEvent(new Event("body"));
-          return time.after(milliseconds, callback);
-        },
-      };
-      const body = once(reached, "body");
+      const { time, clock, timerSet } = createWatchedClock((milliseconds) => milliseconds === 1_000);
       const endless: model.Script = (response) => {
         response.writeHead(403, { "content-type": "application/json" }).write('{"error":');
       };
       const { server, reply } = await start(t, transport, [endless], { clock });
       const error = failure(reply());
-      await body;
+      await timerSet;
       await time.advance(1_000);
       assert.equal((await error).message, "The model answered with status 403.");
       await (await server.received(0)).closed;
@@ -214,17 +154,6 @@ for (const [name, transport] of Object.entries(transports)) {
       });
     }
 
-    test("the total time limit applies even after text has come", async (t) => {
-      const { server, clock, out, reply } = await start(t, transport, [model.hangAfter(model.delta("Hi"))], {
-        totalMs: 10_000,
-      });
-      const error = failure(reply());
-      await out.firstWrite;
-      await clock.advance(10_000);
-      assert.match((await error).message, /whole reply took more than 10 s/);
-      await (await server.received(0)).closed;
-    });
-
     const states: readonly [
       string,
       model.Script,
@@ -240,28 +169,18 @@ for (const [name, transport] of Object.entries(transports)) {
       ],
     ];
     for (const [state, script, reached] of states) {
-      test(`an abort ${state} closes the connection and rejects with its reason`, async (t) => {
+      test(`an abort ${state} closes the connection, even after garbage collections, and rejects with its reason`, async (t) => {
         const { server, clock, out, reply } = await start(t, transport, [script]);
         const reason = new Error("Nobody wants it.");
         const rejected = assert.rejects(reply(), reason);
         const { closed } = await server.received(0);
         await reached(out);
         await clock.advance(0); // lets the engine get to its next wait
+        await collectGarbage();
         out.abort(reason);
         await Promise.all([rejected, closed]);
         assert.equal(clock.pending, 0);
         assert.equal(getEventListeners(out.output.signal, "abort").length, 0);
-      });
-
-      test(`an abort ${state} closes the connection after garbage collections`, async (t) => {
-        const { server, clock, out, reply } = await start(t, transport, [script]);
-        const rejected = assert.rejects(reply());
-        const { closed } = await server.received(0);
-        await reached(out);
-        await clock.advance(0);
-        await collectGarbage();
-        out.abort();
-        await Promise.all([rejected, closed]);
       });
     }
 
@@ -276,32 +195,77 @@ for (const [name, transport] of Object.entries(transports)) {
       out.abort();
       await Promise.all([rejected, (await server.received(0)).closed]);
     });
-
-    test("an abort between attempts prevents the next one", async (t) => {
-      const time = createManualClock();
-      const paused = new EventTarget();
-      const clock: Clock = {
-        now: time.now,
-        after(milliseconds, callback) {
-          if (milliseconds < 1_000) paused.dispatchEvent(new Event("pause"));
-          return time.after(milliseconds, callback);
-        },
-      };
-      const pause = once(paused, "pause");
-      const { server, out, reply } = await start(t, transport, [model.refuse(503)], { clock });
-      const rejected = assert.rejects(reply(), { name: "AbortError" });
-      await pause;
-      out.abort();
-      await rejected;
-      assert.equal(server.requests.length, 1);
-      assert.equal(time.pending, 0);
-    });
-
-    test("a reply leaves no timers and no listeners behind", async (t) => {
-      const { clock, out, reply } = await start(t, transport);
-      await reply();
-      assert.equal(clock.pending, 0);
-      assert.equal(getEventListeners(out.output.signal, "abort").length, 0);
-    });
   });
 }
+
+describe("attempts and time limits of the OpenAI engine", { timeout: 30_000 }, () => {
+  for (const status of [408, 409, 429, 500, 502, 503, 504, 520, 529]) {
+    test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
+      const clock = createHastyClock();
+      const { server, reply } = await start(t, fetchTransport, [model.refuse(status)], {
+        clock,
+        random: () => 0.5,
+      });
+      await assertModelError(reply(), new RegExp(`status ${status}`));
+      assert.equal(server.requests.length, 3);
+      assert.deepEqual(clock.pauses, [187.5, 375]);
+    });
+  }
+
+  const date = new Date(Date.parse("2026-01-02T03:04:05Z") + 3_000).toUTCString();
+  for (const [headers, pauseMs] of [
+    [{ "retry-after": "2" }, 2_000],
+    [{ "retry-after": "1.5" }, 1_500],
+    [{ "retry-after": date }, 3_000],
+    [{ "retry-after": "0" }, 187.5],
+    [{ "retry-after": "soon" }, 187.5],
+    [{ "retry-after-ms": "1200", "retry-after": "2" }, 1_200],
+  ] as const) {
+    test(`${inspect(headers)} is honoured with a pause of ${pauseMs} ms`, async (t) => {
+      const clock = createHastyClock();
+      const scripts = [model.refuse(429, headers), model.reply("Second")];
+      await (await start(t, fetchTransport, scripts, { clock, random: () => 0.5 })).reply();
+      assert.deepEqual(clock.pauses, [pauseMs]);
+    });
+  }
+
+  test("a long Retry-After fails the reply at once", async (t) => {
+    const { server, reply } = await start(t, fetchTransport, [model.refuse(429, { "retry-after": "6" })]);
+    await assertModelError(reply(), /status 429/);
+    assert.equal(server.requests.length, 1);
+  });
+
+  test("the total time limit applies even after text has come", async (t) => {
+    const { server, clock, out, reply } = await start(
+      t,
+      fetchTransport,
+      [model.hangAfter(model.delta("Hi"))],
+      {
+        totalMs: 10_000,
+      },
+    );
+    const error = failure(reply());
+    await out.firstWrite;
+    await clock.advance(10_000);
+    assert.match((await error).message, /whole reply took more than 10 s/);
+    await (await server.received(0)).closed;
+  });
+
+  test("an abort between attempts prevents the next one", async (t) => {
+    const { time, clock, timerSet } = createWatchedClock((milliseconds) => milliseconds < 1_000);
+    const { server, out, reply } = await start(t, fetchTransport, [model.refuse(503)], { clock });
+    const rejected = assert.rejects(reply(), { name: "AbortError" });
+    await timerSet;
+    out.abort();
+    await rejected;
+    assert.equal(server.requests.length, 1);
+    assert.equal(time.pending, 0);
+  });
+
+  test("a reply leaves no timers and no listeners behind", async (t) => {
+    const { clock, out, reply } = await start(t, fetchTransport);
+    await reply();
+    assert.equal(clock.pending, 0);
+    assert.equal(getEventListeners(out.output.signal, "abort").length, 0);
+  });
+});

@@ -20,11 +20,12 @@ import {
 } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createManualClock } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { newTwin } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
 import { type Script, startModelServer } from "./model-server.ts";
 
-/** The tests run on both transports, which must behave alike. One of them is Node's alone. */
+/** What a transport takes part in is tested on both of them, which must behave alike. One of them is Node's alone. */
 export const transports: Readonly<Record<string, ModelTransport>> = {
   fetch: fetchTransport,
   ...(runtime === "node" && { undici: await openNodeTransport() }),
@@ -84,6 +85,20 @@ export function createHastyClock(): Clock & { readonly pauses: number[] } {
   };
 }
 
+/** A stopped clock, and a promise that resolves once a timer of this kind is set on it. */
+export function createWatchedClock(isWatched: (milliseconds: number) => boolean) {
+  const time = createManualClock();
+  const { opened, open } = createGate();
+  const clock: Clock = {
+    now: time.now,
+    after(milliseconds, callback) {
+      if (isWatched(milliseconds)) open();
+      return time.after(milliseconds, callback);
+    },
+  };
+  return { time, clock, timerSet: opened };
+}
+
 export async function failure(reply: Promise<EngineResult>): Promise<ModelError> {
   const error = await reply.then(
     () => assert.fail("The reply succeeded."),
@@ -100,11 +115,13 @@ export async function assertModelError(reply: Promise<EngineResult>, message: Re
 }
 
 /** A transport whose answer arrives in these pieces. */
-export function inPieces(...pieces: readonly Uint8Array[]): ModelTransport {
+export function inPieces(...pieces: readonly (string | Uint8Array)[]): ModelTransport {
   return (_url, _request, listener) => {
     queueMicrotask(() => {
       listener.begin(200, new Headers({ "content-type": "text/event-stream" }));
-      for (const piece of pieces) listener.read(piece);
+      for (const piece of pieces) {
+        listener.read(typeof piece === "string" ? new TextEncoder().encode(piece) : piece);
+      }
       listener.end();
     });
     return () => {};

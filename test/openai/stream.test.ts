@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createOpenAIEngine, type ModelListener, type ModelTransport } from "../../adapters/openai/mod.ts";
+import {
+  createOpenAIEngine,
+  type ModelListener,
+  type ModelTransport,
+  type OpenAIOptions,
+} from "../../adapters/openai/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { assertModelError, createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
 import * as model from "./model-server.ts";
@@ -8,24 +13,19 @@ import * as model from "./model-server.ts";
 describe("the OpenAI engine", () => {
   const baseUrl = "http://127.0.0.1:1/v1";
 
+  const ask = (options: Partial<OpenAIOptions>, { output } = createOutput()) =>
+    createOpenAIEngine({ baseUrl, ...options }).reply(turn(), output);
+
   async function read(body: string, ...splits: number[]) {
     const bytes = new TextEncoder().encode(body);
     const pieces = [0, ...splits].map((from, index) => bytes.subarray(from, splits[index]));
     const out = createOutput();
-    const result = await createOpenAIEngine({ baseUrl, transport: inPieces(...pieces) }).reply(
-      turn(),
-      out.output,
-    );
+    const result = await ask({ transport: inPieces(...pieces) }, out);
     return { text: out.text(), writes: out.writes.length, result };
   }
 
-  async function assertFails(body: string, message: RegExp) {
-    const transport = inPieces(new TextEncoder().encode(body));
-    await assertModelError(
-      createOpenAIEngine({ baseUrl, transport, retries: 0 }).reply(turn(), createOutput().output),
-      message,
-    );
-  }
+  const assertFails = (body: string, message: RegExp) =>
+    assertModelError(ask({ transport: inPieces(body), retries: 0 }), message);
 
   for (const [name, lineEnd] of [
     ["LF", "\n"],
@@ -140,12 +140,8 @@ describe("the OpenAI engine", () => {
     assert.equal(result.finishReason, "content_filter");
   });
 
-  test("an end marker without a finish reason counts as stop", async () => {
-    assert.equal((await read(model.delta("Hi") + model.endMarker)).result.finishReason, "stop");
-  });
-
-  test("an end marker counts without its blank line, or with a trailing space", async () => {
-    for (const end of ["data: [DONE]", "data: [DONE] \n\n"]) {
+  test("an end marker without a finish reason counts as stop, also without its blank line or with a trailing space", async () => {
+    for (const end of [model.endMarker, "data: [DONE]", "data: [DONE] \n\n"]) {
       assert.equal((await read(model.delta("Hi") + end)).result.finishReason, "stop");
     }
   });
@@ -211,17 +207,14 @@ describe("the OpenAI engine", () => {
   });
 
   test("a whole event beyond the limit is refused, even if it arrives in one piece", async () => {
-    const event = model.delta("x".repeat(100));
-    const options = { baseUrl, transport: inPieces(new TextEncoder().encode(event)), maxEventLength: 100 };
-    const replied = createOpenAIEngine(options).reply(turn(), createOutput().output);
-    await assert.rejects(replied, /event of more than 100 characters/);
+    const transport = inPieces(model.delta("x".repeat(100)));
+    await assert.rejects(ask({ transport, maxEventLength: 100 }), /event of more than 100 characters/);
   });
 
   test("text that comes together with a reason that breaks the reply off is kept", async () => {
     const body = model.event({ choices: [{ delta: { content: "Hi" }, finish_reason: "error" }] });
     const out = createOutput();
-    const engine = createOpenAIEngine({ baseUrl, transport: inPieces(new TextEncoder().encode(body)) });
-    await assert.rejects(engine.reply(turn(), out.output), /broke off its reply/);
+    await assert.rejects(ask({ transport: inPieces(body) }, out), /broke off its reply/);
     assert.equal(out.text(), "Hi");
   });
 
@@ -239,8 +232,7 @@ describe("the OpenAI engine", () => {
 
   test("a reply can be aborted even if its transport never reports anything", async () => {
     const out = createOutput();
-    const transport: ModelTransport = () => () => {};
-    const replied = createOpenAIEngine({ baseUrl, transport }).reply(turn(), out.output);
+    const replied = ask({ transport: () => () => {} }, out);
     out.abort(new Error("Enough."));
     await assert.rejects(replied, /Enough/);
   });
@@ -262,15 +254,14 @@ describe("the OpenAI engine", () => {
       listeners[1]?.read(new TextEncoder().encode(model.finish("stop")));
       listeners[1]?.end();
     };
-    const options = { baseUrl, transport, clock: createHastyClock() };
-    assert.equal((await createOpenAIEngine(options).reply(turn(), out.output)).finishReason, "stop");
+    assert.equal((await ask({ transport, clock: createHastyClock() }, out)).finishReason, "stop");
     assert.equal(out.text(), "Hi");
     assert.deepEqual(closed, [1, 2]);
   });
 
   test("the model is not asked again if the output fails", async () => {
     let asked = 0;
-    const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
+    const answer = inPieces(model.completion("Hi"));
     const transport: ModelTransport = (...request) => {
       asked++;
       return answer(...request);
@@ -279,7 +270,7 @@ describe("the OpenAI engine", () => {
       throw new Error("The output failed.");
     };
     const output = { ...createOutput().output, write };
-    await assert.rejects(createOpenAIEngine({ baseUrl, transport }).reply(turn(), output), /output failed/);
+    await assert.rejects(ask({ transport }, { ...createOutput(), output }), /output failed/);
     assert.equal(asked, 1);
   });
 
@@ -291,9 +282,7 @@ describe("the OpenAI engine", () => {
       queueMicrotask(() => listener.fail(new TypeError("fetch failed", { cause })));
       return () => {};
     };
-    const error = await failure(
-      createOpenAIEngine({ baseUrl, transport }).reply(turn(), createOutput().output),
-    );
+    const error = await failure(ask({ transport }));
     assert.equal(error.code, "model_timeout");
     assert.equal(error.message, "Connecting to the model took more than 10 s.");
     assert.equal(asked, 1);
@@ -301,8 +290,7 @@ describe("the OpenAI engine", () => {
 
   test("a transport that returns nothing to close a connection with fails the reply, and the error says so", async () => {
     const transport = (async () => {}) as unknown as ModelTransport; // in plain JavaScript
-    const options = { baseUrl, transport, clock: createHastyClock() };
-    const error = await failure(createOpenAIEngine(options).reply(turn(), createOutput().output));
+    const error = await failure(ask({ transport, clock: createHastyClock() }));
     assert.match(
       String(error.cause),
       /transport .+ must be a function that closes the connection, not \[object Pro/,
@@ -312,24 +300,19 @@ describe("the OpenAI engine", () => {
   test("a reply ends as it did even if its connection cannot be closed", async () => {
     const clock = createManualClock();
     const transport: ModelTransport = () => () => assert.fail("It is closed already.");
-    const replied = failure(
-      createOpenAIEngine({ baseUrl, transport, clock, totalMs: 30_000 }).reply(turn(), createOutput().output),
-    );
+    const replied = failure(ask({ transport, clock, totalMs: 30_000 }));
     await clock.advance(30_000);
     assert.equal((await replied).code, "model_timeout");
   });
 
   test("trailing slashes of the address do not matter", async () => {
     const urls: string[] = [];
-    const answer = inPieces(new TextEncoder().encode(model.completion("Hi")));
+    const answer = inPieces(model.completion("Hi"));
     const transport: ModelTransport = (url, ...request) => {
       urls.push(url);
       return answer(url, ...request);
     };
-    await createOpenAIEngine({ baseUrl: "https://api.example/v1//", transport }).reply(
-      turn(),
-      createOutput().output,
-    );
+    await ask({ baseUrl: "https://api.example/v1//", transport });
     assert.deepEqual(urls, ["https://api.example/v1/chat/completions"]);
   });
 
