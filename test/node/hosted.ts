@@ -3,9 +3,10 @@
  */
 
 import { once } from "node:events";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { toNodeHandler } from "../../adapters/node/mod.ts";
+import { mock } from "node:test";
+import { type NodeHandler, toNodeHandler } from "../../adapters/node/mod.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
@@ -14,7 +15,6 @@ import {
   createTwinList,
   type Service,
 } from "../../core/mod.ts";
-import type { Chat } from "../support/chat.ts";
 import type { Transport } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
 
@@ -49,6 +49,26 @@ export function hosted() {
     },
   };
   return { server, transport };
+}
+
+/** Has a host do something of its own with each request, and with the service's handler. */
+export function putBefore(
+  server: Server,
+  host: (handle: NodeHandler, message: IncomingMessage, response: ServerResponse) => unknown,
+): void {
+  const [handle] = server.listeners("request") as NodeHandler[];
+  if (!handle) throw new Error("The service has no handler yet.");
+  server.removeAllListeners("request");
+  server.on("request", (message, response) => void host(handle, message, response));
+}
+
+/** Stops the timers of `setTimeout` until the end of the holder's block: they run only when a test says so. */
+export function stopTimers(): Disposable & { tick(milliseconds: number): void } {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  return {
+    tick: (milliseconds) => mock.timers.tick(milliseconds),
+    [Symbol.dispose]: () => mock.timers.reset(),
+  };
 }
 
 /** Counts the responses of a server that have been destroyed so far. */
@@ -92,18 +112,4 @@ export async function openReader(url: string, requests: string) {
       return text;
     },
   };
-}
-
-/** The bytes of a request that sends a message into a conversation. */
-export function post({ key, ...chat }: Chat, path: string, conversationId = chat.conversationId): string {
-  const body = JSON.stringify({ content: "Hello?" });
-  return [
-    `POST /api/v1/conversations/${conversationId}/${path} HTTP/1.1`,
-    "Host: twins.test",
-    `Authorization: Bearer ${key}`,
-    "Content-Type: application/json",
-    `Content-Length: ${body.length}`,
-    "",
-    body,
-  ].join("\r\n");
 }

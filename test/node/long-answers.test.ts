@@ -3,12 +3,13 @@
  */
 
 import assert from "node:assert/strict";
-import { mock, test } from "node:test";
+import { test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { createMemoryStore } from "../../core/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { overSocket, type Transport } from "../support/harness.ts";
-import { countDestroyed, hosted, openReader } from "./hosted.ts";
+import { post } from "../support/raw-socket.ts";
+import { countDestroyed, hosted, openReader, stopTimers } from "./hosted.ts";
 
 /** A conversation whose messages are longer than what operating systems buffer for a reader. */
 async function openLongChat(transport: Transport) {
@@ -32,10 +33,14 @@ async function openLongChat(transport: Transport) {
   };
 }
 
-/** Reads some of an answer just before each minute of silence is over, `minutes` times. Timers must be mocked. */
-async function takeSlowly(reader: Awaited<ReturnType<typeof openReader>>, minutes: number): Promise<void> {
+/** Reads some of an answer just before each minute of silence is over, `minutes` times. */
+async function takeSlowly(
+  reader: Awaited<ReturnType<typeof openReader>>,
+  timers: ReturnType<typeof stopTimers>,
+  minutes: number,
+): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
-    mock.timers.tick(59_000);
+    timers.tick(59_000);
     await reader.takeSome();
     await turnEnd();
   }
@@ -46,19 +51,15 @@ test("a reader that reads nothing of a long answer for 60 s is cut", async () =>
   const { chat, request } = await openLongChat(transport);
   await using _ = chat;
   const destroyed = countDestroyed(server);
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const reader = await openReader(chat.fixture.url, request);
-    await turnEnd();
-    mock.timers.tick(59_999);
-    assert.equal(destroyed(), 0);
-    mock.timers.tick(1);
-    assert.equal(destroyed(), 1);
-    const text = await reader.readUntil("no such text: to its end");
-    assert.ok(text.length < 40_000_000, `${text.length} bytes came`);
-  } finally {
-    mock.timers.reset();
-  }
+  using timers = stopTimers();
+  const reader = await openReader(chat.fixture.url, request);
+  await turnEnd();
+  timers.tick(59_999);
+  assert.equal(destroyed(), 0);
+  timers.tick(1);
+  assert.equal(destroyed(), 1);
+  const text = await reader.readUntil("no such text: to its end");
+  assert.ok(text.length < 40_000_000, `${text.length} bytes came`);
 });
 
 test("once 256 MB wait to be read, the longest-stalled reader is cut", { timeout: 60_000 }, async () => {
@@ -84,35 +85,23 @@ test("once 256 MB wait to be read, the longest-stalled reader is cut", { timeout
 test(`a slow reader gets all of a long answer`, { timeout: 20_000 }, async () => {
   const { chat, request } = await openLongChat(overSocket);
   await using _ = chat;
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const reader = await openReader(chat.fixture.url, request);
-    await takeSlowly(reader, 4);
-    const text = await reader.readUntil('"pagination"');
-    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
-  } finally {
-    mock.timers.reset();
-  }
+  using timers = stopTimers();
+  const reader = await openReader(chat.fixture.url, request);
+  await takeSlowly(reader, timers, 4);
+  const text = await reader.readUntil('"pagination"');
+  assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
 });
 
 test(`a slow reader gets all of a long last event`, { timeout: 20_000 }, async () => {
   await using chat = await openChat(overSocket);
-  const body = '{"content":"Hello?"}';
-  const path = `/api/v1/conversations/${chat.conversationId}/messages/stream`;
-  const fields = `Host: a\r\nX-API-Key: ${chat.key}\r\nContent-Type: application/json`;
-  const request = `POST ${path} HTTP/1.1\r\n${fields}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  const reader = await openReader(chat.fixture.url, request);
+  const reader = await openReader(chat.fixture.url, post(chat, "messages/stream"));
   const run = await chat.engine.next();
   await turnEnd(); // the stream has begun
   run.write("long ".repeat(4_000_000));
   run.finish();
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
-    await takeSlowly(reader, 2);
-    const text = await reader.readUntil("\r\n0\r\n\r\n");
-    assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
-  } finally {
-    mock.timers.reset();
-  }
+  using timers = stopTimers();
+  for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
+  await takeSlowly(reader, timers, 2);
+  const text = await reader.readUntil("\r\n0\r\n\r\n");
+  assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
 });

@@ -5,49 +5,41 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { mock, test } from "node:test";
+import { test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { overSocket } from "../support/harness.ts";
-import { talk } from "../support/raw-socket.ts";
-import { countDestroyed, hosted, openReader, post } from "./hosted.ts";
+import { post, talk } from "../support/raw-socket.ts";
+import { countDestroyed, hosted, openReader, stopTimers } from "./hosted.ts";
+
+const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 test(`a pipelined answer that waits for its reply is not cut for having nothing to send`, async () => {
   await using chat = await openChat(overSocket);
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-    const reader = await openReader(chat.fixture.url, health + post(chat, "messages"));
-    const run = await chat.engine.next();
-    mock.timers.tick(120_000);
-    run.write("At last.");
-    run.finish();
-    assert.match(await reader.readUntil("At last."), /"status":"ok"[\s\S]*HTTP\/1.1 200 OK[\s\S]*At last\./);
-  } finally {
-    mock.timers.reset();
-  }
+  using timers = stopTimers();
+  const reader = await openReader(chat.fixture.url, health + post(chat, "messages"));
+  const run = await chat.engine.next();
+  timers.tick(120_000);
+  run.write("At last.");
+  run.finish();
+  assert.match(await reader.readUntil("At last."), /"status":"ok"[\s\S]*HTTP\/1.1 200 OK[\s\S]*At last\./);
 });
 
 test("a pipelined answer that is ready waits as long as the one before it takes", async () => {
   const { server, transport } = hosted();
   await using chat = await openChat(transport);
   const destroyed = countDestroyed(server);
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-    const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + health);
-    const run = await chat.engine.next();
-    for (let minute = 0; minute < 3; minute++) {
-      mock.timers.tick(60_000);
-      await turnEnd();
-    }
-    assert.equal(destroyed(), 0);
-    run.finish();
-    assert.match(await reader.readUntil('"status":"ok"'), /"type":"complete"[\s\S]*"status":"ok"/);
-  } finally {
-    mock.timers.reset();
+  using timers = stopTimers();
+  const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + health);
+  const run = await chat.engine.next();
+  for (let minute = 0; minute < 3; minute++) {
+    timers.tick(60_000);
+    await turnEnd();
   }
+  assert.equal(destroyed(), 0);
+  run.finish();
+  assert.match(await reader.readUntil('"status":"ok"'), /"type":"complete"[\s\S]*"status":"ok"/);
 });
 
 test(`a stream pipelined after another begins when that has ended`, async () => {
@@ -85,7 +77,6 @@ test("up to a hundred pipelined requests wait, and beyond that the connection is
   timeout: 20_000,
 }, async () => {
   await using chat = await openChat(overSocket);
-  const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
   const ahead = health.repeat(99) + health.replace("healthz", "nowhere");
   const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + ahead);
   const run = await chat.engine.next();
@@ -103,7 +94,7 @@ test(`requests pipelined a few at a time are answered, however many there are`, 
   timeout: 20_000,
 }, async () => {
   await using chat = await openChat(overSocket);
-  const batch = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
+  const batch = health.repeat(50);
   const answersIn = (text: string) => text.split('"status":"ok"').length - 1;
   let sent = 50;
   const all = await talk(
@@ -126,10 +117,7 @@ test("a request pipelined after one that had to wait waits for that, too", {
   await using chat = await openChat(transport);
   const second = await chat.fixture.conversation(chat.key, "scripted");
   const third = await chat.fixture.conversation(chat.key, "scripted");
-  const reader = await openReader(
-    chat.fixture.url,
-    ["GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", post(chat, "messages", second)].join(""),
-  );
+  const reader = await openReader(chat.fixture.url, health + post(chat, "messages", second));
   const run = await chat.engine.next();
   const arrived = once(server, "request");
   reader.write(post(chat, "messages", third));

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import {
   type BeginReply,
   type BeginResult,
@@ -15,7 +15,6 @@ import {
 } from "../../core/mod.ts";
 import { acceptedId, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
-import { readEvents } from "../support/event-reader.ts";
 import { createGate } from "../support/gate.ts";
 import {
   dataOf,
@@ -25,111 +24,112 @@ import {
   inProcess,
   openFixture,
   overSocket,
+  type StreamEvent,
   textOf,
-  transports,
   unlimited,
 } from "../support/harness.ts";
 
-for (const transport of transports) {
-  describe(transport.name, () => {
-    test("a reply that ends within the grace period is completed, and its clients are told", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      await acceptedId(stream);
-      const run = await chat.engine.next();
-      run.write("just ");
-      const closing = chat.service.close({ graceMs: 10_000 });
-      await chat.clock.advance(9_000);
-      run.write("in time");
-      run.finish();
-      await closing;
-      const events = await stream.rest();
-      assert.equal(textOf(events), "just in time");
-      assert.equal(events.at(-1)?.data.type, "complete");
-    });
+/** Fails unless a stream ends with the error of an interrupted reply. */
+function assertInterrupted(events: readonly StreamEvent[]): void {
+  const last = events.at(-1)?.data;
+  assert.ok(last?.type === "error" && last.error.code === "interrupted");
+}
 
-    test("a reply left after the grace period is stored as interrupted, and its stream ends with that error", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      const run = await chat.engine.next();
-      run.write("cut");
-      const closing = chat.service.close({ graceMs: 10_000 });
-      await chat.clock.advance(9_999);
-      assert.equal(run.signal.aborted, false);
-      await chat.clock.advance(1);
-      await closing;
-      assert.equal(run.signal.aborted, true);
-      const events = await stream.rest();
-      assert.equal(textOf(events), "cut");
-      const last = events.at(-1);
-      assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
-      const message = await chat.message(messageId);
-      assert.deepEqual([message.status, message.content], ["failed", "cut"]);
-      assert.equal(await chat.status(), "idle");
-    });
+test("a reply that ends within the grace period is completed, and its clients are told", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write("just ");
+  const closing = chat.service.close({ graceMs: 10_000 });
+  await chat.clock.advance(9_000);
+  run.write("in time");
+  run.finish();
+  await closing;
+  const events = await stream.rest();
+  assert.equal(textOf(events), "just in time");
+  assert.equal(events.at(-1)?.data.type, "complete");
+});
 
-    test("a normal send that is cut off is 503 shutting_down with the message's id", async () => {
-      await using chat = await openChat(transport);
-      const sending = chat.send();
-      (await chat.engine.next()).write("cut");
-      const closing = chat.service.close({ graceMs: 1 });
-      await chat.clock.advance(1);
-      await closing;
-      const answer = await sending;
-      assert.equal(answer.status, 503);
-      const { code, details } = await errorOf(answer);
-      assert.equal(code, "shutting_down");
-      assert.equal((await chat.message(String(details?.messageId))).content, "cut");
-    });
+test("a reply left after the grace period is stored as interrupted, and its stream ends with that error", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  const run = await chat.engine.next();
+  run.write("cut");
+  const closing = chat.service.close({ graceMs: 10_000 });
+  await chat.clock.advance(9_999);
+  assert.equal(run.signal.aborted, false);
+  await chat.clock.advance(1);
+  await closing;
+  assert.equal(run.signal.aborted, true);
+  const events = await stream.rest();
+  assert.equal(textOf(events), "cut");
+  assertInterrupted(events);
+  const message = await chat.message(messageId);
+  assert.deepEqual([message.status, message.content], ["failed", "cut"]);
+  assert.equal(await chat.status(), "idle");
+});
 
-    test("while it drains, new sends are refused, but reading, resuming, cancelling and other refusals still work", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      await chat.engine.next();
-      const closing = chat.service.close({ graceMs: 10_000 });
-      for (const path of ["/messages", "/messages/stream"]) {
-        const refused = await chat.post(path, { content: "Hi" });
-        assert.equal(refused.status, 503);
-        assert.equal((await errorOf(refused)).code, "shutting_down");
-      }
-      assert.equal((await chat.fixture.send("/readyz")).status, 503);
-      assert.equal((await chat.fixture.send("/healthz")).status, 200);
-      const ambiguous = await chat.fixture.call("GET", "/twins", chat.key, undefined, {
-        "X-API-Key": "another",
-      });
-      assert.equal((await errorOf(ambiguous)).code, "invalid_request");
-      const resumed = await chat.resume(messageId);
-      const cancelled = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
-      assert.equal(cancelled.status, "cancelled");
-      assert.equal((await resumed.rest()).at(-1)?.data.type, "complete");
-      await closing;
-    });
+test("a normal send that is cut off is 503 shutting_down with the message's id", async () => {
+  await using chat = await openChat(inProcess);
+  const sending = chat.send();
+  (await chat.engine.next()).write("cut");
+  const closing = chat.service.close({ graceMs: 1 });
+  await chat.clock.advance(1);
+  await closing;
+  const answer = await sending;
+  assert.equal(answer.status, 503);
+  const { code, details } = await errorOf(answer);
+  assert.equal(code, "shutting_down");
+  assert.equal((await chat.message(String(details?.messageId))).content, "cut");
+});
 
-    for (const [moment, early] of [
-      ["within", true],
-      ["after", false],
-    ] as const) {
-      test(`a send whose beginning the store confirms ${moment} the grace period is not forgotten`, async () => {
-        const { store, beginning, release } = holdBeginnings();
-        await using chat = await openChat(transport, { store });
-        const sending = chat.send();
-        await beginning;
-        let closed = false;
-        const closing = chat.service.close({ graceMs: 1_000 }).then(() => {
-          closed = true;
-        });
-        await chat.clock.advance(early ? 999 : 1_000);
-        assert.equal(closed, false);
-        release();
-        if (early) (await chat.engine.next()).finish();
-        assert.equal((await sending).status, early ? 200 : 503);
-        await closing;
-        assert.equal(chat.engine.asked, early ? 1 : 0);
-        assert.equal(await chat.status(), "idle");
-      });
-    }
+test("while it drains, new sends are refused, but reading, resuming, cancelling and other refusals still work", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const messageId = await acceptedId(stream);
+  await chat.engine.next();
+  const closing = chat.service.close({ graceMs: 10_000 });
+  for (const path of ["/messages", "/messages/stream"]) {
+    const refused = await chat.post(path, { content: "Hi" });
+    assert.equal(refused.status, 503);
+    assert.equal((await errorOf(refused)).code, "shutting_down");
+  }
+  assert.equal((await chat.fixture.send("/readyz")).status, 503);
+  assert.equal((await chat.fixture.send("/healthz")).status, 200);
+  const ambiguous = await chat.fixture.call("GET", "/twins", chat.key, undefined, {
+    "X-API-Key": "another",
+  });
+  assert.equal((await errorOf(ambiguous)).code, "invalid_request");
+  const resumed = await chat.resume(messageId);
+  const cancelled = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
+  assert.equal(cancelled.status, "cancelled");
+  assert.equal((await resumed.rest()).at(-1)?.data.type, "complete");
+  await closing;
+});
+
+for (const [moment, early] of [
+  ["within", true],
+  ["after", false],
+] as const) {
+  test(`a send whose beginning the store confirms ${moment} the grace period is not forgotten`, async () => {
+    const { store, beginning, release } = holdBeginnings();
+    await using chat = await openChat(inProcess, { store });
+    const sending = chat.send();
+    await beginning;
+    let closed = false;
+    const closing = chat.service.close({ graceMs: 1_000 }).then(() => {
+      closed = true;
+    });
+    await chat.clock.advance(early ? 999 : 1_000);
+    assert.equal(closed, false);
+    release();
+    if (early) (await chat.engine.next()).finish();
+    assert.equal((await sending).status, early ? 200 : 503);
+    await closing;
+    assert.equal(chat.engine.asked, early ? 1 : 0);
+    assert.equal(await chat.status(), "idle");
   });
 }
 
@@ -219,8 +219,7 @@ async function shutDownUnderStreams(): Promise<void> {
   await closing;
   for (const stream of streams) {
     const events = await eventsOf(stream); // rejects if the body is cut off
-    const last = events.at(-1)?.data;
-    assert.ok(last?.type === "error" && last.error.code === "interrupted");
+    assertInterrupted(events);
     assert.equal(textOf(events), "cut");
   }
 }
@@ -294,26 +293,6 @@ test("a normal send whose reply's end the store never takes is 503 shutting_down
   down = false;
   assert.equal(code, "shutting_down");
   assert.equal((await chat.message(String(details?.messageId))).status, "in_progress");
-});
-
-test("another process on the same store continues, and reports the end of the first one's replies", async () => {
-  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
-  const messageId = await acceptedId(await chat.stream());
-  (await chat.engine.next()).write("cut");
-  await using other = await chat.another();
-  const resumed = readEvents(await other.get(`/messages/${messageId}/stream`));
-  await acceptedId(resumed);
-  const closing = chat.service.close({ graceMs: 1 });
-  await chat.clock.advance(1);
-  await closing;
-  await chat.clock.advance(250);
-  const events = await resumed.rest();
-  assert.equal(textOf(events), "cut");
-  const last = events.at(-1);
-  assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
-  const sending = other.send("again");
-  (await chat.engine.next()).finish();
-  assert.equal((await sending).status, 200);
 });
 
 /** A reply that one process produces, and another follows: with two streams, and with a repeated send. */

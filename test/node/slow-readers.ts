@@ -3,13 +3,12 @@
  * `slow-readers.test.ts`, in a process of its own so that only the server's memory is counted.
  */
 
-import { createApiKey } from "../../core/auth/secrets.ts";
-import { createMemoryStore, createService, createTwinList, type TwinEngine } from "../../core/mod.ts";
-import { key as keyRecord } from "../contracts/store-records.ts";
+import { createTwinList, type TwinEngine } from "../../core/mod.ts";
+import { acceptedId } from "../support/chat.ts";
+import { readEvents } from "../support/event-reader.ts";
 import { collectGarbage, skipOffV8 } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
-import { newTwin, unlimited } from "../support/harness.ts";
-import { serve } from "../support/runtime.ts";
+import { newTwin, openFixture, overSocket, unlimited } from "../support/harness.ts";
 
 /** What the server prints first. */
 export interface Invitation {
@@ -45,39 +44,6 @@ const engine: TwinEngine = {
   },
 };
 
-const store = createMemoryStore();
-const service = createService({
-  store,
-  twins: createTwinList([newTwin({ id: "flood", engine: "flood" })]),
-  engines: { flood: engine },
-  limiter: unlimited,
-  verifyToken: async () => "alice",
-});
-
-async function storeKey(): Promise<string> {
-  const { key, hash, prefix } = createApiKey();
-  await store.createKey(keyRecord("alice", { scope: "full_access", prefix, hash }), 1);
-  return key;
-}
-
-function post(key: string, path: string, body: unknown): Promise<Response> {
-  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
-  const init = { method: "POST", headers, body: JSON.stringify(body) };
-  return service.fetch(new Request(`http://twins.test/api/v1${path}`, init));
-}
-
-/** Begins the reply and leaves its stream. Returns the conversation's id. */
-async function beginReply(key: string): Promise<string> {
-  const created = (await (await post(key, "/conversations", { twinId: "flood" })).json()) as {
-    data: { id: string };
-  };
-  const stream = await post(key, `/conversations/${created.data.id}/messages/stream`, {
-    content: "Flood me.",
-  });
-  await stream.body?.cancel();
-  return created.data.id;
-}
-
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 /**
@@ -91,13 +57,13 @@ async function memoryInUse(): Promise<number> {
   return heapUsed + external;
 }
 
-async function measure(conversationId: string): Promise<Measurement> {
+async function measure(isRunning: () => Promise<boolean>): Promise<Measurement> {
   const before = await memoryInUse();
   let peak = before;
   flood.open();
-  for (let isRunning = true; isRunning; ) {
+  for (let goesOn = true; goesOn; ) {
     await turn();
-    isRunning = (await store.getConversation({ owner: "alice" }, conversationId))?.replyId !== null;
+    goesOn = await isRunning();
     peak = Math.max(peak, await memoryInUse());
   }
   return { offeredBytes: chunk.length * chunks, grownBytes: peak - before };
@@ -107,10 +73,24 @@ function say(report: Invitation | Measurement): void {
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }
 
-const server = await serve(service, { port: 0 });
-const key = await storeKey();
-const conversationId = await beginReply(key);
-const replyId = (await store.getConversation({ owner: "alice" }, conversationId))?.replyId;
-say({ url: server.url, key, path: `/api/v1/conversations/${conversationId}/messages/${replyId}/stream` });
+const {
+  store,
+  url,
+  key: newKey,
+  conversation,
+  call,
+} = await openFixture(overSocket, {
+  twins: createTwinList([newTwin({ id: "flood", engine: "flood" })]),
+  engines: { flood: engine },
+  limiter: unlimited,
+  joinTokens: true,
+});
+const key = await newKey();
+const id = await conversation(key, "flood");
+const path = `/conversations/${id}/messages`;
+const stream = readEvents(await call("POST", `${path}/stream`, key, { content: "Flood me." }));
+const replyId = await acceptedId(stream);
+await stream.leave();
+say({ url, key, path: `/api/v1${path}/${replyId}/stream` });
 await readersAreThere.opened;
-say(await measure(conversationId));
+say(await measure(async () => (await store.getConversation({ owner: "alice" }, id))?.replyId !== null));

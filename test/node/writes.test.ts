@@ -10,6 +10,7 @@ import { toNodeHandler } from "../../adapters/node/mod.ts";
 import {
   createMemoryStore,
   createTwinList,
+  type ReplyOutput,
   type Service,
   type Store,
   type TwinEngine,
@@ -22,25 +23,22 @@ import { runtime } from "../support/runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
 
+/** Writes a reply; `received` resolves when the client has received something more. */
+type Writer = (output: ReplyOutput, received: () => Promise<void>) => Promise<void> | void;
+
 /** Writes each word once the client has received something, usually the previous one, so that each is its own piece. */
-const wordByWord = (received: () => Promise<void>): TwinEngine => ({
-  async reply(_, output) {
-    for (const word of words) {
-      await received();
-      output.write(word);
-    }
-    return { finishReason: "stop", usage: null };
-  },
-});
+const wordByWord: Writer = async (output, received) => {
+  for (const word of words) {
+    await received();
+    output.write(word);
+  }
+};
 
 interface Setup {
   /** Gets the response before the service does. */
   readonly middleware?: (response: ServerResponse) => void;
-  /** Makes the engine; `received` resolves when the client has received something more. */
-  readonly engine?: (received: () => Promise<void>) => TwinEngine;
+  readonly write?: Writer;
   readonly store?: Store;
-  /** Called for each piece that the client receives. */
-  readonly received?: () => void;
   /** The client reads nothing before this resolves. */
   readonly readable?: Promise<void>;
 }
@@ -48,15 +46,21 @@ interface Setup {
 /** What a client receives for a streamed send, byte for byte. */
 async function streamBytes(
   version: "1.0" | "1.1",
-  { middleware = () => {}, engine = wordByWord, store, readable, ...client }: Setup = {},
+  { middleware = () => {}, write = wordByWord, store, readable }: Setup = {},
 ): Promise<string> {
   let receive = () => {};
   const received = () =>
     new Promise<void>((resolve) => {
       receive = resolve;
     });
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      await write(output, received);
+      return { finishReason: "stop", usage: null };
+    },
+  };
   await using fixture = await openFixture(inProcess, {
-    engines: { echo: engine(received) },
+    engines: { echo: engine },
     joinTokens: true,
     ...(store && { store }),
   });
@@ -82,7 +86,6 @@ async function streamBytes(
   for await (const piece of socket) {
     text += piece;
     receive();
-    client.received?.();
   }
   server.close();
   return text;
@@ -113,9 +116,13 @@ function unchunk(body: string): string {
   }
 }
 
+/** Fails unless a chunked answer is the stream of the whole reply. */
+function assertChunked(text: string): void {
+  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+}
+
 test("pieces are written to the socket as chunks of the right length in bytes", async () => {
-  const events = parseEvents(unchunk(bodyOf(await streamBytes("1.1"))));
-  assert.equal(textOf(events), words.join(""));
+  assertChunked(await streamBytes("1.1"));
 });
 
 test("a middleware that replaces response.write sees every piece but the last, which is sent with the end", async () => {
@@ -133,12 +140,9 @@ test("a middleware that replaces response.write sees every piece but the last, w
 });
 
 /** All of a reply at once. */
-const allAtOnce = (): TwinEngine => ({
-  async reply(_, output) {
-    for (const word of words) output.write(word);
-    return { finishReason: "stop", usage: null };
-  },
-});
+const allAtOnce: Writer = (output) => {
+  for (const word of words) output.write(word);
+};
 
 /** A store that begins and ends replies only once it may. */
 function gatedStore(mayBegin: Promise<void>, mayEnd: Promise<void>): Store {
@@ -194,7 +198,7 @@ test(
       let arrived = 0;
       let writes = 0;
       const setup: Setup = {
-        engine: allAtOnce,
+        write: allAtOnce,
         store: gatedStore(begin.opened, end.opened),
         middleware(response) {
           countWrites(response, () => writes++);
@@ -212,26 +216,18 @@ test(
 
 test("a complete stream has a Content-Length even if it is more than one piece", async () => {
   const text = "海".repeat(12_000); // in a delta and in the message: 72 KB
-  const engine = (): TwinEngine => ({
-    async reply(_, output) {
-      output.write(text);
-      return { finishReason: "stop", usage: null };
-    },
-  });
-  assert.equal(textOf(parseEvents(wholeBodyOf(await streamBytes("1.1", { engine })))), text);
+  const write: Writer = (output) => output.write(text);
+  assert.equal(textOf(parseEvents(wholeBodyOf(await streamBytes("1.1", { write })))), text);
 });
 
 test("the first text is sent at once, however soon it comes after the head", onNode, (t) =>
   inOneMoment(t, async () => {
-    const engine = (received: () => Promise<void>): TwinEngine => ({
-      async reply(_, output) {
-        await received();
-        output.write("One");
-        await received();
-        return { finishReason: "stop", usage: null };
-      },
-    });
-    const text = await streamBytes("1.1", { engine });
+    const write: Writer = async (output, received) => {
+      await received();
+      output.write("One");
+      await received();
+    };
+    const text = await streamBytes("1.1", { write });
     assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), "One");
   }),
 );
@@ -250,7 +246,7 @@ test("a middleware whose writeHead returns nothing does no harm", async () => {
     },
   });
   assert.match(text, /\r\nX-Middleware: here\r\n/);
-  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+  assertChunked(text);
 });
 
 test("a middleware that holds the head back until the first piece keeps its fields", async () => {
@@ -270,36 +266,29 @@ test("a middleware that holds the head back until the first piece keeps its fiel
     },
   });
   assert.match(text, /\r\ncontent-type: text\/event-stream/i);
-  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+  assertChunked(text);
 });
 
 test("a middleware that holds back pieces for a while does not change their order", async () => {
   let release = () => {};
-  const engine: TwinEngine = {
-    async reply(_, output) {
-      for (const word of words) {
-        output.write(word);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      release();
-      return { finishReason: "stop", usage: null };
-    },
+  const write: Writer = async (output) => {
+    for (const word of words) {
+      output.write(word);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    release();
   };
   const middleware = (response: ServerResponse) => {
     response.cork();
     release = () => response.uncork();
   };
-  const text = await streamBytes("1.1", { middleware, engine: () => engine });
-  assert.equal(textOf(parseEvents(unchunk(bodyOf(text)))), words.join(""));
+  assertChunked(await streamBytes("1.1", { middleware, write }));
 });
 
 test("a host that simulates requests, on a socket without setTimeout, gets the whole answer", async () => {
   const middleware = ({ socket }: ServerResponse) =>
     void Object.assign(socket ?? {}, { setTimeout: undefined });
-  assert.equal(
-    textOf(parseEvents(unchunk(bodyOf(await streamBytes("1.1", { middleware }))))),
-    words.join(""),
-  );
+  assertChunked(await streamBytes("1.1", { middleware }));
 });
 
 test("a host whose write returns nothing is not mistaken for a slow reader", {
@@ -309,29 +298,25 @@ test("a host whose write returns nothing is not mistaken for a slow reader", {
     const write = response.write.bind(response) as (piece: string) => boolean;
     response.write = ((piece: string) => void write(piece)) as unknown as ServerResponse["write"];
   };
-  const answer = await streamBytes("1.1", { middleware });
-  assert.equal(textOf(parseEvents(unchunk(bodyOf(answer)))), words.join(""));
+  assertChunked(await streamBytes("1.1", { middleware }));
 });
 
 test("nothing is written after the end of a body that the host ended itself", async () => {
   let endBody = () => {};
   const written = createGate();
   const piece = "x".repeat(30_000);
-  const engine: TwinEngine = {
-    async reply(_, output) {
-      for (let count = 0; count < 400; count++) {
-        output.write(piece); // far more than an unread socket takes
-        if (count === 200) endBody();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      written.open();
-      return { finishReason: "stop", usage: null };
-    },
+  const write: Writer = async (output) => {
+    for (let count = 0; count < 400; count++) {
+      output.write(piece); // far more than an unread socket takes
+      if (count === 200) endBody();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    written.open();
   };
   const middleware = (response: ServerResponse) => {
     endBody = () => void response.end();
   };
-  const text = await streamBytes("1.1", { middleware, engine: () => engine, readable: written.opened });
+  const text = await streamBytes("1.1", { middleware, write, readable: written.opened });
   assert.equal(text.slice(text.indexOf("\r\n0\r\n\r\n")), "\r\n0\r\n\r\n");
 });
 

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
+import type { Chat } from "./chat.ts";
 import { assertCommon, assertError } from "./conformance.ts";
 
 /** An answer as it came over the wire. */
@@ -47,6 +48,24 @@ export function talk(
 /** A request's head with the fields that every request has. */
 export function head(requestLine: string, ...fields: readonly string[]): string {
   return [requestLine, "Host: twins.test", "Connection: close", ...fields, "", ""].join("\r\n");
+}
+
+/** A request that sends a message into a conversation, and leaves the connection open. */
+export function post(
+  { key, conversationId: own }: Pick<Chat, "key" | "conversationId">,
+  path: string,
+  conversationId = own,
+): string {
+  const body = JSON.stringify({ content: "Hello?" });
+  return [
+    `POST /api/v1/conversations/${conversationId}/${path} HTTP/1.1`,
+    "Host: twins.test",
+    `Authorization: Bearer ${key}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
 }
 
 /** The answers in what came over a connection, `100 Continue` among them. */
