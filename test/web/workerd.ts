@@ -136,13 +136,7 @@ async function endedReply(worker: Worker, conversation: string): Promise<Message
   return assert.fail("The reply does not end.");
 }
 
-test("the example starts and answers", async () => {
-  await using worker = await startWorker('export { default } from "./examples/worker.ts";');
-  const response = await worker.send(`${await worker.begin()}/messages/stream`, { content: "Hello there" });
-  assert.equal(textOf(await eventsOf(response)), "Hello there");
-});
-
-test("the example ends a reply whose reader has left, keeps its text, and takes the next question", async () => {
+test("the example answers, ends a reply whose reader has left, keeps its text, and takes the next question", async () => {
   await using worker = await startWorker('export { default } from "./examples/worker.ts";');
   const conversation = await worker.begin();
   await cut(worker, conversation, "word ".repeat(500));
