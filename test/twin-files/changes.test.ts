@@ -8,7 +8,7 @@ import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import type { Clock } from "../../core/base/clock.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { runtime } from "../support/runtime.ts";
-import { createFolder, createRecorder, idsFor, open } from "./fixture.ts";
+import { createFolder, createRecorder, openFolder } from "./fixture.ts";
 
 /** The timers of one kind, which fire when a test says so. */
 class Timers {
@@ -61,15 +61,14 @@ function createTimers() {
 }
 
 test("polling finds a change that the system did not report", { timeout: 20_000 }, async (t) => {
-  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
-  const recorder = createRecorder();
   const clock = createManualClock();
-  const files = await open(t, folder, { log: recorder.log, clock, pollMs: 50 }); // sooner than the watcher's delay
+  const options = { clock, pollMs: 50 }; // sooner than the watcher's delay
+  const { folder, recorder, idsFor } = await openFolder(t, { "ada.md": "---\nname: Ada\n---\n" }, options);
   const read = recorder.next("info");
   await writeFile(join(folder, "bob.md"), "---\nname: Bob\n---\n");
   await clock.advance(50);
   assert.equal((await read).fields.file, "bob.md");
-  assert.deepEqual(await idsFor(files, "alice"), ["ada", "bob"]);
+  assert.deepEqual(await idsFor("alice"), ["ada", "bob"]);
 });
 
 test("with an infinite pause between polls there are none, instead of one after the other", async (t) => {
@@ -77,8 +76,7 @@ test("with an infinite pause between polls there are none, instead of one after 
   const warned = ({ name }: Error) => warnings.push(name);
   process.on("warning", warned);
   t.after(() => process.off("warning", warned));
-  const folder = await createFolder(t, {});
-  await open(t, folder, { clock: undefined, pollMs: Number.POSITIVE_INFINITY });
+  await openFolder(t, {}, { clock: undefined, pollMs: Number.POSITIVE_INFINITY });
   await settle();
   assert.deepEqual(warnings, []); // Node's timers warn of a time that is too long, and fire at once
 });
@@ -87,8 +85,6 @@ test("a change that the system reports is read without waiting for the next poll
   skip: process.platform === "win32" && "Windows cannot replace a file while it is being read",
   timeout: 20_000,
 }, async (t) => {
-  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
-  const recorder = createRecorder();
   const eager: Clock = {
     now: () => 0,
     after(milliseconds, callback) {
@@ -96,19 +92,18 @@ test("a change that the system reports is read without waiting for the next poll
       return () => {};
     },
   };
-  const files = await open(t, folder, { log: recorder.log, clock: eager });
+  const files = { "ada.md": "---\nname: Ada\n---\n" };
+  const { folder, recorder, nameOf } = await openFolder(t, files, { clock: eager });
   const read = recorder.next("info");
   await writeFile(join(folder, "new.tmp"), "---\nname: Countess\n---\n");
   await rename(join(folder, "new.tmp"), join(folder, "ada.md"));
   await read;
-  assert.equal((await files.get("alice", "ada"))?.name, "Countess");
+  assert.equal(await nameOf("alice", "ada"), "Countess");
 });
 
 test("polling continues, whether it found a change or not", { timeout: 20_000 }, async (t) => {
-  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
-  const recorder = createRecorder();
   const { clock, looks } = createTimers();
-  await open(t, folder, { log: recorder.log, clock });
+  const { folder, recorder } = await openFolder(t, { "ada.md": "---\nname: Ada\n---\n" }, { clock });
   await looks.run();
   for (const name of ["Countess", "Lovelace"]) {
     await writeFile(join(folder, "ada.md"), `---\nname: ${name}\n---\n`);
@@ -120,22 +115,20 @@ test("polling continues, whether it found a change or not", { timeout: 20_000 },
 test("polling finds changes so close to each other that size and times are the same", {
   timeout: 20_000,
 }, async (t) => {
-  const folder = await createFolder(t, { "ada.md": "---\nname: Ada\n---\n" });
   const { clock, looks } = createTimers();
-  const files = await open(t, folder, { clock });
+  const { folder, nameOf } = await openFolder(t, { "ada.md": "---\nname: Ada\n---\n" }, { clock });
   for (let round = 10; round < 60; round++) {
     await writeFile(join(folder, "ada.md"), `---\nname: Ada ${round}\n---\n`);
     await looks.run();
-    assert.equal((await files.get("alice", "ada"))?.name, `Ada ${round}`);
+    assert.equal(await nameOf("alice", "ada"), `Ada ${round}`);
   }
 });
 
 test("changes that the system reports in succession are read together", {
   timeout: 20_000,
 }, async (t) => {
-  const folder = await createFolder(t, {});
   const { clock, reloads } = createTimers();
-  await open(t, folder, { clock });
+  const { folder } = await openFolder(t, {}, { clock });
   for (const file of ["ada.md", "bob.md"]) {
     const announced = reloads.next();
     await writeFile(join(folder, file), "---\nname: New\n---\n");
@@ -172,12 +165,10 @@ test("nothing is scheduled if it is closed during a poll", { timeout: 20_000 }, 
 });
 
 test("closing waits for a reload in progress", async (t) => {
-  const folder = await createFolder(t, {});
-  const recorder = createRecorder();
-  const files = await open(t, folder, { log: recorder.log });
+  const { folder, recorder, twins } = await openFolder(t, {});
   await writeFile(join(folder, "ada.md"), "---\nname: Ada\n---\n");
-  void files.reload();
-  await files.close();
+  void twins.reload();
+  await twins.close();
   assert.deepEqual(recorder.of("info"), ["a twin file was read"]);
 });
 

@@ -1,20 +1,13 @@
 /** `server.ts check`, as an operator runs it. */
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runServer } from "../server/process.ts";
+import { createFolder } from "./fixture.ts";
 
 async function check(t: TestContext, files: Readonly<Record<string, string>>) {
-  const folder = await mkdtemp(join(tmpdir(), "twins-"));
-  t.after(() => rm(folder, { recursive: true }));
-  for (const [file, text] of Object.entries(files)) {
-    await mkdir(join(folder, file, ".."), { recursive: true });
-    await writeFile(join(folder, file), text);
-  }
+  const folder = await createFolder(t, files);
   // The proxy and the database do not exist: nothing may ask for them.
   const { code, stdout } = await runServer(["check", "--twins", folder], {
     DATABASE_URL: "postgres://127.0.0.1:1/none",

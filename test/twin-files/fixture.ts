@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { openTwinFiles, type TwinFiles, type TwinFilesOptions } from "../../adapters/twin-files/mod.ts";
 import type { LogLevel } from "../../core/base/log.ts";
@@ -29,11 +29,26 @@ export function createRecorder() {
   };
 }
 
-export async function createFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+/** A new folder with these files, some of them in folders of their own. */
+export async function createFolder(
+  t: TestContext,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "twin-files-"));
   t.after(() => rm(folder, { recursive: true }));
-  for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+  await write(folder, files);
   return folder;
+}
+
+/** Writes files, below folders that are made where there are none. */
+export async function write(
+  folder: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<void> {
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
 }
 
 /** Opens a folder that is reloaded only when a test says so, unless its options include a clock. */
@@ -49,6 +64,29 @@ export async function open(
   });
   t.after(() => files.close());
   return files;
+}
+
+/** A new folder with these files, opened, with what it logs. */
+export async function openFolder(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  options: Partial<TwinFilesOptions> = {},
+) {
+  const folder = await createFolder(t, files);
+  const recorder = createRecorder();
+  const twins = await open(t, folder, { log: recorder.log, ...options });
+  return {
+    folder,
+    recorder,
+    twins,
+    /** Writes these files, and has the folder read again. */
+    async change(changed: Readonly<Record<string, string>>): Promise<void> {
+      await write(folder, changed);
+      await twins.reload();
+    },
+    idsFor: (owner: string) => idsFor(twins, owner),
+    nameOf: async (owner: string, id: string) => (await twins.get(owner, id))?.name,
+  };
 }
 
 export async function idsFor(files: TwinFiles, owner: string): Promise<string[]> {
