@@ -1,25 +1,27 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { readdir, symlink, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { SqlStatement } from "../../adapters/sql/driver.ts";
 import { createSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
-import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import { connect } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
-import { createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { start } from "../contracts/store-records.ts";
-import { createManualClock } from "../support/clock.ts";
-import { type Folder, killAfter, makeFolder, openConnection, quickDisk, startProcess } from "./fixture.ts";
+import {
+  damage,
+  killAfter,
+  makeFolder,
+  openConnection,
+  quickDisk,
+  slowDisk,
+  startProcess,
+  watched,
+} from "./fixture.ts";
 
-let folder: Folder;
-before(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 after(() => folder.remove());
-
-const policy = { capacity: 200 };
 
 /** A statement of the store, to be committed together with buckets. */
 const storeStatement: SqlStatement = {
@@ -28,25 +30,6 @@ const storeStatement: SqlStatement = {
 };
 
 describe("buckets in SQLite", () => {
-  test("a token that was taken stays taken after kill -9", async () => {
-    const path = folder.newPath();
-    const child = startProcess(
-      path,
-      `const { buckets } = await openSqlite(path);
-      const limiter = createMemoryLimiter({ buckets, clock: { now: () => ${start}, after: () => () => {} } });
-      for (let n = 1; n <= 200; n++) {
-        await limiter.take("a", { capacity: 200 });
-        say("taken " + n);
-      }
-      setInterval(() => {}, 1000);`,
-    );
-    await killAfter(child, "taken 200");
-    const sqlite = await openSqlite(path);
-    const limiter = createMemoryLimiter({ buckets: sqlite.buckets, clock: createManualClock(start) });
-    assert.equal((await limiter.take("a", policy)).allowed, false);
-    await sqlite.close();
-  });
-
   test("of several saves for an id the last one counts, in one turn or in several, at once and after kill -9", async () => {
     const path = folder.newPath();
     const child = startProcess(
@@ -71,15 +54,8 @@ describe("buckets in SQLite", () => {
   });
 
   test("no save or load waits for a disk that is busy with a batch", async () => {
-    let finish = () => {};
-    const busyDisk = {
-      sync: () =>
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
-      close() {},
-    };
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), busyDisk);
+    const disk = slowDisk();
+    const driver = createSqliteDriver(await openConnection(folder.newPath()), disk);
     const buckets = createSqliteBuckets(driver.unsynced);
     let stored = false;
     const storing = driver.batch([storeStatement]).then(() => {
@@ -88,22 +64,17 @@ describe("buckets in SQLite", () => {
     for (const debt of [1, 2, 3]) await buckets.save("a", { debt, at: start });
     assert.deepEqual(await buckets.load("a"), { debt: 3, at: start });
     assert.equal(stored, false);
-    finish();
+    disk.finish();
     await storing;
     await driver.close();
   });
 
   test("all that changed in a turn is one statement, in the transaction of the turn's batches", async () => {
-    const connection = await openConnection(folder.newPath());
     const ran: string[] = [];
-    const spied: SqliteConnection = {
-      ...connection,
-      run(sql, params) {
-        ran.push(sql.split(" ", 3).join(" "));
-        return connection.run(sql, params);
-      },
-    };
-    const driver = createSqliteDriver(spied, quickDisk);
+    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+      ran.push(sql.split(" ", 3).join(" "));
+    });
+    const driver = createSqliteDriver(connection, quickDisk);
     const buckets = createSqliteBuckets(driver.unsynced);
     await buckets.save("first", { debt: 1, at: start }); // the first save also sweeps
     ran.length = 0;
@@ -171,16 +142,6 @@ describe("buckets in SQLite", () => {
     await close();
   });
 });
-
-/** Damages a table of a closed file. */
-async function damage(path: string, name: string): Promise<void> {
-  const file = await connect(path);
-  const [table] = file.all("SELECT rootpage FROM sqlite_schema WHERE name = $1", [name]);
-  file.close();
-  const bytes = await readFile(path);
-  bytes.fill(0xff, (Number(table?.rootpage) - 1) * 4096, Number(table?.rootpage) * 4096);
-  await writeFile(path, bytes);
-}
 
 describe("limits that the last version kept in files of their own", () => {
   const loggedAside = '\n[["b",20,2],["c",30,2]]\n[["c",31,3]]';

@@ -1,25 +1,24 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
-import { createSqlStore } from "../../adapters/sql/store.ts";
-import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
-import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { begin, newConversation, newOwner, start, toBegin } from "../contracts/store-records.ts";
 import {
   commandLine,
-  type Folder,
   firstConversation,
   killAfter,
   makeFolder,
   openConnection,
   project,
   quickDisk,
+  slowDisk,
   startProcess,
+  storeOn,
+  watched,
 } from "./fixture.ts";
 
 /** A log whose first sync fails. Later ones succeed although what the first one lost is not on disk, as on real systems. */
@@ -44,24 +43,9 @@ const deadDisk: WriteAheadLog = {
   close() {},
 };
 
-/** A log whose sync completes when `finish` is called. */
-function slowDisk() {
-  let asked = () => {};
-  let finish = () => {};
-  return {
-    sync: () =>
-      new Promise<void>((resolve) => {
-        finish = resolve;
-        asked();
-      }),
-    close() {},
-    /** Resolves when the next sync begins. */
-    asked: () =>
-      new Promise<void>((resolve) => {
-        asked = resolve;
-      }),
-    finish: () => finish(),
-  };
+/** The error of a connection that could not write to the disk. */
+function ioError(): Error {
+  return Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
 }
 
 /** The events of a trace: "sync" for each completed sync of a write-ahead log, and what the process printed. */
@@ -80,10 +64,7 @@ function logSyncsAndWords(trace: string): string[] {
   return events;
 }
 
-let folder: Folder;
-before(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 after(() => folder.remove());
 
 describe("a SQLite store and its disk", () => {
@@ -133,16 +114,11 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("a commit that fails rejects its turn as unavailable, and the next one succeeds", async () => {
-    const connection = await openConnection(folder.newPath());
     let failing = true;
-    const faulty: SqliteConnection = {
-      ...connection,
-      run(sql, params) {
-        if (sql !== "COMMIT" || !failing) return connection.run(sql, params);
-        throw Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
-      },
-    };
-    const store = createSqlStore(createSqliteDriver(faulty, quickDisk), { exclusive: true });
+    const faulty = watched(await openConnection(folder.newPath()), (sql) => {
+      if (failing && sql === "COMMIT") throw ioError();
+    });
+    const store = storeOn(faulty);
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     failing = false;
     assert.equal(await store.getConversation({ owner: "alice" }, "conv_1"), undefined);
@@ -152,17 +128,12 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("commits are acknowledged, and read, only once they are on disk; writes that come meanwhile share one", async () => {
-    const connection = await openConnection(folder.newPath());
     const said: string[] = [];
-    const spied: SqliteConnection = {
-      ...connection,
-      run(sql, params) {
-        if (/^(COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
-        return connection.run(sql, params);
-      },
-    };
+    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+      if (/^(COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
+    });
     const disk = slowDisk();
-    const store = createSqlStore(createSqliteDriver(spied, disk), { exclusive: true });
+    const store = storeOn(connection, disk);
     const note = (name: string) => () => void said.push(name);
     const first = store.createConversation(firstConversation).then(note("first"));
     await disk.asked();
@@ -180,7 +151,6 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("syncs never overlap, because an error may be reported to either of two concurrent ones", async () => {
-    const connection = await openConnection(folder.newPath());
     const disk = slowDisk();
     let syncing = 0;
     let most = 0;
@@ -192,7 +162,7 @@ describe("a SQLite store and its disk", () => {
         syncing--;
       },
     };
-    const store = createSqlStore(createSqliteDriver(connection, counted), { exclusive: true });
+    const store = storeOn(await openConnection(folder.newPath()), counted);
     let asked = disk.asked();
     const read = store.ping();
     await asked;
@@ -220,16 +190,15 @@ describe("a SQLite store and its disk", () => {
         connection.close();
       },
     };
-    const store = createSqlStore(createSqliteDriver(file, log), { exclusive: true });
+    const store = storeOn(file, log);
     await store.createConversation(firstConversation);
     await Promise.all([store.close(), store.close()]);
     assert.deepEqual(closed, ["log", "file"]);
   });
 
   test("what an earlier process left in the log is read only once it is on disk", async () => {
-    const connection = await openConnection(folder.newPath());
     const disk = slowDisk();
-    const store = createSqlStore(createSqliteDriver(connection, disk), { exclusive: true });
+    const store = storeOn(await openConnection(folder.newPath()), disk);
     const asked = disk.asked();
     const reads = [store.ping(), store.getConversation({ owner: "alice" }, "conv_1")];
     let told = false;
@@ -245,10 +214,9 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("a turn that changes nothing does not wait for the disk", async () => {
-    const connection = await openConnection(folder.newPath());
     let syncs = 0;
     const counted = { ...quickDisk, sync: async () => void syncs++ };
-    const store = createSqlStore(createSqliteDriver(connection, counted), { exclusive: true });
+    const store = storeOn(await openConnection(folder.newPath()), counted);
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     await begin(store, owner, id);
@@ -261,16 +229,11 @@ describe("a SQLite store and its disk", () => {
 
   test("if the log cannot be synced, it is checkpointed into the file, and emptied", async () => {
     const path = folder.newPath();
-    const connection = await openConnection(path);
     const said: string[] = [];
-    const spied: SqliteConnection = {
-      ...connection,
-      all(sql, params) {
-        if (sql.startsWith("PRAGMA wal_checkpoint")) said.push("checkpoint");
-        return connection.all(sql, params);
-      },
-    };
-    const store = createSqlStore(createSqliteDriver(spied, faultyDisk(said)), { exclusive: true });
+    const connection = watched(await openConnection(path), (sql) => {
+      if (sql.startsWith("PRAGMA wal_checkpoint")) said.push("checkpoint");
+    });
+    const store = storeOn(connection, faultyDisk(said));
     await store.createConversation(firstConversation);
     assert.deepEqual(said, ["failed", "checkpoint", "synced"]);
     assert.equal((await stat(`${path}-wal`)).size, 0);
@@ -280,16 +243,11 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("if that fails, too, what was written is neither acknowledged nor read until it is on disk", async () => {
-    const connection = await openConnection(folder.newPath());
     let failing = true;
-    const faulty: SqliteConnection = {
-      ...connection,
-      all(sql, params) {
-        if (!failing || !sql.startsWith("PRAGMA wal_checkpoint")) return connection.all(sql, params);
-        throw Object.assign(new Error("disk I/O error"), { rawCode: 1034 }); // SQLITE_IOERR_FSYNC
-      },
-    };
-    const store = createSqlStore(createSqliteDriver(faulty, faultyDisk()), { exclusive: true });
+    const faulty = watched(await openConnection(folder.newPath()), (sql) => {
+      if (failing && sql.startsWith("PRAGMA wal_checkpoint")) throw ioError();
+    });
+    const store = storeOn(faulty, faultyDisk());
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     await assert.rejects(store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     failing = false;
@@ -298,8 +256,7 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("if the log cannot be synced once it is empty, what was written is not read, either", async () => {
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), deadDisk);
-    const store = createSqlStore(driver, { exclusive: true });
+    const store = storeOn(await openConnection(folder.newPath()), deadDisk);
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     await assert.rejects(store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     await store.close();

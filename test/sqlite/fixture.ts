@@ -7,16 +7,19 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql/schema.ts";
-import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import { createSqlStore } from "../../adapters/sql/store.ts";
+import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
+import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import type { ConversationRecord } from "../../core/store/records.ts";
+import type { Store } from "../../core/store/store.ts";
 import { conversation } from "../contracts/store-records.ts";
 import { limitedTime } from "../support/child-process.ts";
 
@@ -56,18 +59,67 @@ export async function openConnection(path: string): Promise<SqliteConnection> {
   });
 }
 
+/** The same connection, which calls `note` with each statement first. What that throws is the statement's error. */
+export function watched(connection: SqliteConnection, note: (sql: string) => void): SqliteConnection {
+  return {
+    ...connection,
+    all(sql, params) {
+      note(sql);
+      return connection.all(sql, params);
+    },
+    run(sql, params) {
+      note(sql);
+      return connection.run(sql, params);
+    },
+  };
+}
+
 /** A log whose syncs complete at once. */
 export const quickDisk: WriteAheadLog = { sync: async () => {}, close() {} };
 
+/** A log whose sync completes when `finish` is called. */
+export function slowDisk() {
+  let asked = () => {};
+  let finish = () => {};
+  return {
+    sync: () =>
+      new Promise<void>((resolve) => {
+        finish = resolve;
+        asked();
+      }),
+    close() {},
+    /** Resolves when the next sync begins. */
+    asked: () =>
+      new Promise<void>((resolve) => {
+        asked = resolve;
+      }),
+    finish: () => finish(),
+  };
+}
+
+/** A store on such a connection, or on one to a new file, and on such a log. */
+export function storeOn(connection: SqliteConnection, log: WriteAheadLog = quickDisk): Store {
+  return createSqlStore(createSqliteDriver(connection, log), { exclusive: true });
+}
+
+/** Damages the pages of a table, and of its indexes, in a closed file. */
+export async function damage(path: string, table: string): Promise<void> {
+  const file = await connect(path);
+  const roots = file.all("SELECT rootpage FROM sqlite_schema WHERE tbl_name = $1", [table]);
+  file.close();
+  const bytes = await readFile(path);
+  for (const { rootpage } of roots) bytes.fill(0xff, (Number(rootpage) - 1) * 4096, Number(rootpage) * 4096);
+  await writeFile(path, bytes);
+}
+
 /**
- * The command line of another process that runs `code`, which may use `openSqlite`, `createMemoryLimiter`, `path`,
- * `conversation(number)` and `say(line)`.
+ * The command line of another process that runs `code`, which may use `openSqlite`, `path`, `conversation(number)` and
+ * `say(line)`.
  */
 export function commandLine(path: string, code: string): [program: string, parameters: string[]] {
   const script = `
     import { writeSync } from "node:fs";
     import { openSqlite } from "./adapters/sqlite/mod.ts";
-    import { createMemoryLimiter } from "./core/limits/memory-limiter.ts";
     const path = ${JSON.stringify(path)};
     const conversation = (n) => ({ ...${JSON.stringify(firstConversation)}, id: "conv_" + n });
     const say = (line) => {

@@ -1,40 +1,30 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createSqlStore } from "../../adapters/sql/store.ts";
 import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
-import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { callEverything } from "../contracts/store-calls.ts";
-import { type Folder, makeFolder, openConnection, quickDisk } from "./fixture.ts";
+import { makeFolder, openConnection, storeOn, watched } from "./fixture.ts";
+
+const folder = await makeFolder();
+after(() => folder.remove());
 
 describe("the store's queries in SQLite", () => {
   const texts = new Set<string>();
-  let folder: Folder;
   let explaining: SqliteConnection;
   const planOf = (sql: string) =>
     explaining.all(`EXPLAIN QUERY PLAN ${sql}`, []).map((row) => String(row.detail));
 
   before(async () => {
-    folder = await makeFolder();
     const path = folder.newPath();
-    const connection = await openConnection(path);
-    const spied: SqliteConnection = {
-      ...connection,
-      all: (sql, params) => note(sql) ?? connection.all(sql, params),
-      run: (sql, params) => note(sql) ?? connection.run(sql, params),
-    };
-    function note(sql: string): undefined {
+    const connection = watched(await openConnection(path), (sql) => {
       if (/^\s*(SELECT|WITH|UPDATE|DELETE|INSERT)/.test(sql) && !/sqlite_schema/.test(sql)) texts.add(sql);
-    }
-    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
+    });
+    const store = storeOn(connection);
     await callEverything(store);
     await store.close();
     explaining = await connect(path);
     assert.ok(texts.size >= 25, `only ${texts.size} statements were seen`);
   });
-  after(async () => {
-    explaining.close();
-    await folder.remove();
-  });
+  after(() => explaining.close());
 
   test("no query scans a table or sorts, and every index is used by a query", () => {
     let plans = "";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
-import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
+import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
@@ -19,18 +18,23 @@ import {
   toBegin,
   toEnd,
 } from "../contracts/store-records.ts";
-import { type Folder, firstConversation, makeFolder, openConnection, quickDisk } from "./fixture.ts";
+import {
+  damage,
+  firstConversation,
+  makeFolder,
+  openConnection,
+  quickDisk,
+  storeOn,
+  watched,
+} from "./fixture.ts";
 
-let folder: Folder;
-before(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 after(() => folder.remove());
 
 /** A store in a new file, with `afterRead` called after each read, before its result is returned. */
 async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<Store> {
   const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
-  const watched = {
+  const spied = {
     ...driver,
     async all(sql: string, params: readonly SqlValue[]) {
       const rows = await driver.all(sql, params);
@@ -38,21 +42,16 @@ async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<S
       return rows;
     },
   };
-  return createSqlStore(watched, { exclusive: false });
+  return createSqlStore(spied, { exclusive: false });
 }
 
 describe("a store in SQLite", () => {
   test("writes of one turn are one transaction, and reads see them only once it is committed", async () => {
-    const connection = await openConnection(folder.newPath());
     const said: string[] = [];
-    const spied: SqliteConnection = {
-      ...connection,
-      run(sql, params) {
-        if (/^(BEGIN|COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
-        return connection.run(sql, params);
-      },
-    };
-    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
+    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+      if (/^(BEGIN|COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
+    });
+    const store = storeOn(connection);
     const writes = [1, 2, 3].map((n) => store.createConversation({ ...firstConversation, id: `conv_${n}` }));
     assert.equal((await store.listConversations({ owner: "alice" }, { offset: 0, limit: 5 })).total, 0);
     await Promise.all(writes);
@@ -123,16 +122,11 @@ describe("a store in SQLite", () => {
   });
 
   test("a turn whose writes are refused at once is run once, without savepoints", async () => {
-    const connection = await openConnection(folder.newPath());
     const said: string[] = [];
-    const spied: SqliteConnection = {
-      ...connection,
-      run(sql, params) {
-        said.push(sql.trim().slice(0, 6));
-        return connection.run(sql, params);
-      },
-    };
-    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
+    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+      said.push(sql.trim().slice(0, 6));
+    });
+    const store = storeOn(connection);
     const owner = newOwner();
     const ended = toBegin(owner, "conv_none");
     await Promise.all([store.endReply(toEnd(ended)), store.touchKey(owner, "key_none", start)]);
@@ -142,7 +136,7 @@ describe("a store in SQLite", () => {
 
   test("a full disk rejects the whole turn as unavailable, and the store works again when there is room", async () => {
     const connection = await openConnection(folder.newPath());
-    const store = createSqlStore(createSqliteDriver(connection, quickDisk), { exclusive: true });
+    const store = storeOn(connection);
     await store.createConversation(firstConversation);
     connection.exec("PRAGMA max_page_count = 40");
     const title = "long ".repeat(50_000);
@@ -172,7 +166,7 @@ describe("a store in SQLite", () => {
         return rows;
       },
     };
-    const store = createSqlStore(createSqliteDriver(spied, quickDisk), { exclusive: true });
+    const store = storeOn(spied);
     connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
       INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start}, '' FROM numbers`);
     const other = store.createConversation(firstConversation).then(() => said.push("stored"));
@@ -185,13 +179,7 @@ describe("a store in SQLite", () => {
   test("a ping fails if the messages in the file are damaged", async () => {
     const path = folder.newPath();
     await (await openSqlite(path)).close();
-    const file = await connect(path);
-    const roots = file.all("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'messages'", []);
-    file.close();
-    const bytes = await readFile(path);
-    for (const { rootpage } of roots)
-      bytes.fill(0xab, (Number(rootpage) - 1) * 4096, Number(rootpage) * 4096);
-    await writeFile(path, bytes);
+    await damage(path, "messages");
     const { store, close } = await openSqlite(path);
     await assert.rejects(store.ping(), /malformed/);
     await close();
