@@ -1,46 +1,34 @@
 import assert from "node:assert/strict";
-import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
+import { assertRefusal, call, createScratch } from "../server/fixture.ts";
 import { runServer, startServer } from "../server/process.ts";
-import type { Ended } from "../support/child-process.ts";
 
-const root = await mkdtemp(join(tmpdir(), "twin-service-commands-"));
-after(() => rm(root, { recursive: true, force: true }));
+const makeFolder = await createScratch();
 
-/** A new folder with two twins, and the flags that name it. */
-async function scratch(name: string) {
-  const folder = join(root, name);
-  const twins = join(folder, "twins");
-  await mkdir(twins, { recursive: true });
-  await writeFile(join(twins, "echo.md"), "---\nname: Echo\nengine: echo\n---\n");
-  await writeFile(
-    join(twins, "ada.md"),
-    "---\nname: Ada\ngreeting: Hello, I am Ada.\naccess: [alice]\n---\n## The engine\n\nIt weaves.\n",
-  );
-  const database = `sqlite:${join(folder, "data", "twins.db")}`;
-  return { folder, flags: ["--twins", twins, "--database", database] };
-}
+/** A new folder with two twins. */
+const scratch = () =>
+  makeFolder({
+    "ada.md":
+      "---\nname: Ada\ngreeting: Hello, I am Ada.\naccess: [alice]\n---\n## The engine\n\nIt weaves.\n",
+  });
 
 const otherSecret = { JWT_SECRET: "another secret, which has 32 bytes or more" };
 
-function assertRefusal({ code, stdout, stderr }: Ended, pattern: RegExp): void {
-  assert.match(stderr, /^twin-service: [^\n]+\n$/);
-  assert.match(stderr, pattern);
-  assert.equal(stdout, "");
-  assert.equal(code, 1);
-}
-
-function get(url: string, path: string, key: string, method = "GET"): Promise<Response> {
-  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
-  const body = method === "POST" ? { body: '{"twinId":"echo"}' } : {};
-  return fetch(`${url}/api/v1${path}`, { method, headers, ...body });
+/** Whether a key may read and create conversations, as statuses. */
+async function uses(url: string, key: string): Promise<number[]> {
+  const conversations = `${url}/api/v1/conversations`;
+  const answers = [
+    await call(conversations, "GET", key),
+    await call(conversations, "POST", key, { twinId: "echo" }),
+  ];
+  return answers.map(({ status }) => status);
 }
 
 describe("token", () => {
   test("it makes no secret beside a database whose server has another, but says so", async () => {
-    const { folder, flags } = await scratch("token");
+    const { folder, flags } = await scratch();
     const server = await startServer(flags, otherSecret);
     const token = ["token", "--sub", "alice", ...flags];
     assertRefusal(await runServer(token), /the server of this database has another secret.+JWT_SECRET/);
@@ -50,8 +38,8 @@ describe("token", () => {
   });
 
   test("it makes no secret while a server with another listens at its address, but says so", async () => {
-    const server = await startServer((await scratch("token-of-a-server")).flags, otherSecret);
-    const { folder, flags } = await scratch("token-of-another-folder");
+    const server = await startServer((await scratch()).flags, otherSecret);
+    const { folder, flags } = await scratch();
     const token = ["token", "--sub", "alice", ...flags, "--port", new URL(server.url).port];
     assertRefusal(await runServer(token), /the server at http:.+ has another secret.+JWT_SECRET/);
     await assert.rejects(access(join(folder, "data", "jwt-secret")));
@@ -59,7 +47,7 @@ describe("token", () => {
   });
 
   test("it says that the server at its address refuses what it prints", async () => {
-    const { flags } = await scratch("token-elsewhere");
+    const { flags } = await scratch();
     const first = await runServer(["token", "--sub", "alice", ...flags]);
     assert.deepEqual([first.code, first.stderr], [0, ""]);
     const server = await startServer(flags, otherSecret);
@@ -74,19 +62,17 @@ describe("token", () => {
 
 describe("key", () => {
   test("it makes a key in the database, which the server then knows, and at a running server", async () => {
-    const { flags } = await scratch("key");
+    const { flags } = await scratch();
     const made = await runServer(["key", "--sub", "alice", ...flags]);
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^twin_[0-9A-Za-z]{49}\n$/);
     const server = await startServer(flags);
-    const key = made.stdout.trim();
-    assert.equal((await get(server.url, "/conversations", key, "POST")).status, 201);
+    assert.deepEqual(await uses(server.url, made.stdout.trim()), [200, 201]);
     assertRefusal(await runServer(["key", "--sub", "alice", ...flags]), /is in use already.+--url http/);
 
     const asked = ["key", "--sub", "bob", "--scope", "read_only", "--url", server.url, ...flags];
     const reader = (await runServer(asked)).stdout.trim();
-    assert.equal((await get(server.url, "/conversations", reader)).status, 200);
-    assert.equal((await get(server.url, "/conversations", reader, "POST")).status, 403);
+    assert.deepEqual(await uses(server.url, reader), [200, 403]);
     assertRefusal(await runServer(asked, otherSecret), /the server at .+ has another secret/);
     await server.stop();
   });
@@ -96,7 +82,7 @@ describe("chat", () => {
   const input = "Hello there\n\nGood bye\n";
 
   test("it sends the lines of its input to a twin, and shows the replies", async () => {
-    const { flags } = await scratch("chat");
+    const { flags } = await scratch();
     const { code, stdout, stderr } = await runServer(["chat", "echo", ...flags], {}, { input });
     assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
     assert.equal(stderr, "");
@@ -104,14 +90,13 @@ describe("chat", () => {
   });
 
   test("it holds a conversation at a running server, with a key that it revokes", async () => {
-    const { flags } = await scratch("chat-at-a-server");
+    const { flags } = await scratch();
     const server = await startServer(flags);
     const args = ["chat", "echo", "--url", server.url, ...flags];
     const { stdout, stderr } = await runServer(args, {}, { input });
     assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
     const { stdout: token } = await runServer(["token", "--sub", "alice", ...flags]);
-    const headers = { Authorization: `Bearer ${token.trim()}` };
-    const keys = await (await fetch(`${server.url}/api/v1/auth/api-keys`, { headers })).json();
+    const keys = await (await call(`${server.url}/api/v1/auth/api-keys`, "GET", token.trim())).json();
     assert.deepEqual(
       keys.data.map((key: { name: string; revokedAt: string | null }) => [key.name, key.revokedAt !== null]),
       [["chat", true]],
@@ -120,7 +105,7 @@ describe("chat", () => {
   });
 
   test("it greets as the twin does, and names the twins instead of one that there is not", async () => {
-    const { flags } = await scratch("chat-greeting");
+    const { flags } = await scratch();
     const greeted = await runServer(["chat", "ada", ...flags], {}, { input: "\n" });
     assert.equal(greeted.stdout, "Ada: Hello, I am Ada.\n");
     const refused = await runServer(["chat", "ada", "--sub", "bob", ...flags], {}, { input });
@@ -130,7 +115,7 @@ describe("chat", () => {
 
 describe("a file .env in the working folder", () => {
   test("its variables are settings, and real ones win", async () => {
-    const { folder } = await scratch("env");
+    const { folder } = await scratch();
     const text =
       "# settings\nDATABASE_URL=memory:\nPORT=80000\nJWT_SECRET='a secret of the file, of 32 bytes or more'\n";
     await writeFile(join(folder, ".env"), text);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { type Environment, readConfig } from "../../server/command-line.ts";
+import { pagesOf } from "../../server/playground/pages.ts";
 import { ConfigError, type Settings, settings } from "../../server/settings.ts";
 import { settingsTable, usage } from "../../server/usage.ts";
 
@@ -232,13 +233,6 @@ describe("settings", () => {
     }
   });
 
-  test("a host is a name or an IP address, with or without brackets", () => {
-    assert.equal(serve(["--host", "::"]).host, "::");
-    assert.equal(serve(["--host", "[::1]"]).host, "::1");
-    assert.equal(serve(["--host", "0.0.0.0"]).host, "0.0.0.0");
-    assert.equal(serve(["--host", "localhost"]).host, "localhost");
-  });
-
   test("a database or Redis whose password has special characters is refused with a line that says how to write them", () => {
     const addresses = {
       DATABASE_URL: "postgres://twins:a/b=@db/twins",
@@ -251,9 +245,22 @@ describe("settings", () => {
     }
   });
 
-  test("a base path gets a leading slash, loses a trailing one, and must be plain segments", () => {
-    for (const text of ["/x/y", "x/y", "/x/y/"]) assert.equal(serve(["--base-path", text]).basePath, "/x/y");
-    assert.equal(serve(["--base-path", "/"]).basePath, "");
+  test("a host may have brackets, a path lack its leading slash, and a path or an address end in one", () => {
+    for (const [flag, text, key, value] of [
+      ["--host", "::", "host", "::"],
+      ["--host", "[::1]", "host", "::1"],
+      ["--host", "localhost", "host", "localhost"],
+      ["--base-path", "/x/y", "basePath", "/x/y"],
+      ["--base-path", "x/y", "basePath", "/x/y"],
+      ["--base-path", "/x/y/", "basePath", "/x/y"],
+      ["--base-path", "/", "basePath", ""],
+      ["--model-base-url", "http://127.0.0.1:1/v1/", "modelBaseUrl", "http://127.0.0.1:1/v1"],
+    ] as const) {
+      assert.equal(serve([flag, text])[key], value, `${flag} ${text}`);
+    }
+  });
+
+  test("a base path must be plain segments", () => {
     for (const text of ["/x//y", "//x", "/x/../y", "/.", "/x?y", "/x#y", "/%78", "/x y", "/{id}"]) {
       assert.match(complaint(["--base-path", text]), /^BASE_PATH/, text);
     }
@@ -276,10 +283,6 @@ describe("settings", () => {
     ]) {
       assert.match(complaint(["--cors-origins", text]), /^CORS_ORIGINS/, text);
     }
-  });
-
-  test("a model's address loses its trailing slash", () => {
-    assert.equal(serve(["--model-base-url", "http://127.0.0.1:1/v1/"]).modelBaseUrl, "http://127.0.0.1:1/v1");
   });
 });
 
@@ -395,6 +398,20 @@ describe("the command copy", () => {
       assert.match(complaint([...from, ...other]), /copy needs DATABASE_URL \(--database\) to be postgres:/);
     }
   });
+});
+
+describe("the pages of a server", () => {
+  const all = ["/", "/docs", "/widget.js"];
+  for (const [when, args, paths] of [
+    ["on this machine alone", [], all],
+    ["if they are switched off", ["--playground", "off"], ["/widget.js"]],
+    ["on all addresses", ["--host", "0.0.0.0"], ["/widget.js"]],
+    ["on all addresses, if they are switched on", ["--host", "0.0.0.0", "--playground", "on"], all],
+  ] as const) {
+    test(`${when} are ${paths.join(", ")}`, () => {
+      assert.deepEqual(Object.keys(pagesOf(serve(args))), paths);
+    });
+  }
 });
 
 describe("documentation of the settings", () => {

@@ -25,12 +25,18 @@ async function samplesOf(url: string, name: string): Promise<string[]> {
   return text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
 }
 
+/** Fails unless these are the samples of a metric, all of them. */
+async function assertSamples(url: string, ...samples: readonly string[]): Promise<void> {
+  const [name = ""] = /^\w+/.exec(samples[0] ?? "") ?? [];
+  assert.deepEqual(await samplesOf(url, name), samples);
+}
+
 describe("metrics", () => {
   test("a reply is counted while it runs, and by how it ended", async () => {
     const metrics = createMetrics();
     const url = await serve(metrics);
     metrics.observe.replyBegan?.({ ...reply, conversationId: "conv_1", requestId: "req_1", attempt: 1 });
-    assert.deepEqual(await samplesOf(url, "twin_replies_running"), ["twin_replies_running 1"]);
+    await assertSamples(url, "twin_replies_running 1");
     metrics.observe.replyFirstText?.({ ...reply, durationMs: 200 });
     metrics.observe.replyEnded?.({
       ...reply,
@@ -40,31 +46,22 @@ describe("metrics", () => {
       usage: { inputTokens: 30, outputTokens: 12 },
       durationMs: 1500,
     });
-    assert.deepEqual(await samplesOf(url, "twin_replies_running"), ["twin_replies_running 0"]);
-    assert.deepEqual(await samplesOf(url, "twin_replies_total"), [
-      'twin_replies_total{twin="ada",engine="openai",status="completed"} 1',
-    ]);
-    assert.deepEqual(await samplesOf(url, "twin_reply_first_text_seconds_sum"), [
-      "twin_reply_first_text_seconds_sum 0.2",
-    ]);
-    assert.deepEqual(await samplesOf(url, "twin_reply_duration_seconds_sum"), [
-      "twin_reply_duration_seconds_sum 1.5",
-    ]);
-    assert.deepEqual(await samplesOf(url, "twin_tokens_total"), [
+    await assertSamples(url, "twin_replies_running 0");
+    await assertSamples(url, 'twin_replies_total{twin="ada",engine="openai",status="completed"} 1');
+    await assertSamples(url, "twin_reply_first_text_seconds_sum 0.2");
+    await assertSamples(url, "twin_reply_duration_seconds_sum 1.5");
+    await assertSamples(
+      url,
       'twin_tokens_total{twin="ada",type="input"} 30',
       'twin_tokens_total{twin="ada",type="output"} 12',
-    ]);
-    assert.deepEqual(await samplesOf(url, "twin_replies_taken_over_total"), [
-      "twin_replies_taken_over_total 0",
-    ]);
+    );
+    await assertSamples(url, "twin_replies_taken_over_total 0");
   });
 
   test("a second attempt counts as taken over", async () => {
     const metrics = createMetrics();
     metrics.observe.replyBegan?.({ ...reply, conversationId: "conv_1", requestId: "req_1", attempt: 2 });
-    assert.deepEqual(await samplesOf(await serve(metrics), "twin_replies_taken_over_total"), [
-      "twin_replies_taken_over_total 1",
-    ]);
+    await assertSamples(await serve(metrics), "twin_replies_taken_over_total 1");
   });
 
   test("requests are counted by method, route and status, and unknown ones under one name", async () => {
@@ -72,10 +69,11 @@ describe("metrics", () => {
     const request = { requestId: "req_1", durationMs: 4 };
     metrics.observe.requestEnded?.({ ...request, method: "GET", route: "/api/v1/twins/{id}", status: 200 });
     metrics.observe.requestEnded?.({ ...request, method: "BREW", route: undefined, status: 404 });
-    assert.deepEqual(await samplesOf(await serve(metrics), "http_server_request_duration_seconds_count"), [
+    await assertSamples(
+      await serve(metrics),
       'http_server_request_duration_seconds_count{method="GET",route="/api/v1/twins/{id}",status="200"} 1',
       'http_server_request_duration_seconds_count{method="other",route="none",status="404"} 1',
-    ]);
+    );
   });
 
   test("streams and refusals by the limit are counted", async () => {
@@ -86,10 +84,8 @@ describe("metrics", () => {
     metrics.observe.streamClosed?.(stream);
     metrics.observe.rateLimited?.({ scope: "read_only" });
     const url = await serve(metrics);
-    assert.deepEqual(await samplesOf(url, "twin_streams_open"), ["twin_streams_open 1"]);
-    assert.deepEqual(await samplesOf(url, "twin_rate_limited_total"), [
-      'twin_rate_limited_total{scope="read_only"} 1',
-    ]);
+    await assertSamples(url, "twin_streams_open 1");
+    await assertSamples(url, 'twin_rate_limited_total{scope="read_only"} 1');
   });
 
   test("nothing but GET /metrics is served", async () => {
