@@ -59,19 +59,7 @@ for (const limits of ["Redis", "PostgreSQL"]) {
       return (await Promise.all(sockets)).flat();
     }
 
-    test("the two servers admit as many requests as the key allows, and not one more", async (t) => {
-      const { key } = await newKey(servers[0], "alice");
-      const startedAt = performance.now();
-      const statuses = await askAtOnce(requests, key);
-      const elapsedMs = performance.now() - startedAt;
-      const admitted = countOf(statuses, "200");
-      t.diagnostic(`${admitted} admitted in ${Math.round(elapsedMs)} ms`);
-      assert.equal(statuses.length, requests);
-      assert.equal(countOf(statuses, "429"), requests - admitted);
-      assert.ok(admitted >= capacity && admitted <= capacity + gained(elapsedMs, capacity));
-    });
-
-    test("they admit as many as an end user may send, not one more, and refused ones cost the key nothing", async (t) => {
+    test("the two servers admit as many as an end user may send, not one more, and refused ones cost the key nothing", async (t) => {
       const { key } = await newKey(servers[0], "alice");
       const fields = { endUser: "ann", requestsPerHour: endUserCapacity };
       const tokens = await Promise.all(
