@@ -1,0 +1,259 @@
+/**
+ * What the knowledge engine answers: questions, follow-ups, small talk, and what it does not know.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
+import type { HistoryMessage } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { ask, createTwin, keeper, passagesOf, talk } from "./keeper.ts";
+
+test("a question is answered with the section about it, in the twin's voice", async () => {
+  const { text, sources } = await ask("How often does the lamp turn?");
+  assert.equal(text, "Well now.\n\nThe lamp turns once every twelve seconds. It burned oil until 1921.");
+  assert.deepEqual(sources, ["The lamp"]);
+});
+
+test("word forms, accents and small misspellings find their section", async () => {
+  for (const question of ["Tell me about lamps", "the LÁMP", "What does a tiket cost?", "stormy"]) {
+    assert.notDeepEqual((await ask(question)).sources, [], question);
+  }
+});
+
+test("a question outside the twin's knowledge gets an honest answer that offers topics", async () => {
+  for (const question of [
+    "Who won the world cup?",
+    "What is the capital of Mongolia?",
+    "Do you like cats?",
+  ]) {
+    const { text, sources } = await ask(question);
+    assert.equal(
+      text,
+      "The sea keeps that to itself. Ask about **The lamp**, **Opening hours**, **Storms**.",
+      question,
+    );
+    assert.deepEqual(sources, []);
+  }
+});
+
+test("incidental words neither help nor harm", async () => {
+  assert.deepEqual((await ask("Could you explain roughly how fast the lamp normally turns?")).sources, [
+    "The lamp",
+  ]);
+  assert.deepEqual((await ask("What is the best and most typical example?")).sources, []);
+  assert.deepEqual((await ask("What is the meaning?")).sources, [], "a section merely uses the word");
+});
+
+test("one shared word is not enough for an answer", async () => {
+  assert.deepEqual((await ask("How do I repair the window of my Toyota?")).sources, []);
+});
+
+test("a section whose heading names half of the question is offered with a caveat", async () => {
+  const { text, sources } = await ask("Is there a lamp shop?");
+  assert.equal(
+    text,
+    "I'm not sure about that, but this may help:\n\nThe lamp turns once every twelve seconds. It burned oil until 1921.",
+  );
+  assert.deepEqual(sources, ["The lamp"]);
+});
+
+test("a question of only filler words gets no random section", async () => {
+  for (const question of ["why?", "How long does it take?", "???", "and then?"]) {
+    assert.deepEqual((await ask(question)).sources, [], question);
+  }
+});
+
+const oddHeadings = [
+  "About us",
+  "Who we are",
+  "What we do",
+  "How it works",
+  "IT",
+  "C",
+  "C#",
+  "C++",
+  "Go",
+  "R",
+  "More",
+  "Help",
+  "What can you do?",
+  "€",
+  "営業時間",
+];
+
+const office = createTwin(oddHeadings.map((heading) => `## ${heading}\n\nText of ${heading}.`).join("\n\n"));
+
+/** All topics that a twin offers, collected by asking for them until no new ones come. */
+async function topicsOf(twin: Twin): Promise<string[]> {
+  const topics = new Set<string>();
+  const history: HistoryMessage[] = [];
+  for (let known = -1; known < topics.size; ) {
+    known = topics.size;
+    const { text } = await ask("Which topics do you know?", { twin, history });
+    for (const [, topic = ""] of text.matchAll(/\*\*(.+?)\*\*/gu)) topics.add(topic);
+    history.push({ role: "assistant", content: text });
+  }
+  return [...topics];
+}
+
+test("every topic that a twin offers is found by its own words", async () => {
+  const samples = await openTwinFiles(fileURLToPath(new URL("../../twins", import.meta.url)), {
+    defaultEngine: "knowledge",
+  });
+  const { items } = await samples.list("alice", { offset: 0, limit: 100 });
+  await samples.close();
+  assert.deepEqual(await topicsOf(office), oddHeadings);
+  for (const twin of [...items, createTwin(keeper), office]) {
+    const passages = await passagesOf(twin.instructions, twin.name);
+    for (const topic of await topicsOf(twin)) {
+      const [source] = (await ask(topic, { twin })).sources;
+      const found = passages.find(({ heading }) => heading === source);
+      assert.ok(found?.heading === topic || found?.parents.includes(topic), `${topic}: ${source}`);
+    }
+  }
+});
+
+test("a question that names a heading finds its section, whatever its case, punctuation and phrasing", async () => {
+  for (const heading of oddHeadings.filter((odd) => /^[a-z]/iu.test(odd))) {
+    for (const question of [
+      ` "${heading.toUpperCase()}" ?`,
+      `${heading.toLowerCase()}!`,
+      `Tell me about ${heading}`,
+      `And what about  ${heading.toLowerCase()}?`,
+      `Please explain ${heading}.`,
+      `What is \`${heading}\`?`,
+      `Can you tell me something about ${heading}, please?`,
+    ]) {
+      assert.deepEqual((await ask(question, { twin: office })).sources, [heading], question);
+    }
+  }
+});
+
+test("the heading that a question names ranks above one that repeats its words", async () => {
+  const twin = createTwin("## The lamp\n\nIt turns.\n\n## The lamp room lamp\n\nLamp, lamp, lamp.");
+  assert.equal((await ask("Tell me about the lamp", { twin })).sources[0], "The lamp");
+});
+
+test("a heading is not found by one that differs in its symbols", async () => {
+  const twin = createTwin("## C\n\nOne.\n\n## F#\n\nTwo.\n\n## €\n\nThree.");
+  for (const question of ["C++", "Tell me about C#", "F", "F++", "???"]) {
+    assert.deepEqual((await ask(question, { twin })).sources, [], question);
+  }
+});
+
+test("a heading over sections is found by its name, and answered with all of them", async () => {
+  const twin = createTwin("# About us\n\n## Staff\n\nTwo.\n\n## House\n\nOld.\n\n# The lamp\n\nIt turns.");
+  const { text, sources } = await ask("about us", { twin });
+  assert.deepEqual(sources, ["About us"]);
+  assert.equal(text, "**Staff**\n\nTwo.\n\n**House**\n\nOld.");
+});
+
+test("among sections with the same heading, a follow-up finds the one that the conversation is about", async () => {
+  const twin = createTwin("# Apples\n\n## Price\n\n1 euro.\n\n# Pears\n\n## Price\n\n2 euros.");
+  assert.match((await talk(["pears", "What about price?"], twin)).text, /^2 euros/u);
+});
+
+test('"it" and "more" refer to the current topic, even if headings are spelt like them', async () => {
+  const twin = createTwin("## IT\n\nCall 42.\n\n## The lamp\n\nIt turns.\n\n## More\n\nA shop.");
+  assert.deepEqual((await talk(["What is the lamp?", "explain it"], twin)).sources, ["The lamp"]);
+  assert.deepEqual((await talk(["What is the lamp?", "explain IT"], twin)).sources, ["IT"]);
+  assert.match((await talk(["What is the lamp?", "tell me more"], twin)).text, /^That is all I know/u);
+});
+
+test("a section is found by the questions that its comment lists, and the comment is not quoted", async () => {
+  for (const question of ["when can I visit", "What's the price?"]) {
+    const { text, sources } = await ask(question);
+    assert.deepEqual(sources, ["Opening hours"], question);
+    assert.doesNotMatch(text, /asked as|<!--/u);
+  }
+});
+
+test("a shop is asked when it is open, even if only its text says so", async () => {
+  const twin = createTwin("## Hours\n\nWe are open from nine to five.\n\n## Address\n\nMain Street 5.");
+  for (const question of ["When are you open?", "What time do you open?"]) {
+    assert.deepEqual((await talk([question], twin)).sources, ["Hours"], question);
+  }
+});
+
+test("a follow-up is understood from the previous question", async () => {
+  assert.deepEqual((await talk(["When is the lamp on?", "and since when?"])).sources, ["The lamp"]);
+  assert.deepEqual((await talk(["How much is a ticket?", "Is it cheaper in September?"])).sources, [
+    "Opening hours",
+  ]);
+});
+
+test("a follow-up about something unknown is not answered from the previous question", async () => {
+  assert.deepEqual((await talk(["How often does the lamp turn?", "And what about elephants?"])).sources, []);
+  const long = "Do two black balls mean a storm from the south?";
+  assert.deepEqual((await talk([long, "And what about elephants?"])).sources, []);
+});
+
+test("a new topic is not drawn back to the old one", async () => {
+  assert.deepEqual((await talk(["How often does the lamp turn?", "What does a ticket cost?"])).sources, [
+    "Opening hours",
+  ]);
+});
+
+test('"tell me more" continues with what has not been told yet, then says that this is all', async () => {
+  const first = await talk(["storm signals"]);
+  const second = await talk(["storm signals", "tell me more"]);
+  const last = await talk(["storm signals", "tell me more", "yes please", "go on"]);
+  assert.deepEqual([first.sources, second.sources], [["Storm signals"], ["The storm of 1962"]]);
+  assert.match(last.text, /^That is all I know about it\./u);
+});
+
+test("a question about two things is answered from both sections", async () => {
+  const { text, sources } = await ask("the lamp or the ticket?");
+  assert.deepEqual([...sources].sort(), ["Opening hours", "The lamp"]);
+  assert.match(text, /\*\*Opening hours\*\*\n\nVisitors/u);
+});
+
+test("a greeting gets the twin's greeting, or its name", async () => {
+  const greeting = "Ahoy!";
+  assert.equal((await ask("Hello!", { twin: createTwin(keeper, { greeting }) })).text, greeting);
+  assert.match((await ask("hi Odd")).text, /^Hello, I'm Odd\. Ask about \*\*The lamp\*\*/u);
+});
+
+test("a greeting with a question is answered", async () => {
+  assert.deepEqual((await ask("Hi there, when does the lamp turn?")).sources, ["The lamp"]);
+});
+
+test("thanks and goodbyes get a friendly word", async () => {
+  assert.equal((await ask("Thanks a lot, Odd!")).text, "Nothing to thank for.");
+  assert.equal((await ask("ok bye")).text, "Goodbye, and come back any time.");
+});
+
+test("a twin introduces itself with its name and description", async () => {
+  assert.match((await ask("Who are you?")).text, /^I'm Odd\. Keeps the lighthouse\. Ask about/u);
+});
+
+test("a twin's own phrases take turns", async () => {
+  const twin = createTwin("## Voice\n\n- thanks: One.\n- thanks: Two.\n\n## Lamp\n\nIt turns.");
+  assert.equal((await talk(["thanks"], twin)).text, "One.");
+  assert.equal((await talk(["thanks", "thanks"], twin)).text, "Two.");
+});
+
+test("a twin without any text says that it doesn't know", async () => {
+  const { text, sources } = await ask("What is the lamp?", { twin: createTwin("") });
+  assert.equal(text, "I don't know; nothing I have learned covers that.");
+  assert.deepEqual(sources, []);
+});
+
+test("a heading counts for more than a mention", async () => {
+  const twin = createTwin(
+    "# Tea\n\nCoffee is not tea; coffee comes later.\n\n# Coffee\n\nBlack, with a biscuit on the side.",
+  );
+  assert.equal((await ask("Tell me about coffee", { twin })).sources[0], "Coffee");
+});
+
+test("text in scripts without spaces is found by its parts", async () => {
+  const twin = createTwin("# 灯台\n\n灯台は十二秒ごとに回ります。\n\n# 切符\n\n切符は七ユーロです。");
+  assert.deepEqual((await ask("灯台は何秒で回りますか", { twin })).sources, ["灯台"]);
+  assert.deepEqual((await ask("東京の天気はどうですか", { twin })).sources, []);
+});
+
+test("names of Object.prototype are ordinary words", async () => {
+  assert.deepEqual((await ask("constructor __proto__ hasOwnProperty toString")).sources, []);
+});

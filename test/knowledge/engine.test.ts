@@ -1,0 +1,118 @@
+/**
+ * How the knowledge engine replies: word by word, from an index that is made once, in bounded time.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
+import type { PacingOptions } from "../../core/twins/engine.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { runtime } from "../support/runtime.ts";
+import { ask, createTwin, keeper, termsOf } from "./keeper.ts";
+import { askEngine } from "./measured-set.ts";
+
+test("one progress event names the sources, with scores from 0 to 1", async () => {
+  const { events } = await ask("How often does the lamp turn?");
+  assert.deepEqual(events, [{ stage: "sources", sources: [{ heading: "The lamp", score: 1 }] }]);
+});
+
+test("the text is written word by word", async () => {
+  const { writes, text } = await ask("lamp");
+  assert.ok(writes.length > 10, `${writes.length} writes`);
+  assert.match(text, /\n\nThe lamp turns/u);
+});
+
+test("the same turn always gets the same answer", async () => {
+  const replies = await Promise.all(Array.from({ length: 3 }, () => ask("storm")));
+  assert.equal(new Set(replies.map(({ text }) => text)).size, 1);
+});
+
+test("a new version of a twin answers from its new text", async () => {
+  const engine = createKnowledgeEngine();
+  for (const color of ["red", "green"]) {
+    assert.equal((await askEngine(engine, createTwin(`# Door\n\n${color}`), "door")).text, color);
+  }
+});
+
+test("overlong words and questions are cut before they cost memory or time", async () => {
+  assert.deepEqual(await termsOf("x".repeat(30_000)), ["x".repeat(40)]);
+  const words = Array.from({ length: 6000 }, (_, index) => `w${index}q`).join(" ");
+  assert.equal((await termsOf(words)).length, 40);
+  const late = `${"x ".repeat(2_000)} How often does the lamp turn?`;
+  assert.deepEqual((await ask(late)).sources, []);
+  assert.deepEqual((await ask(words)).sources, []);
+});
+
+test("accents heaped on a letter take no longer than ordinary text", {
+  timeout: 10_000,
+}, async () => {
+  const heap = `o${"\u0345".repeat(11_000)}${"\u0301".repeat(10_500)}${"\u0316".repeat(10_000)}dd`;
+  const mixed = heap.replace(/\p{M}{8}/gu, "$&\uff9e").slice(0, 32_000);
+  for (let count = 0; count < 30; count++) {
+    await termsOf(heap); // would take a second if the accents were sorted
+    await termsOf(mixed);
+    await settle(); // lets the test's timeout fire
+  }
+});
+
+test("many lines or items, and lines that are almost a heading or code, take no longer than ordinary text", {
+  timeout: 60_000,
+}, async () => {
+  const blanks = " ".repeat(20_000);
+  for (const text of [
+    "a\n".repeat(runtime === "bun" ? 40_000 : 200_000), // docs/runtimes.md says what more lines cost on Bun
+    "- a\n\n".repeat(100_000),
+    `# a\n\n#${blanks}\u2028x`,
+    `${"~".repeat(20_000)}\u2028x`,
+    `# Voice\n${"- a: b\n".repeat(145_000)}`,
+  ]) {
+    await createKnowledgeIndex({ name: "Odd", instructions: text }); // each once took more than 10 seconds
+    await settle(); // lets the test's timeout fire
+  }
+});
+
+test("a section may list any number of questions", async () => {
+  const twin = createTwin(`# Lamp\n<!-- asked as: ${"light;".repeat(150_000)} -->\n\nIt turns.`);
+  assert.equal((await ask("light", { twin })).text, "It turns.");
+});
+
+test("with a pause, words come one at a time, and an abort ends them", async () => {
+  const clock = createManualClock();
+  const options: PacingOptions = { pauseMs: 100, clock };
+  const abort = new AbortController();
+  const writes: string[] = [];
+  const reply = createKnowledgeEngine(options).reply(
+    { twin: createTwin(keeper), history: [], content: "lamp" },
+    { write: (text) => writes.push(text), progress() {}, signal: abort.signal },
+  );
+  await clock.advance(250);
+  assert.deepEqual(writes, ["Well", " now."]);
+  abort.abort();
+  await clock.advance(1000);
+  await reply;
+  assert.equal(writes.length, 2);
+});
+
+test("a long text is indexed in portions at the first question, and only once", async () => {
+  const clock = createManualClock();
+  const { reply } = createKnowledgeEngine({ clock });
+  const words = "It turns. ".repeat(60).trim();
+  const sections = Array.from(
+    { length: 100 },
+    (_, number) => `## Lamp ${number}\n\nNumber ${number}. ${words}`,
+  );
+  const twin = createTwin(sections.join("\n\n"));
+  const answers: string[] = [];
+  const askFor = (content: string) =>
+    reply(
+      { twin, history: [], content },
+      { write: (text) => answers.push(text), progress() {}, signal: new AbortController().signal },
+    );
+  const replies = [askFor("Lamp 42"), askFor("Lamp 99")];
+  await settle();
+  assert.deepEqual([answers.length, clock.pending], [0, 1]); // everything else gets a turn
+  await clock.advance(0);
+  await Promise.all(replies);
+  await askFor("Lamp 0");
+  assert.match(answers.join(""), /^Number 42\. .*Number 99\. .*Number 0\. /);
+});
