@@ -20,16 +20,16 @@ import { type Fixture, openFixture, overSocket } from "../support/harness.ts";
 import { allOf } from "./collect.ts";
 
 /** A service that echoes, and a client with a full_access key. */
-async function openClient(): Promise<{ fixture: Fixture; client: TwinClient; key: string }> {
+async function openClient(): Promise<AsyncDisposable & { fixture: Fixture; client: TwinClient }> {
   const fixture = await openFixture(overSocket);
-  const key = await fixture.key();
-  return { fixture, key, client: new TwinClient({ baseUrl: fixture.url, apiKey: key }) };
+  const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key() });
+  return { fixture, client, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() };
 }
 
 describe("the client", () => {
   test("lists and reads twins", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { client } = opened;
     const { data, pagination, hasNextPage } = await client.twins.list();
     assert.deepEqual(
       [data.map(({ id }) => id), pagination.total, hasNextPage],
@@ -39,8 +39,8 @@ describe("the client", () => {
   });
 
   test("creates, lists, reads, renames and deletes conversations", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { client } = opened;
     const { id } = await client.conversations.create({ twinId: "echo", title: "First" });
     await client.conversations.create({ twinId: "private" });
     assert.deepEqual(
@@ -54,8 +54,8 @@ describe("the client", () => {
   });
 
   test("iterates over all pages of a list, and loads them one by one", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { client } = opened;
     for (const title of ["a", "b", "c", "d", "e"])
       await client.conversations.create({ twinId: "echo", title });
     const list = client.conversations.list({ limit: 2 });
@@ -67,8 +67,8 @@ describe("the client", () => {
   });
 
   test("sends messages and reads them", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { client } = opened;
     const { id } = await client.conversations.create({ twinId: "echo" });
     const reply = await client.messages.send(id, { content: "Hello there" });
     assert.equal(reply.content, "Hello there");
@@ -79,8 +79,7 @@ describe("the client", () => {
   });
 
   test("creates, lists and revokes keys with a JWT", async () => {
-    const { fixture } = await openClient();
-    await using _ = fixture;
+    await using fixture = await openFixture(overSocket);
     const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.token() });
     const { id, key } = await client.keys.create({ name: "made here", scope: "full_access" });
     const own = new TwinClient({ baseUrl: fixture.url, apiKey: key });
@@ -91,8 +90,8 @@ describe("the client", () => {
   });
 
   test("takes the JWT for keys in a call, too", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { fixture, client } = opened;
     const token = await fixture.token();
     assert.equal((await client.keys.create({ name: "second" }, { token })).scope, "read_only");
     await assert.rejects(client.keys.list(), AuthenticationError);
@@ -118,8 +117,8 @@ describe("the client", () => {
 
 describe("errors", () => {
   test("are classes by status, with what the service says", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { fixture, client } = opened;
     const readOnly = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key("read_only") });
     const stranger = new TwinClient({ baseUrl: fixture.url, apiKey: "no key" });
     const conversation = await client.conversations.create({ twinId: "echo" }, { idempotencyKey: "one" });
@@ -157,8 +156,8 @@ describe("errors", () => {
   });
 
   test("list the refused fields", async () => {
-    const { fixture, client } = await openClient();
-    await using _ = fixture;
+    await using opened = await openClient();
+    const { client } = opened;
     await assert.rejects(client.twins.list({ limit: 101 }), ({ details }: TwinServiceError) => {
       assert.deepEqual(details?.fields, [{ path: "limit", message: "must be a whole number from 1 to 100" }]);
       return true;
@@ -166,8 +165,7 @@ describe("errors", () => {
   });
 
   test("say when a limit allows the next request", async () => {
-    const { fixture } = await openClient();
-    await using _ = fixture;
+    await using fixture = await openFixture(overSocket);
     const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key("read_only") });
     for (let request = 0; request < 200; request++) await client.twins.list();
     await assert.rejects(client.twins.list(), (error) => {

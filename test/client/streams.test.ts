@@ -23,11 +23,19 @@ function clientOf(chat: Chat, options: Partial<TwinClientOptions> = {}): TwinCli
   return new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key, ...options });
 }
 
+/** A reply that a client follows, and that the engine has begun. */
+async function openReply() {
+  const chat = await openChat(overSocket);
+  const client = clientOf(chat);
+  const reply = client.messages.stream(chat.conversationId, { content: "Hello?" });
+  const run = await chat.engine.next();
+  return { chat, client, reply, run, [Symbol.asyncDispose]: () => chat[Symbol.asyncDispose]() };
+}
+
 describe("a stream", () => {
   test("gives its events, its text and its final message, all from the beginning", async () => {
-    await using chat = await openChat(overSocket);
-    const reply = clientOf(chat).messages.stream(chat.conversationId, { content: "Hello?" });
-    const run = await chat.engine.next();
+    await using opened = await openReply();
+    const { reply, run } = opened;
     run.write("Hello ");
     run.progress({ stage: "thinking" });
     run.write("you");
@@ -39,16 +47,9 @@ describe("a stream", () => {
     assert.equal(reply.joined, false);
   });
 
-  test("sends before anything is read", async () => {
-    await using chat = await openChat(overSocket);
-    clientOf(chat).messages.stream(chat.conversationId, { content: "Hello?" });
-    assert.equal((await chat.engine.next()).turn.content, "Hello?");
-  });
-
   test("of a reply that fails ends with the error event, and rejects the final message with its code", async () => {
-    await using chat = await openChat(overSocket);
-    const reply = clientOf(chat).messages.stream(chat.conversationId, { content: "Hello?" });
-    const run = await chat.engine.next();
+    await using opened = await openReply();
+    const { reply, run } = opened;
     run.write("Hel");
     run.fail(new ModelError("model_timeout", "too slow"));
     assert.deepEqual(
@@ -64,15 +65,14 @@ describe("a stream", () => {
   });
 
   test("that is left goes on without this client", async () => {
-    await using chat = await openChat(overSocket);
-    const reply = clientOf(chat).messages.stream(chat.conversationId, { content: "Hello?" });
-    const run = await chat.engine.next();
+    await using opened = await openReply();
+    const { chat, client, reply, run } = opened;
     run.write("Hello ");
     for await (const text of reply.text) if (text === "Hello ") break;
     await assert.rejects(reply.final(), ({ code }: TwinServiceError) => code === "detached");
     run.write("you");
     run.finish();
-    const whole = await clientOf(chat).messages.resume(chat.conversationId, String(reply.messageId)).final();
+    const whole = await client.messages.resume(chat.conversationId, String(reply.messageId)).final();
     assert.deepEqual([whole.content, whole.status], ["Hello you", "completed"]);
   });
 
@@ -109,10 +109,8 @@ describe("a stream", () => {
   });
 
   test("into a busy conversation throws, and names the running reply", async () => {
-    await using chat = await openChat(overSocket);
-    const client = clientOf(chat);
-    const first = client.messages.stream(chat.conversationId, { content: "Hello?" });
-    const run = await chat.engine.next();
+    await using opened = await openReply();
+    const { chat, client, reply: first, run } = opened;
     await assert.rejects(
       client.messages.stream(chat.conversationId, { content: "And?" }).final(),
       (error) => {
@@ -149,10 +147,8 @@ describe("a stream", () => {
   }
 
   test("resumes a reply from any point of its text", async () => {
-    await using chat = await openChat(overSocket);
-    const client = clientOf(chat);
-    const first = client.messages.stream(chat.conversationId, { content: "Hello?" });
-    const run = await chat.engine.next();
+    await using opened = await openReply();
+    const { chat, client, reply: first, run } = opened;
     run.write("Hello you");
     run.finish();
     const { id } = await first.final();

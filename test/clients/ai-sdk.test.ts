@@ -158,12 +158,4 @@ describe("the AI SDK", { skip, timeout: 60_000 }, () => {
       assert.equal(turn.content, "Two?");
     });
   }
-
-  test("repeats a request once with an Idempotency-Key", async () => {
-    await using api = await openOpenAI(overSocket);
-    const headers = { "X-Conversation-Id": "chat 1", "Idempotency-Key": "once" };
-    const model = modelOf("openai-compatible", api, headers, "echo");
-    for (let time = 0; time < 2; time++) await ai.generateText({ model, prompt: "Hello?" });
-    assert.equal((await api.messages()).length, 2);
-  });
 });

@@ -30,7 +30,10 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     return new library.OpenAI({ baseURL: `${fixture.url}/v1`, apiKey: key, maxRetries: 0, ...options });
   }
 
-  const question = { model: "ada", messages: [{ role: "user", content: "Hello?" }] } as const;
+  const question: Pick<Package.OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "messages"> = {
+    model: "ada",
+    messages: [{ role: "user", content: "Hello?" }],
+  };
 
   test("lists the models, and reads one", async () => {
     await using api = await openOpenAI(overSocket);
@@ -44,7 +47,7 @@ describe("openai", { skip, timeout: 60_000 }, () => {
 
   test("gets a completion", async () => {
     await using api = await openOpenAI(overSocket);
-    const asked = connect(api).chat.completions.create({ ...question, messages: [...question.messages] });
+    const asked = connect(api).chat.completions.create(question);
     const run = await api.engine.next();
     run.write("Hi!");
     run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
@@ -58,7 +61,6 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     await using api = await openOpenAI(overSocket);
     const stream = connect(api).chat.completions.stream({
       ...question,
-      messages: [...question.messages],
       stream_options: { include_usage: true },
     });
     const texts: string[] = [];
@@ -76,7 +78,7 @@ describe("openai", { skip, timeout: 60_000 }, () => {
 
   test("stops a completion by leaving its stream", async () => {
     await using api = await openOpenAI(overSocket);
-    const stream = connect(api).chat.completions.stream({ ...question, messages: [...question.messages] });
+    const stream = connect(api).chat.completions.stream(question);
     const run = await api.engine.next();
     run.write("Once");
     await stream.emitted("content");
@@ -87,7 +89,7 @@ describe("openai", { skip, timeout: 60_000 }, () => {
 
   test("throws the error that ends a stream", async () => {
     await using api = await openOpenAI(overSocket);
-    const stream = connect(api).chat.completions.stream({ ...question, messages: [...question.messages] });
+    const stream = connect(api).chat.completions.stream(question);
     const run = await api.engine.next();
     run.write("Once");
     run.fail(new ModelError("model_error", "secret"));
@@ -163,9 +165,7 @@ describe("openai", { skip, timeout: 60_000 }, () => {
 
   test("gets a completion with all members that its types require", async () => {
     await using api = await openOpenAI(overSocket);
-    const { messages } = question;
-    const asked = connect(api).chat.completions.create({ model: "echo", messages: [...messages] });
-    const completion = await asked;
+    const completion = await connect(api).chat.completions.create({ ...question, model: "echo" });
     assertHas<Package.OpenAI.ChatCompletion>(completion, {
       id: true,
       choices: true,
@@ -243,9 +243,7 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     await using api = await openOpenAI(overSocket);
     const client = connect(api);
     const ask = (options: Package.ClientOptions, body: object = {}) =>
-      client
-        .withOptions(options)
-        .chat.completions.create({ ...question, messages: [...question.messages], ...body });
+      client.withOptions(options).chat.completions.create({ ...question, ...body });
     const readOnly = { apiKey: await api.fixture.key("read_only") };
     const named = { defaultHeaders: { "X-Conversation-Id": "1" } };
     const running = ask(named);

@@ -43,20 +43,23 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** A new, empty database, and a way to drop it. */
-export async function createDatabase(on = server): Promise<{ url: string; drop(): Promise<void> }> {
+/** A new, empty database, which its holder drops. */
+export interface ScratchDatabase extends AsyncDisposable {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+export async function createDatabase(on = server): Promise<ScratchDatabase> {
   const name = `twins_test_${randomBytes(6).toString("hex")}`;
   const client = await connect(on);
   await client.query(`CREATE DATABASE ${name}`);
   const url = new URL(on);
   url.pathname = `/${name}`;
-  return {
-    url: url.href,
-    async drop() {
-      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await client.end();
-    },
-  };
+  async function drop(): Promise<void> {
+    await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await client.end();
+  }
+  return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** A database for all tests of the suite that calls this, which makes it and drops it. */

@@ -28,78 +28,63 @@ describe("limits in PostgreSQL", { skip }, () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  test("a bucket from before the database's clock was set back counts down again once it is looked at", async () => {
+  test("a bucket from before the database's clock was set back counts down again once it is looked at", async (t) => {
     const database = await openPostgres(shared.url);
     const admin = await connect(shared.url);
-    try {
-      const [id, policy] = [randomUUID(), { capacity: 200 }];
-      const inTwoHours = (Date.now() + 7_200_000) * 1000;
-      const insert = "INSERT INTO rate_buckets (id, debt, at) VALUES ($1, 3600000000, $2)";
-      await admin.query(insert, [id, inTwoHours]);
-      assert.deepEqual(await database.limiter.peek(id, policy), { allowed: false, debt: 3_600_000_000 });
-      assert.ok((await database.limiter.peek(id, policy)).debt < 3_600_000_000);
-    } finally {
-      await Promise.all([admin.end(), database.close()]);
-    }
+    t.after(() => Promise.all([admin.end(), database.close()]));
+    const [id, policy] = [randomUUID(), { capacity: 200 }];
+    const inTwoHours = (Date.now() + 7_200_000) * 1000;
+    const insert = "INSERT INTO rate_buckets (id, debt, at) VALUES ($1, 3600000000, $2)";
+    await admin.query(insert, [id, inTwoHours]);
+    assert.deepEqual(await database.limiter.peek(id, policy), { allowed: false, debt: 3_600_000_000 });
+    assert.ok((await database.limiter.peek(id, policy)).debt < 3_600_000_000);
   });
 
-  test("a take whose connection breaks is retried once", async () => {
+  test("a take whose connection breaks is retried once", async (t) => {
     const database = await openPostgres(shared.url);
     // Two, because a transaction keeps seeing the connections that it saw first.
     const [admin, killer] = await Promise.all([connect(shared.url), connect(shared.url)]);
-    try {
-      const [id, policy] = [randomUUID(), { capacity: 200 }];
-      await database.limiter.take(id, policy);
-      await admin.query("BEGIN");
-      await admin.query("SELECT FROM rate_buckets WHERE id = $1 FOR UPDATE", [id]);
-      const taking = database.limiter.take(id, policy);
-      await until("the connection that waits for the bucket is killed", 5000, async () => {
-        const { rows } = await killer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-        return rows.length > 0;
-      });
-      await admin.query("COMMIT");
-      assert.equal((await taking).allowed, true);
-    } finally {
-      await Promise.all([admin.end(), killer.end(), database.close()]);
-    }
+    t.after(() => Promise.all([admin.end(), killer.end(), database.close()]));
+    const [id, policy] = [randomUUID(), { capacity: 200 }];
+    await database.limiter.take(id, policy);
+    await admin.query("BEGIN");
+    await admin.query("SELECT FROM rate_buckets WHERE id = $1 FOR UPDATE", [id]);
+    const taking = database.limiter.take(id, policy);
+    await until("the connection that waits for the bucket is killed", 5000, async () => {
+      const { rows } = await killer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+      return rows.length > 0;
+    });
+    await admin.query("COMMIT");
+    assert.equal((await taking).allowed, true);
   });
 
-  test("a process that was too busy to connect in time does not blame the database for it", async () => {
+  test("a process that was too busy to connect in time does not blame the database for it", async (t) => {
     const database = await openPostgres(shared.url);
-    try {
-      const taking = database.limiter.take(randomUUID(), { capacity: 200 });
-      const busyUntil = performance.now() + 2_500;
-      while (performance.now() < busyUntil);
-      assert.equal((await taking).allowed, true);
-    } finally {
-      await database.close();
-    }
+    t.after(() => database.close());
+    const taking = database.limiter.take(randomUUID(), { capacity: 200 });
+    const busyUntil = performance.now() + 2_500;
+    while (performance.now() < busyUntil);
+    assert.equal((await taking).allowed, true);
   });
 
   test("only buckets that are full again are swept, at the first request and then every 10,000", async () => {
-    const fresh = await createDatabase();
-    try {
-      await (await openPostgres(fresh.url)).close();
-      const admin = await connect(fresh.url);
-      const database = await openPostgres(fresh.url);
-      for (const takes of [1, 10_000]) {
-        await admin.query(`INSERT INTO rate_buckets (id, debt, at)
-          SELECT 'rests ' || n, 18000000, 0 FROM generate_series(1, 100) AS n`);
-        const taken = Array.from({ length: takes }, () =>
-          database.limiter.take("is used", { capacity: 200 }),
-        );
-        await Promise.all(taken);
-        await until("the full ones are gone", 5000, async () => {
-          const { rows } = await admin.query("SELECT id FROM rate_buckets");
-          return rows.length === 1 && rows[0]?.id === "is used";
-        });
-      }
-      await admin.end();
-      await database.close();
-    } finally {
-      await fresh.drop();
+    await using fresh = await createDatabase();
+    await (await openPostgres(fresh.url)).close();
+    const admin = await connect(fresh.url);
+    const database = await openPostgres(fresh.url);
+    for (const takes of [1, 10_000]) {
+      await admin.query(`INSERT INTO rate_buckets (id, debt, at)
+        SELECT 'rests ' || n, 18000000, 0 FROM generate_series(1, 100) AS n`);
+      const taken = Array.from({ length: takes }, () => database.limiter.take("is used", { capacity: 200 }));
+      await Promise.all(taken);
+      await until("the full ones are gone", 5000, async () => {
+        const { rows } = await admin.query("SELECT id FROM rate_buckets");
+        return rows.length === 1 && rows[0]?.id === "is used";
+      });
     }
+    await admin.end();
+    await database.close();
   });
 });
 

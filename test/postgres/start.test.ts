@@ -19,30 +19,22 @@ describe("starting on PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();
 
   test("ten processes can start at once on an empty database", async () => {
-    const fresh = await createDatabase();
-    try {
-      const opened = await Promise.all(
-        Array.from({ length: 10 }, () => openPostgres(fresh.url, { maxConnections: 2 })),
-      );
-      await Promise.all(opened.map(({ store }) => store.ping()));
-      await Promise.all(opened.map((database) => database.close()));
-    } finally {
-      await fresh.drop();
-    }
+    await using fresh = await createDatabase();
+    const opened = await Promise.all(
+      Array.from({ length: 10 }, () => openPostgres(fresh.url, { maxConnections: 2 })),
+    );
+    await Promise.all(opened.map(({ store }) => store.ping()));
+    await Promise.all(opened.map((database) => database.close()));
   });
 
   test("the tables are made in the schema that the address's options name", async () => {
-    const fresh = await createDatabase();
+    await using fresh = await createDatabase();
     const client = await connect(fresh.url);
-    try {
-      await client.query("CREATE SCHEMA apart");
-      await (await openPostgres(`${fresh.url}?options=-c%20search_path%3Dapart`)).close();
-      const { rows } = await client.query("SELECT schemaname FROM pg_tables WHERE tablename = 'messages'");
-      assert.deepEqual(rows, [{ schemaname: "apart" }]);
-    } finally {
-      await client.end();
-      await fresh.drop();
-    }
+    await client.query("CREATE SCHEMA apart");
+    await (await openPostgres(`${fresh.url}?options=-c%20search_path%3Dapart`)).close();
+    const { rows } = await client.query("SELECT schemaname FROM pg_tables WHERE tablename = 'messages'");
+    assert.deepEqual(rows, [{ schemaname: "apart" }]);
+    await client.end();
   });
 
   test("PostgreSQL looks after idle connections, so that those of a machine that vanished do not fill it up", async () => {
@@ -66,34 +58,28 @@ describe("starting on PostgreSQL", { skip }, () => {
 
   for (const level of ["repeatable read", "serializable"]) {
     test(`processes that start and take tokens at once do not fail if the database's default is ${level}`, async () => {
-      const fresh = await createDatabase();
-      try {
-        const admin = await connect(fresh.url);
-        const name = new URL(fresh.url).pathname.slice(1);
-        await admin.query(`ALTER DATABASE ${name} SET default_transaction_isolation = '${level}'`);
-        await admin.end();
-        const opening = Array.from({ length: 4 }, () => openPostgres(fresh.url));
-        const opened = (await Promise.allSettled(opening)).flatMap((each) =>
-          "value" in each ? each.value : [],
-        );
-        const taking = opened.map(async ({ limiter }) => {
-          let admitted = 0;
-          for (let count = 0; count < 30; count++) {
-            if ((await limiter.take("shared", { capacity: 60 })).allowed) admitted++;
-          }
-          return admitted;
-        });
-        const taken = await Promise.all(taking).finally(() =>
-          Promise.all(opened.map(({ close }) => close())),
-        );
-        assert.equal(opened.length, 4);
-        assert.equal(
-          taken.reduce((sum, admitted) => sum + admitted),
-          60,
-        );
-      } finally {
-        await fresh.drop();
-      }
+      await using fresh = await createDatabase();
+      const admin = await connect(fresh.url);
+      const name = new URL(fresh.url).pathname.slice(1);
+      await admin.query(`ALTER DATABASE ${name} SET default_transaction_isolation = '${level}'`);
+      await admin.end();
+      const opening = Array.from({ length: 4 }, () => openPostgres(fresh.url));
+      const opened = (await Promise.allSettled(opening)).flatMap((each) =>
+        "value" in each ? each.value : [],
+      );
+      const taking = opened.map(async ({ limiter }) => {
+        let admitted = 0;
+        for (let count = 0; count < 30; count++) {
+          if ((await limiter.take("shared", { capacity: 60 })).allowed) admitted++;
+        }
+        return admitted;
+      });
+      const taken = await Promise.all(taking).finally(() => Promise.all(opened.map(({ close }) => close())));
+      assert.equal(opened.length, 4);
+      assert.equal(
+        taken.reduce((sum, admitted) => sum + admitted),
+        60,
+      );
     });
   }
 
@@ -117,7 +103,7 @@ describe("starting on PostgreSQL", { skip }, () => {
   });
 
   test("a start that waits for another process's migration says so, and can be aborted", async () => {
-    const fresh = await createDatabase();
+    await using fresh = await createDatabase();
     const admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
     const calling = new AbortController();
@@ -138,38 +124,32 @@ describe("starting on PostgreSQL", { skip }, () => {
     await admin.query("SELECT pg_advisory_unlock(1953982830)");
     await (await openPostgres(fresh.url)).close();
     await admin.end();
-    await fresh.drop();
   });
 
   test("a signal ends a server's start that waits for another process's migration", {
     skip: withoutSignals,
   }, async () => {
-    const fresh = await createDatabase();
+    await using fresh = await createDatabase();
     const admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
     const server = launchServer(["--database", fresh.url]);
     await server.logged("waiting for another process that is bringing the database's tables up to date");
     assert.equal((await server.stop()).code, 0);
     await admin.end();
-    await fresh.drop();
   });
 
   test("a database that cannot be read stops a server's start with a line that reveals no credentials", async () => {
-    const fresh = await createDatabase();
-    try {
-      await (await openPostgres(fresh.url)).close();
-      const admin = await connect(fresh.url);
-      await admin.query("ALTER TABLE messages RENAME TO elsewhere");
-      await admin.end();
-      const { code, stderr } = await runServer(["--port", "0", "--database", fresh.url]);
-      assert.equal(code, 1);
-      const { protocol, host, pathname } = new URL(fresh.url);
-      const problem = 'cannot be read or written (relation "messages" does not exist)';
-      const line = `twin-service: DATABASE_URL (--database): ${protocol}//${host}${pathname} ${problem}.`;
-      assert.equal(stderr.trim().split("\n").at(-1), line);
-    } finally {
-      await fresh.drop();
-    }
+    await using fresh = await createDatabase();
+    await (await openPostgres(fresh.url)).close();
+    const admin = await connect(fresh.url);
+    await admin.query("ALTER TABLE messages RENAME TO elsewhere");
+    await admin.end();
+    const { code, stderr } = await runServer(["--port", "0", "--database", fresh.url]);
+    assert.equal(code, 1);
+    const { protocol, host, pathname } = new URL(fresh.url);
+    const problem = 'cannot be read or written (relation "messages" does not exist)';
+    const line = `twin-service: DATABASE_URL (--database): ${protocol}//${host}${pathname} ${problem}.`;
+    assert.equal(stderr.trim().split("\n").at(-1), line);
   });
 
   test("DATABASE_POOL_SIZE limits the connections of a server's store", async (t) => {
@@ -206,19 +186,12 @@ describe("starting on PostgreSQL", { skip }, () => {
   });
 
   test("a database with a newer schema version is refused with a line that says so", async () => {
-    const fresh = await createDatabase();
-    try {
-      await (await openPostgres(fresh.url)).close();
-      const admin = await connect(fresh.url);
-      await admin.query("UPDATE schema_version SET version = 999");
-      await admin.end();
-      await assert.rejects(
-        openPostgres(fresh.url),
-        /version 999, created by a newer version of this program/,
-      );
-    } finally {
-      await fresh.drop();
-    }
+    await using fresh = await createDatabase();
+    await (await openPostgres(fresh.url)).close();
+    const admin = await connect(fresh.url);
+    await admin.query("UPDATE schema_version SET version = 999");
+    await admin.end();
+    await assert.rejects(openPostgres(fresh.url), /version 999, created by a newer version of this program/);
   });
 
   test("a role that may not create tables can use tables that are up to date", async () => {

@@ -9,8 +9,10 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { acceptedId } from "../support/chat.ts";
 import { limitedTime } from "../support/child-process.ts";
-import { dataOf, eventsOf, parseEvents, textOf } from "../support/harness.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { dataOf, eventsOf, jsonRequest, textOf } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
 
 interface Example {
@@ -76,9 +78,9 @@ for (const name of names) {
         assert.ok(events.filter(({ data }) => data.type === "delta").length > 1, "it arrived in pieces");
 
         const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
-        const { messageId, rest } = await begin(long);
+        const { messageId, stream } = await begin(long);
         assert.equal((await send(`${root}/messages/${messageId}/cancel`, json({}))).status, 200);
-        const last = parseEvents(await rest()).at(-1)?.data;
+        const last = (await stream.rest()).at(-1)?.data;
         assert.equal(last?.type === "complete" && last.message.status, "cancelled");
       });
     });
@@ -111,8 +113,8 @@ for (const name of names) {
     test("ends a reply when its reader leaves", async () => {
       await use(name, async ({ send, root, json }) => {
         const long = await send(`${root}/messages/stream`, json({ content: "word ".repeat(2_000) }));
-        const { messageId, leave } = await begin(long);
-        await leave();
+        const { messageId, stream } = await begin(long);
+        await stream.leave();
         const status = async () =>
           (await dataOf<{ status: string }>(await send(`${root}/messages/${messageId}`, json()))).status;
         for (let tries = 0; tries < 100 && (await status()) === "in_progress"; tries++) await pause(50);
@@ -137,8 +139,7 @@ async function use(name: string, body: (use: Use) => Promise<void>): Promise<voi
     const { send, page } = example;
     const request = (credential: string, content?: unknown): RequestInit => ({
       method: content === undefined ? "GET" : "POST",
-      headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
-      ...(content !== undefined && { body: JSON.stringify(content) }),
+      ...jsonRequest(credential, content),
     });
     const wanted = request("session-of-alice", { name: "test", scope: "full_access" });
     const { key } = await dataOf<{ key: string }>(await send("/api/v1/auth/api-keys", wanted));
@@ -152,32 +153,9 @@ async function use(name: string, body: (use: Use) => Promise<void>): Promise<voi
 }
 
 /** Reads a stream up to its first delta, long before its end. */
-async function begin(response: Response): Promise<{
-  readonly messageId: string;
-  rest(): Promise<string>;
-  leave(): Promise<void>;
-}> {
-  assert.ok(response.body);
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  let delta = false;
-  while (!delta) {
-    const { value, done } = await reader.read();
-    assert.ok(!done, "the stream goes on");
-    text += value;
-    delta = text.includes('"delta"') && text.endsWith("\n\n");
-  }
-  assert.doesNotMatch(text, /"complete"/);
-  const messageId = /"messageId":"(\w+)"/.exec(text)?.[1] ?? "";
-  return {
-    messageId,
-    async rest() {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) return text;
-        text += value;
-      }
-    },
-    leave: () => reader.cancel(),
-  };
+async function begin(response: Response) {
+  const stream = readEvents(response);
+  const messageId = await acceptedId(stream);
+  while ((await stream.next()).data.type !== "delta"); // rejects if there is none
+  return { messageId, stream };
 }
