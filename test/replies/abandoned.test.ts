@@ -12,18 +12,10 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
-import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
+import { openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
-import { createScriptedEngine } from "../support/scripted-engine.ts";
-
-/** The id of a reply that has some saved text, which an engine that cannot continue leaves as it is. */
-async function beginAndSave(chat: Chat): Promise<string> {
-  const messageId = await acceptedId(await chat.stream());
-  (await chat.engine.next()).write("saved");
-  await chat.clock.advance(1000);
-  return messageId;
-}
+import { dataOf, inProcess, startOfTests } from "../support/harness.ts";
+import { type CutOff, openCutOff } from "./cut-off.ts";
 
 /** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {
@@ -38,8 +30,7 @@ function noting(store: Store) {
 test("a running reply's text is saved, and its lease renewed, once a second", async () => {
   const { store, saves } = noting({ ...createMemoryStore(), exclusive: false });
   await using chat = await openChat(inProcess, { store });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   run.write("one");
   await chat.clock.advance(1000);
   assert.equal((await chat.message(messageId)).content, "one");
@@ -68,32 +59,21 @@ test("in an exclusive store, a silent reply is saved only to renew its lease, an
 });
 
 test("a reply whose lease ran out is ended as interrupted within 5 s, with the text saved so far", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
-  run.write("saved");
-  await chat.clock.advance(1000);
-  run.write(", lost");
-  dead = true;
-  await using other = await chat.another({ store });
-  await other.service.ready();
+  await using cutOff = await openCutOff({ saved: "saved", sent: ", lost" });
+  const { clock, messageId } = cutOff;
+  cutOff.cutOff();
+  await using other = await cutOff.another();
   const resumed = await other.resume(messageId);
-  await chat.clock.advance(29_999);
+  await clock.advance(29_999);
   assert.equal((await other.message(messageId)).status, "in_progress");
   assert.equal(await other.status(), "busy");
-  await chat.clock.advance(5_000);
-  const message = await other.message(messageId);
-  assert.deepEqual(
-    [message.status, message.error?.code, message.content],
-    ["failed", "interrupted", "saved"],
-  );
+  await clock.advance(5_000);
+  const { status, error, content, attempt } = await other.message(messageId);
+  assert.deepEqual([status, error?.code, content, attempt], ["failed", "interrupted", "saved", 1]);
   assert.equal(await other.status(), "idle");
-  const events = await resumed.rest();
-  const last = events.at(-1);
+  const last = (await resumed.rest()).at(-1);
   assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
-  dead = false;
+  assert.equal(cutOff.engine.asked, 1);
 });
 
 test("a reply goes on whose lease ran out for all processes at once, as when their machine slept", async () => {
@@ -102,8 +82,7 @@ test("a reply goes on whose lease ran out for all processes at once, as when the
   await using other = await chat.another({ store });
   await other.service.ready();
   await chat.clock.advance(500); // the other process looks first, half a second before the lease is renewed
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   run.write("before");
   await chat.clock.advance(3_400);
   chat.clock.step(3_600_000);
@@ -120,102 +99,63 @@ for (const [when, sleeps, awakeMs] of [
   ["on a host that freezes its processes between requests", 2, 2_000], // awake for one look
 ] as const) {
   test(`${when}, a reply whose process died is ended`, async () => {
-    const store = { ...createMemoryStore(), exclusive: false };
-    let dead = false;
-    await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-    const messageId = await beginAndSave(chat);
-    await using other = await chat.another({ store });
-    await other.service.ready();
-    dead = true;
-    await chat.clock.advance(2_000);
+    await using cutOff = await openCutOff({ saved: "saved" });
+    await using other = await cutOff.another();
+    cutOff.cutOff();
+    await cutOff.clock.advance(2_000);
     for (let sleep = 0; sleep < sleeps; sleep++) {
-      chat.clock.step(3_600_000);
-      await chat.clock.advance(awakeMs);
+      cutOff.clock.step(3_600_000);
+      await cutOff.clock.advance(awakeMs);
     }
-    assert.equal((await other.message(messageId)).error?.code, "interrupted");
-    dead = false;
+    assert.equal((await other.message(cutOff.messageId)).error?.code, "interrupted");
   });
 }
 
 test("a reply whose lease ran out while no process was running is ended within 5 s of the next start", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await beginAndSave(chat);
-  dead = true;
-  await chat.clock.advance(60_000);
-  await using next = await chat.another({ store });
-  await next.service.ready();
-  await chat.clock.advance(5_000);
-  assert.equal((await next.message(messageId)).error?.code, "interrupted");
-  assert.equal(await next.status(), "idle");
-  dead = false;
+  await using cutOff = await openCutOff({ saved: "saved" });
+  cutOff.cutOff();
+  await cutOff.clock.advance(60_000);
+  await using next = await cutOff.another();
+  await cutOff.clock.advance(5_000);
+  assert.equal((await next.message(cutOff.messageId)).error?.code, "interrupted");
 });
 
 test("a reply whose lease ran out during a store outage is ended within 15 s of the store's return", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
+  await using cutOff = await openCutOff({ saved: "saved" });
   let down = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await beginAndSave(chat);
-  dead = true;
-  await using other = await chat.another({ store: withOutages(store, () => down) });
-  await other.service.ready();
+  await using other = await cutOff.another({ store: withOutages(cutOff.store, () => down) });
+  cutOff.cutOff();
   down = true;
-  await chat.clock.advance(60_000);
+  await cutOff.clock.advance(60_000);
   down = false;
-  await chat.clock.advance(15_000);
-  assert.equal((await other.message(messageId)).error?.code, "interrupted");
-  dead = false;
+  await cutOff.clock.advance(15_000);
+  assert.equal((await other.message(cutOff.messageId)).error?.code, "interrupted");
 });
 
 test("a producer whose reply was ended by another process stops, and its stream reports the stored end", async () => {
-  const store = { ...createMemoryStore(), exclusive: false };
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
-  run.write("saved");
-  await chat.clock.advance(1000);
-  dead = true;
-  await using other = await chat.another({ store });
-  await other.service.ready();
-  await chat.clock.advance(35_000);
-  assert.equal((await other.message(messageId)).status, "failed");
-  dead = false;
-  await chat.clock.advance(1_000);
-  assert.equal(run.signal.aborted, true);
-  const last = (await stream.rest()).at(-1);
+  await using cutOff = await openCutOff({ saved: "saved" });
+  cutOff.cutOff();
+  await using other = await cutOff.another();
+  await cutOff.expire();
+  assert.equal((await other.message(cutOff.messageId)).status, "failed");
+  cutOff.reconnect();
+  await cutOff.clock.advance(1_000);
+  assert.equal(cutOff.run.signal.aborted, true);
+  const last = (await cutOff.stream.rest()).at(-1);
   assert.ok(last?.data.type === "error" && last.data.error.code === "interrupted");
 });
 
-test("in an exclusive store, a process ends the orphans of an earlier one when it starts", async () => {
-  const store = createMemoryStore();
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await beginAndSave(chat);
-  dead = true; // as good as killed
-  await using next = await chat.another({ store });
-  const message = await next.message(messageId);
-  assert.deepEqual(
-    [message.status, message.error?.code, message.content],
-    ["failed", "interrupted", "saved"],
-  );
-  assert.equal(await next.status(), "idle");
-});
-
-test("an abandoned reply is logged when it is ended", async () => {
-  const store = createMemoryStore();
-  let dead = false;
-  await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-  const messageId = await beginAndSave(chat);
-  dead = true;
+test("in an exclusive store, a process ends the orphans of an earlier one when it starts, and logs that", async () => {
+  await using cutOff = await openCutOff({ saved: "saved", store: { exclusive: true } });
+  const { messageId } = cutOff;
+  cutOff.cutOff(); // as good as killed
   const logged: unknown[] = [];
   const log: Log = (level, message, fields) => logged.push([level, message, fields]);
-  await using next = await chat.another({ store, log });
-  await next.service.ready();
+  await using next = await cutOff.another({ log });
   assert.deepEqual(logged, [["warn", "an abandoned reply was ended", { messageId }]]);
+  const { status, error, content } = await next.message(messageId);
+  assert.deepEqual([status, error?.code, content], ["failed", "interrupted", "saved"]);
+  assert.equal(await next.status(), "idle");
 });
 
 for (const [what, sweepClaims] of [
@@ -223,16 +163,11 @@ for (const [what, sweepClaims] of [
   ["take forever to sweep", () => new Promise<void>(() => {})],
 ] as const) {
   test(`expired keys that ${what} do not keep an abandoned reply from being ended`, async () => {
-    const store = { ...createMemoryStore(), exclusive: false, sweepClaims };
-    let dead = false;
-    await using chat = await openChat(inProcess, { store: withOutages(store, () => dead) });
-    const messageId = await beginAndSave(chat);
-    dead = true;
-    await using other = await chat.another({ store });
-    await other.service.ready();
-    await chat.clock.advance(35_000);
-    assert.equal((await other.message(messageId)).status, "failed");
-    dead = false;
+    await using cutOff = await openCutOff({ saved: "saved", store: { sweepClaims } });
+    cutOff.cutOff();
+    await using other = await cutOff.another();
+    await cutOff.expire();
+    assert.equal((await other.message(cutOff.messageId)).status, "failed");
   });
 }
 
@@ -270,39 +205,6 @@ test("a lease shorter than the interval between saves is renewed in time, too", 
   assert.equal((await dataOf<MessageResource>(await sending)).status, "completed");
 });
 
-/**
- * A reply whose process has been cut off from its store for longer than a lease. Other processes can reach the store.
- */
-async function openCutOff(awayMs: number, hangMs: number) {
-  const store: Store = { ...createMemoryStore(), exclusive: false };
-  const clock = createManualClock(startOfTests);
-  const engine = createScriptedEngine();
-  const engines = { echo: engine };
-  let away = false;
-  const isAway = () => away;
-  const far = withOutages(store, isAway, () => sleep(clock, hangMs));
-  const here = await openFixture(inProcess, { store: far, engines }, clock);
-  const key = await here.key();
-  const path = `/conversations/${await here.conversation(key)}/messages`;
-  const sending = here.call("POST", path, key, { content: "Hello?" });
-  const run = await engine.next();
-  away = true;
-  await clock.advance(awayMs);
-  return {
-    ...{ store, clock, engines, isAway },
-    comeBack() {
-      away = false;
-    },
-    /** The reply as its sender sees it. */
-    async finish(): Promise<MessageResource> {
-      run.write("after");
-      run.finish();
-      return dataOf<MessageResource>(await sending);
-    },
-    close: () => here[Symbol.asyncDispose](),
-  };
-}
-
 test("a store outage longer than a lease ends no running reply: its producer gets to renew first", async () => {
   let down = false;
   const store = withOutages({ ...createMemoryStore(), exclusive: false }, () => down);
@@ -326,20 +228,15 @@ test("a store outage longer than a lease ends no running reply: its producer get
 
 test("a store outage in which every call hangs ends no running reply, whenever it is over", async () => {
   for (let phaseMs = 0; phaseMs < 20_000; phaseMs += 500) {
-    const memory = { ...createMemoryStore(), exclusive: false };
     const clock = createManualClock(startOfTests);
     let down = false;
     const hang = () => sleep(clock, 7_000); // PostgreSQL's longest
-    const store = withOutages(memory, () => down, hang);
-    const engine = createScriptedEngine();
-    const options = { store, engines: { echo: engine } };
-    await using other = await openFixture(inProcess, options, clock);
+    const store = withOutages({ ...createMemoryStore(), exclusive: false }, () => down, hang);
+    await using other = await openChat(inProcess, { store, clock });
     await other.service.ready();
-    await using here = await openFixture(inProcess, options, clock);
-    const key = await here.key();
-    const path = `/conversations/${await here.conversation(key)}/messages`;
-    const sending = here.call("POST", path, key, { content: "Hello?" });
-    const run = await engine.next();
+    await using chat = await other.another();
+    const sending = chat.send();
+    const run = await chat.engine.next();
     await clock.advance(2_000);
     down = true;
     await clock.advance(44_000 + phaseMs);
@@ -360,8 +257,7 @@ test("a store outage of a few seconds ends no running reply whose lease is even 
     await using other = await chat.another({ store, leaseMs: 5_000 });
     await other.service.ready();
     await chat.clock.advance(4_000 + phaseMs);
-    const messageId = await acceptedId(await chat.stream());
-    const run = await chat.engine.next();
+    const { messageId, run } = await chat.begin();
     await chat.clock.advance(500);
     down = true;
     await chat.clock.advance(7_500);
@@ -374,30 +270,38 @@ test("a store outage of a few seconds ends no running reply whose lease is even 
   }
 });
 
+/** How a reply ends whose process has come back. */
+async function endOf({ first, messageId, run, clock }: CutOff): Promise<string> {
+  run.write("after");
+  run.finish();
+  await clock.advance(0);
+  const { status, content } = await first.message(messageId);
+  return `${status}: ${content}`;
+}
+
 test("a process that starts just as the store comes back gives the others time to renew their leases", async () => {
   for (let phaseMs = 0; phaseMs < 4_000; phaseMs += 250) {
-    const cutOff = await openCutOff(60_000 + phaseMs, 2_500);
-    const { store, clock, engines } = cutOff;
-    cutOff.comeBack();
-    await using next = await openFixture(inProcess, { store, engines }, clock);
-    await next.service.ready();
-    await clock.advance(10_000);
-    assert.equal((await cutOff.finish()).content, "after", `${phaseMs}`);
-    await cutOff.close();
+    await using cutOff = await openCutOff({ hangMs: 2_500 });
+    cutOff.cutOff();
+    await cutOff.clock.advance(60_000 + phaseMs);
+    cutOff.reconnect();
+    await using _ = await cutOff.another();
+    await cutOff.clock.advance(10_000);
+    assert.equal(await endOf(cutOff), "completed: after", `${phaseMs}`);
   }
 });
 
 test("a process whose start failed because of the store knows of the outage, and gives them more time", async () => {
   for (let phaseMs = 0; phaseMs < 8_000; phaseMs += 500) {
-    const cutOff = await openCutOff(60_000 + phaseMs, 7_000);
-    const { store, clock, engines, isAway } = cutOff;
-    const seen = withOutages(store, isAway);
-    await using next = await openFixture(inProcess, { store: seen, engines }, clock);
+    await using cutOff = await openCutOff({ hangMs: 7_000 });
+    const { first, clock, store } = cutOff;
+    cutOff.cutOff();
+    await clock.advance(60_000 + phaseMs);
+    await using next = await first.another({ store: withOutages(store, cutOff.isCutOff) });
     await assert.rejects(next.service.ready());
-    cutOff.comeBack();
+    cutOff.reconnect();
     await next.service.ready();
     await clock.advance(20_000);
-    assert.equal((await cutOff.finish()).content, "after", `${phaseMs}`);
-    await cutOff.close();
+    assert.equal(await endOf(cutOff), "completed: after", `${phaseMs}`);
   }
 });

@@ -3,107 +3,73 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import {
-  createMemoryStore,
-  type MessageResource,
-  type ServiceOptions,
-  type Store,
-  StoreUnavailable,
-} from "../../core/mod.ts";
-import { acceptedId, openChat } from "../support/chat.ts";
+import { test } from "node:test";
+import { createMemoryStore, type MessageResource, type Store, StoreUnavailable } from "../../core/mod.ts";
+import { acceptedId, type ChatOptions, openChat } from "../support/chat.ts";
 import { createGate } from "../support/gate.ts";
-import { dataOf, errorOf, inProcess, textOf, transports } from "../support/harness.ts";
+import { dataOf, errorOf, inProcess, textOf } from "../support/harness.ts";
 
-for (const transport of transports) {
-  describe(transport.name, () => {
-    test("cancelling stops the engine at once, keeps the text, and ends every stream", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      const resumed = await chat.resume(messageId);
-      const run = await chat.engine.next();
-      run.write("so far");
-      await stream.next();
-      const answer = await chat.post(`/messages/${messageId}/cancel`);
-      assert.equal(run.signal.aborted, true, "no time has passed on the clock");
-      const message = await dataOf<MessageResource>(answer);
-      assert.deepEqual(
-        [message.id, message.status, message.finishReason, message.content, message.error],
-        [messageId, "cancelled", "cancelled", "so far", null],
-      );
-      for (const reader of [stream, resumed]) {
-        const last = (await reader.rest()).at(-1);
-        assert.deepEqual(last, { id: 6, data: { type: "complete", message } });
-      }
-      assert.deepEqual(await chat.message(messageId), message);
-      assert.equal(await chat.status(), "idle");
-    });
+test("cancelling stops the engine at once, keeps the text, and ends every stream", async () => {
+  await using chat = await openChat(inProcess);
+  const { stream, messageId, run } = await chat.begin();
+  const resumed = await chat.resume(messageId);
+  run.write("so far");
+  await stream.next();
+  const answer = await chat.cancel(messageId);
+  assert.equal(run.signal.aborted, true, "no time has passed on the clock");
+  const message = await dataOf<MessageResource>(answer);
+  assert.deepEqual(
+    [message.id, message.status, message.finishReason, message.content, message.error],
+    [messageId, "cancelled", "cancelled", "so far", null],
+  );
+  for (const reader of [stream, resumed]) {
+    const last = (await reader.rest()).at(-1);
+    assert.deepEqual(last, { id: 6, data: { type: "complete", message } });
+  }
+  assert.deepEqual(await chat.message(messageId), message);
+  assert.equal(await chat.status(), "idle");
+});
 
-    test("cancelling again changes nothing, and neither does cancelling a reply that has ended", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const cancelledId = await acceptedId(stream);
-      const first = await dataOf(await chat.post(`/messages/${cancelledId}/cancel`));
-      await chat.clock.advance(1000);
-      assert.deepEqual(await dataOf(await chat.post(`/messages/${cancelledId}/cancel`)), first);
-      await chat.engine.next();
-      const sending = chat.send();
-      (await chat.engine.next()).finish();
-      const { id, status } = await dataOf<MessageResource>(await sending);
-      assert.equal(status, "completed");
-      assert.equal(
-        (await dataOf<MessageResource>(await chat.post(`/messages/${id}/cancel`))).status,
-        "completed",
-      );
-    });
+test("cancelling again changes nothing, and neither does cancelling a reply that has ended", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId } = await chat.begin();
+  const first = await dataOf(await chat.cancel(messageId));
+  await chat.clock.advance(1000);
+  assert.deepEqual(await dataOf(await chat.cancel(messageId)), first);
+  const sending = chat.send();
+  (await chat.engine.next()).finish();
+  const { id, status } = await dataOf<MessageResource>(await sending);
+  assert.equal(status, "completed");
+  assert.equal((await dataOf<MessageResource>(await chat.cancel(id))).status, "completed");
+});
 
-    test("a waiting normal send is answered with the cancelled message", async () => {
-      await using chat = await openChat(transport);
-      const sending = chat.send();
-      (await chat.engine.next()).write("half");
-      const { details } = await errorOf(await chat.send());
-      await chat.post(`/messages/${details?.messageId}/cancel`);
-      const answer = await sending;
-      assert.equal(answer.status, 200);
-      const message = await dataOf<MessageResource>(answer);
-      assert.deepEqual([message.status, message.content], ["cancelled", "half"]);
-    });
+test("a waiting normal send is answered with the cancelled message", async () => {
+  await using chat = await openChat(inProcess);
+  const sending = chat.send();
+  (await chat.engine.next()).write("half");
+  const { details } = await errorOf(await chat.send());
+  await chat.cancel(String(details?.messageId));
+  const answer = await sending;
+  assert.equal(answer.status, 200);
+  const message = await dataOf<MessageResource>(answer);
+  assert.deepEqual([message.status, message.content], ["cancelled", "half"]);
+});
 
-    test("concurrent cancels get the same answer", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await acceptedId(await chat.stream());
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, async () => dataOf(await chat.post(`/messages/${messageId}/cancel`))),
-      );
-      for (const answer of answers) assert.deepEqual(answer, answers[0]);
-    });
-
-    test("only the owner's full_access key can cancel, and only a reply", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const { data } = await stream.next();
-      assert.ok(data.type === "progress");
-      const { messageId, userMessageId } = data.progress;
-      const path = (id: unknown) => `/conversations/${chat.conversationId}/messages/${id}/cancel`;
-      const reader = await chat.fixture.key("read_only");
-      assert.equal((await chat.fixture.call("POST", path(messageId), reader)).status, 403);
-      const stranger = await chat.fixture.key("full_access", "bob");
-      assert.equal((await chat.fixture.call("POST", path(messageId), stranger)).status, 404);
-      assert.equal((await chat.fixture.call("POST", path(userMessageId), chat.key)).status, 404);
-      assert.equal((await chat.message(String(messageId))).status, "in_progress");
-    });
-  });
-}
+test("concurrent cancels get the same answer", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId } = await chat.begin();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => dataOf(await chat.cancel(messageId))),
+  );
+  for (const answer of answers) assert.deepEqual(answer, answers[0]);
+});
 
 test("a reply that another process runs is cancelled at its next save", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   run.write("so far");
   await using other = await chat.another();
-  const cancelling = other.post(`/messages/${messageId}/cancel`);
+  const cancelling = other.cancel(messageId);
   await chat.clock.advance(1_000);
   assert.equal(run.signal.aborted, true);
   await chat.clock.advance(250);
@@ -113,7 +79,7 @@ test("a reply that another process runs is cancelled at its next save", async ()
 });
 
 /** A chat on a store that stores a reply's beginning at once but answers only when released. */
-async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/messages") {
+async function openSlowlyBegun(options: ChatOptions = {}, path = "/messages") {
   const store = createMemoryStore();
   const released = createGate();
   const beginReply: Store["beginReply"] = async (begin) => {
@@ -132,7 +98,7 @@ async function openSlowlyBegun(options: Partial<ServiceOptions> = {}, path = "/m
 test("a reply that is cancelled while it begins ends as soon as it has begun", async () => {
   const { chat, sending, messageId, release } = await openSlowlyBegun();
   await using _ = chat;
-  const cancelling = chat.post(`/messages/${messageId}/cancel`);
+  const cancelling = chat.cancel(messageId);
   await chat.clock.advance(0);
   release();
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
@@ -143,10 +109,7 @@ test("a reply that is cancelled while it begins ends as soon as it has begun", a
 test("a reply whose conversation is deleted while it begins ends as soon as it has begun", async () => {
   const { chat, sending, release } = await openSlowlyBegun();
   await using _ = chat;
-  assert.equal(
-    (await chat.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key)).status,
-    204,
-  );
+  assert.equal((await chat.remove()).status, 204);
   release();
   assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
 });
@@ -187,13 +150,11 @@ test("a reply that has ended, though its end is not stored yet, can no longer be
   await using chat = await openChat(inProcess, {
     store: { ...store, endReply: (end) => released.opened.then(() => store.endReply(end)) },
   });
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   run.write("whole");
   run.finish();
   await stream.next();
-  const cancelling = chat.post(`/messages/${messageId}/cancel`);
+  const cancelling = chat.cancel(messageId);
   released.open();
   const message = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([message.status, message.content], ["completed", "whole"]);
@@ -201,12 +162,10 @@ test("a reply that has ended, though its end is not stored yet, can no longer be
 
 test("what an engine writes after it is told to stop is not part of the reply", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   run.signal.addEventListener("abort", () => run.write(", and a last word"));
   run.write("So far");
-  const reply = await dataOf<MessageResource>(await chat.post(`/messages/${messageId}/cancel`));
+  const reply = await dataOf<MessageResource>(await chat.cancel(messageId));
   assert.equal(reply.content, "So far");
   assert.equal(textOf(await stream.rest()), "So far");
 });
@@ -227,7 +186,7 @@ test("the store is no longer asked for the history of a reply that was cancelled
   const messageId = await acceptedId(stream);
   await other.clock.advance(2_000);
   assert.ok(asked > 0);
-  await other.post(`/messages/${messageId}/cancel`);
+  await other.cancel(messageId);
   await stream.rest();
   const before = asked;
   await other.clock.advance(10_000);
@@ -239,10 +198,8 @@ test("a reply that has ended leaves no timer behind, however it ended", async ()
   await chat.service.ready();
   const before = chat.clock.pending;
   for (const end of ["finish", "fail", "cancel"] as const) {
-    const stream = await chat.stream();
-    const messageId = await acceptedId(stream);
-    const run = await chat.engine.next();
-    if (end === "cancel") await chat.post(`/messages/${messageId}/cancel`);
+    const { stream, messageId, run } = await chat.begin();
+    if (end === "cancel") await chat.cancel(messageId);
     else if (end === "fail") run.fail(new Error("no more"));
     else run.finish();
     await stream.rest();

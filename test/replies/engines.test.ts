@@ -18,135 +18,98 @@ import {
 } from "../../core/mod.ts";
 import { acceptedId, type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
-import { readEvents } from "../support/event-reader.ts";
+import { createGate } from "../support/gate.ts";
 import {
+  assertErrorAnswer,
   dataOf,
-  errorOf,
-  eventsOf,
   inProcess,
-  openFixture,
+  parseEvents,
   startOfTests,
   terminal,
   textOf,
 } from "../support/harness.ts";
 
-const engines: Readonly<Record<string, { engine: TwinEngine; code: string; content: string }>> = {
-  "throws at once": {
-    engine: {
-      reply() {
-        throw new TypeError("secret");
-      },
-    },
-    code: "model_error",
-    content: "",
-  },
-  "rejects later": {
-    engine: {
-      async reply(_, { write }) {
-        write("half");
-        await settle();
-        throw new Error("secret");
-      },
-    },
-    code: "model_error",
-    content: "half",
-  },
-  "reports progress that JSON cannot represent": {
-    engine: {
-      async reply(_, output) {
-        output.write("half");
-        output.progress({ stage: "counting", tokens: 1n });
-        return { finishReason: "stop", usage: null };
-      },
-    },
-    code: "model_error",
-    content: "half",
-  },
-  "writes something other than text": {
-    engine: {
-      async reply(_, output) {
-        output.write("half");
-        output.write(undefined as unknown as string); // as of a chunk that has none, in plain JavaScript
-        return { finishReason: "stop", usage: null };
-      },
-    },
-    code: "model_error",
-    content: "half",
-  },
-  "reports progress without a stage": {
-    engine: {
-      async reply(_, output) {
-        output.progress("thinking" as unknown as EngineProgress);
-        return { finishReason: "stop", usage: null };
-      },
-    },
-    code: "model_error",
-    content: "",
-  },
-  "resolves with its model's own finish reason": {
-    engine: {
-      async reply(_, output) {
-        output.write("whole");
-        return { finishReason: "tool_calls", usage: null } as unknown as EngineResult;
-      },
-    },
-    code: "model_error",
-    content: "whole",
-  },
-  "resolves with nothing": {
-    engine: { reply: async () => undefined as unknown as EngineResult },
-    code: "model_error",
-    content: "",
-  },
-  "rejects with something other than an Error": {
-    engine: { reply: () => Promise.reject(null) },
-    code: "model_error",
-    content: "",
-  },
-  "reports its own time-out": {
-    engine: {
-      async reply() {
-        throw new ModelError("model_timeout", "secret");
-      },
-    },
-    code: "model_timeout",
-    content: "",
-  },
-  "reports its error with the message in place of the code": {
-    engine: {
-      async reply() {
-        throw new ModelError("secret" as "model_error", "secret"); // in plain JavaScript
-      },
-    },
-    code: "model_error",
-    content: "",
-  },
-  "cannot reach a store of its own": {
-    engine: {
-      async reply() {
-        throw new StoreUnavailable("secret");
-      },
-    },
-    code: "model_error",
-    content: "",
-  },
-};
+const done: EngineResult = { finishReason: "stop", usage: null };
 
-for (const [what, { engine, code, content }] of Object.entries(engines)) {
+for (const { what, code = "model_error", content = "", reply } of [
+  {
+    what: "throws at once",
+    reply() {
+      throw new TypeError("secret");
+    },
+  },
+  {
+    what: "rejects later",
+    content: "half",
+    async reply(_, { write }) {
+      write("half");
+      await settle();
+      throw new Error("secret");
+    },
+  },
+  {
+    what: "reports progress that JSON cannot represent",
+    content: "half",
+    async reply(_, output) {
+      output.write("half");
+      output.progress({ stage: "counting", tokens: 1n });
+      return done;
+    },
+  },
+  {
+    what: "writes something other than text",
+    content: "half",
+    async reply(_, output) {
+      output.write("half");
+      output.write(undefined as unknown as string); // as of a chunk that has none, in plain JavaScript
+      return done;
+    },
+  },
+  {
+    what: "reports progress without a stage",
+    async reply(_, output) {
+      output.progress("thinking" as unknown as EngineProgress);
+      return done;
+    },
+  },
+  {
+    what: "resolves with its model's own finish reason",
+    content: "whole",
+    async reply(_, output) {
+      output.write("whole");
+      return { finishReason: "tool_calls", usage: null } as unknown as EngineResult;
+    },
+  },
+  { what: "resolves with nothing", reply: async () => undefined as unknown as EngineResult },
+  { what: "rejects with something other than an Error", reply: () => Promise.reject(null) },
+  {
+    what: "reports its own time-out",
+    code: "model_timeout",
+    reply: () => Promise.reject(new ModelError("model_timeout", "secret")),
+  },
+  {
+    what: "reports its error with the message in place of the code", // in plain JavaScript
+    reply: () => Promise.reject(new ModelError("secret" as "model_error", "secret")),
+  },
+  {
+    what: "cannot reach a store of its own",
+    reply: () => Promise.reject(new StoreUnavailable("secret")),
+  },
+] as readonly { what: string; code?: string; content?: string; reply: TwinEngine["reply"] }[]) {
   test(`an engine that ${what} fails its reply once, without revealing its message`, async () => {
-    await using chat = await openChat(inProcess, { engines: { scripted: engine } });
+    await using chat = await openChat(inProcess, { engines: { scripted: { reply } } });
     const answer = await chat.post("/messages/stream", { content: "Hi" });
     const text = await answer.text();
     assert.ok(!text.includes("secret"));
-    const events = await eventsOf(new Response(text));
+    const events = parseEvents(text);
     assert.equal(textOf(events), content);
     const [last, ...more] = terminal(events);
     assert.deepEqual(more, []);
     assert.ok(last?.data.type === "error" && last.data.error.code === code);
     assert.equal(events.at(-1), last);
-    const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
+    const [, stored] = await dataOf<MessageResource[]>(await chat.get("/messages"));
     const requestId = answer.headers.get("x-request-id");
-    assert.deepEqual(last.data.error, { ...reply?.error, details: { messageId: reply?.id }, requestId });
+    assert.deepEqual(last.data.error, { ...stored?.error, details: { messageId: stored?.id }, requestId });
     const normal = await chat.send();
     assert.equal(normal.status, code === "model_timeout" ? 504 : 502);
     assert.equal(await chat.status(), "idle");
@@ -162,8 +125,8 @@ test("of an engine's usage, clients see the three counts, or null if one of them
     [undefined, null],
   ]) {
     await using chat = await openChat(inProcess);
-    const stream = await chat.stream();
-    (await chat.engine.next()).finish({ usage: told as EngineResult["usage"] });
+    const { stream, run } = await chat.begin();
+    run.finish({ usage: told as EngineResult["usage"] });
     const last = (await stream.rest()).at(-1);
     assert.ok(last?.data.type === "complete");
     assert.deepEqual(last.data.message.usage, seen);
@@ -172,11 +135,9 @@ test("of an engine's usage, clients see the three counts, or null if one of them
 
 test("the echo engine pauses before each word, if it is told to", async () => {
   const clock = createManualClock(startOfTests);
-  const engines = { echo: createEchoEngine({ pauseMs: 100, clock }) };
-  await using fixture = await openFixture(inProcess, { engines }, clock);
-  const key = await fixture.key();
-  const path = `/conversations/${await fixture.conversation(key)}/messages/stream`;
-  const stream = readEvents(await fixture.call("POST", path, key, { content: "one two three" }));
+  const engines = { scripted: createEchoEngine({ pauseMs: 100, clock }) };
+  await using chat = await openChat(inProcess, { engines, clock });
+  const stream = await chat.stream("one two three");
   await acceptedId(stream);
   for (const content of ["one", " two", " three"]) {
     const next = stream.next();
@@ -189,15 +150,12 @@ test("the echo engine pauses before each word, if it is told to", async () => {
 
 test("an engine that the service does not have is a model_error", async () => {
   await using chat = await openChat(inProcess, { engines: {} });
-  const answer = await chat.send();
-  assert.equal(answer.status, 502);
-  assert.equal((await errorOf(answer)).code, "model_error");
+  await assertErrorAnswer(await chat.send(), 502, "model_error");
 });
 
 test("what an engine writes after its end is not part of the reply", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   run.write("in time");
   run.finish();
   await settle();
@@ -207,16 +165,14 @@ test("what an engine writes after its end is not part of the reply", async () =>
   assert.equal(textOf(events), "in time");
   const last = events.at(-1);
   assert.ok(last?.data.type === "complete" && last.data.message.content === "in time");
-  assert.equal(events.filter(({ data }) => data.type === "progress").length, 1);
+  assert.ok(events.every(({ data }) => data.type !== "progress"));
 });
 
 test("an engine that resolves or fails after it was stopped changes nothing", async () => {
   for (const end of ["finish", "fail"] as const) {
     await using chat = await openChat(inProcess);
-    const stream = await chat.stream();
-    const messageId = await acceptedId(stream);
-    const run = await chat.engine.next();
-    await chat.post(`/messages/${messageId}/cancel`);
+    const { stream, messageId, run } = await chat.begin();
+    await chat.cancel(messageId);
     if (end === "finish") run.finish();
     else run.fail(new Error("aborted"));
     const events = await stream.rest();
@@ -225,26 +181,19 @@ test("an engine that resolves or fails after it was stopped changes nothing", as
   }
 });
 
-test("the question is stored before the engine is asked", async () => {
-  const store = createMemoryStore();
-  const seen: string[] = [];
-  const engine: TwinEngine = {
-    async reply({ content }) {
-      const [conversation] = (await store.listConversations({ owner: "alice" }, { offset: 0, limit: 1 }))
-        .items;
-      const id = conversation?.id ?? "";
-      const messages = await store.listMessages({ owner: "alice" }, id, {
-        offset: 0,
-        limit: 9,
-        order: "asc",
-      });
-      seen.push(content, ...(messages?.items ?? []).map((message) => message.content));
-      return { finishReason: "stop", usage: null };
-    },
+test("the engine is asked once the question is stored, not before", async () => {
+  const memory = createMemoryStore();
+  const stored = createGate();
+  const beginReply: Store["beginReply"] = async (begin) => {
+    await stored.opened;
+    return memory.beginReply(begin);
   };
-  await using chat = await openChat(inProcess, { store, engines: { scripted: engine } });
-  await chat.send("Hi");
-  assert.deepEqual(seen, ["Hi", "Hi", ""]);
+  await using chat = await openChat(inProcess, { store: { ...memory, beginReply } });
+  const beginning = chat.begin("Hi");
+  await settle();
+  assert.equal(chat.engine.asked, 0);
+  stored.open();
+  assert.equal((await beginning).run.turn.content, "Hi");
 });
 
 test("the model is given questions with their replies, without failed ones, and cancelled ones with their text", async () => {
@@ -252,32 +201,26 @@ test("the model is given questions with their replies, without failed ones, and 
   await ask(chat, "one", "completed");
   await ask(chat, "two", "failed");
   await ask(chat, "three", "cancelled");
-  const sending = chat.send("four");
-  const run = await chat.engine.next();
+  const { run } = await chat.begin("four");
   assert.deepEqual(run.turn.history, [
     { role: "user", content: "one" },
     { role: "assistant", content: "re: one" },
     { role: "user", content: "three" },
     { role: "assistant", content: "re: three" },
   ]);
-  run.finish();
-  await sending;
 });
 
 test("a question whose reply was cancelled before its first word isn't in the history, remembered or read", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream("one");
-  const messageId = await acceptedId(stream);
-  await chat.engine.next();
-  await chat.post(`/messages/${messageId}/cancel`);
+  const { stream, messageId } = await chat.begin("one");
+  await chat.cancel(messageId);
   await stream.rest();
   await ask(chat, "two", "completed");
   await using other = await chat.another();
   for (const each of [chat, other]) {
-    const sending = each.send("three");
-    const run = await each.engine.next();
+    const { stream, run } = await each.begin("three");
     run.fail(new Error("as asked"));
-    await sending;
+    await stream.rest();
     assert.deepEqual(run.turn.history, [
       { role: "user", content: "two" },
       { role: "assistant", content: "re: two" },
@@ -294,7 +237,7 @@ test("an engine that changes the history it was given changes nothing for the ne
       for (const message of messages) message.role = "model";
       messages.push({ role: "user", content: "Hello?" });
       output.write("Hello!");
-      return { finishReason: "stop", usage: null };
+      return done;
     },
   };
   await using chat = await openChat(inProcess, { engines: { scripted: engine } });
@@ -304,13 +247,11 @@ test("an engine that changes the history it was given changes nothing for the ne
 });
 
 async function ask(chat: Chat, content: string, end: "completed" | "failed" | "cancelled"): Promise<void> {
-  const stream = await chat.stream(content);
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin(content);
   run.write(`re: ${content}`);
   if (end === "completed") run.finish();
   if (end === "failed") run.fail(new Error("as asked"));
-  if (end === "cancelled") await chat.post(`/messages/${messageId}/cancel`);
+  if (end === "cancelled") await chat.cancel(messageId);
   await stream.rest();
 }
 
@@ -339,9 +280,7 @@ test("a reply whose history is unreadable is interrupted, not a model_error, and
     if (level === "error" && message === "a reply failed") causes.push(fields?.error);
   };
   await using first = await openChat(inProcess, { store });
-  const sending = first.send();
-  (await first.engine.next()).finish();
-  await sending;
+  await ask(first, "one", "completed");
   await using next = await first.another({ log }); // does not remember the history
   const messageId = await acceptedId(await next.stream());
   await settle();
@@ -359,9 +298,7 @@ test("a reply whose history cannot be read in time is interrupted, not a model_t
       away ? Promise.reject(new StoreUnavailable("a connection broke")) : memory.readHistory(...which),
   };
   await using first = await openChat(inProcess, { store });
-  const sending = first.send();
-  (await first.engine.next()).finish();
-  await sending;
+  await ask(first, "one", "completed");
   away = true;
   const said: string[] = [];
   await using next = await first.another({ maxReplyMs: 10_000, log: noteTrouble(said) }); // with nothing remembered

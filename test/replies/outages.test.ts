@@ -4,24 +4,22 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sleep } from "../../core/base/clock.ts";
 import {
   createMemoryStore,
   type Log,
   type MessageResource,
   type Store,
   StoreUnavailable,
-  type TwinEngine,
 } from "../../core/mod.ts";
-import { acceptedId, openChat, withOutages } from "../support/chat.ts";
+import { openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
+import { dataOf, inProcess, startOfTests } from "../support/harness.ts";
 
 test("complete is not sent before the store has the reply's end", async () => {
   let down = false;
   await using chat = await openChat(inProcess, { store: withOutages(createMemoryStore(), () => down) });
-  const stream = await chat.stream();
-  await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   down = true;
   run.write("kept");
   run.finish();
@@ -49,8 +47,7 @@ test("an outage is logged once for each thing that is retried, however long it l
   };
   await using chat = await openChat(inProcess, { store: withOutages(memory, () => down), log });
   await using other = await chat.another({ store: withOutages(memory, () => down), log });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   const followed = await other.resume(messageId);
   for (const outage of ["first", "second"]) {
     down = true;
@@ -79,32 +76,20 @@ test("an outage is logged once for each thing that is retried, however long it l
 });
 
 test("an end that cannot be stored is logged as an error, even if a save in flight fails after it", async () => {
-  const memory = createMemoryStore();
   const clock = createManualClock(startOfTests);
   let down = false;
-  const hanging = async <Outcome>(act: () => Promise<Outcome>): Promise<Outcome> => {
-    if (!down) return act();
-    await new Promise<void>((resolve) => clock.after(700, resolve));
-    throw new StoreUnavailable("away");
-  };
-  const store: Store = {
-    ...memory,
-    saveReply: (save) => hanging(() => memory.saveReply(save)),
-    endReply: (end) => hanging(() => memory.endReply(end)),
-  };
-  const engine: TwinEngine = {
-    async reply(_, output) {
-      output.write("text");
-      await new Promise<void>((resolve) => clock.after(1_300, resolve));
-      return { finishReason: "stop", usage: null };
-    },
-  };
+  const store = withOutages(
+    createMemoryStore(),
+    () => down,
+    () => sleep(clock, 700),
+  );
   const said: string[] = [];
   const log: Log = (level, message) => void said.push(`${level} ${message}`);
-  await using fixture = await openFixture(inProcess, { store, log, engines: { echo: engine } }, clock);
-  const key = await fixture.key();
-  const path = `/conversations/${await fixture.conversation(key)}/messages`;
-  const sending = fixture.call("POST", path, key, { content: "?" });
+  await using chat = await openChat(inProcess, { store, log, clock });
+  const sending = chat.send();
+  const run = await chat.engine.next();
+  run.write("text");
+  clock.after(1_300, () => run.finish());
   await clock.advance(500);
   down = true; // a save hangs from 1,000 to 1,700, the end comes at 1,300
   await clock.advance(5_000);
@@ -160,15 +145,12 @@ test("a reply that another request began is not mistaken for one's own", async (
 
 test("a store that hangs has two seconds to say whether a reply was begun", async () => {
   let hangs = false;
-  const store: Store = {
-    ...losingBeginnings(createMemoryStore(), () => {
-      hangs = true;
-    }),
-  };
-  const { getConversation } = store;
+  const store = losingBeginnings(createMemoryStore(), () => {
+    hangs = true;
+  });
   const hanging: Store = {
     ...store,
-    getConversation: (...which) => (hangs ? new Promise(() => {}) : getConversation(...which)),
+    getConversation: (...which) => (hangs ? new Promise(() => {}) : store.getConversation(...which)),
   };
   await using chat = await openChat(inProcess, { store: hanging });
   let status: number | undefined;
@@ -188,8 +170,7 @@ test("a begun reply that its process lost in an outage is begun again once its l
     down = true;
   });
   await using chat = await openChat(inProcess, { store: losing });
-  const sending = chat.send();
-  assert.equal((await sending).status, 503);
+  assert.equal((await chat.send()).status, 503);
   down = false;
   assert.equal(await chat.status(), "busy");
   assert.equal(chat.engine.asked, 0);

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
 import { createTwinList, type MessageResource, type Twin } from "../../core/mod.ts";
-import { acceptedId, openChat } from "../support/chat.ts";
+import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 
 for (const { what, named, stored } of [
@@ -39,9 +39,7 @@ for (const { what, named, stored } of [
 
 test("a reply in progress has its sources once they are saved, and keeps them if it fails", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const id = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId: id, run } = await chat.begin();
   run.progress({ stage: "sources", sources: [{ heading: "Fares", score: 1 }] });
   run.write("Two");
   await chat.clock.advance(1000);
@@ -84,8 +82,8 @@ test("a reply has its twin's revision, which changes with the twin's content and
 
 test("a reply has its twin's revision from its beginning, and its question has none", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const { twinRevision, attempt, inReplyTo } = await chat.message(await acceptedId(stream));
+  const { messageId } = await chat.begin();
+  const { twinRevision, attempt, inReplyTo } = await chat.message(messageId);
   assert.match(twinRevision ?? "", /^[0-9a-f]{16}$/);
   assert.equal(attempt, 1);
   const question = await chat.message(inReplyTo ?? "");

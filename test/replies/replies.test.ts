@@ -14,7 +14,15 @@ import {
 import { acceptedId, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
-import { dataOf, errorOf, inProcess, terminal, textOf, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  dataOf,
+  errorOf,
+  inProcess,
+  terminal,
+  textOf,
+  transports,
+} from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(transport.name, () => {
@@ -95,9 +103,7 @@ for (const transport of transports) {
 
     test("a client that leaves loses nothing: the reply continues and is stored", async () => {
       await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      const run = await chat.engine.next();
+      const { stream, messageId, run } = await chat.begin();
       run.write("before ");
       await stream.next();
       await stream.leave();
@@ -112,9 +118,7 @@ for (const transport of transports) {
     test("the host is given a promise for each reply, which resolves once its end is stored", async () => {
       const works: Promise<unknown>[] = [];
       await using chat = await openChat(transport, { waitUntil: (work) => void works.push(work) });
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      const run = await chat.engine.next();
+      const { stream, messageId, run } = await chat.begin();
       await stream.leave();
       let over = false;
       void Promise.all(works).then(() => {
@@ -144,9 +148,7 @@ for (const transport of transports) {
 
     test("with onDisconnect cancel, the engine is stopped once the last follower has left", async () => {
       await using chat = await openChat(transport, { onDisconnect: "cancel" });
-      const first = await chat.stream();
-      const messageId = await acceptedId(first);
-      const run = await chat.engine.next();
+      const { stream: first, messageId, run } = await chat.begin();
       run.write("so far");
       await first.next();
       const second = await chat.resume(messageId);
@@ -190,9 +192,7 @@ for (const transport of transports) {
 
     test("a reply that takes longer than maxReplyMs ends as model_timeout", async () => {
       await using chat = await openChat(transport, { maxReplyMs: 10_000 });
-      const stream = await chat.stream();
-      const messageId = await acceptedId(stream);
-      const run = await chat.engine.next();
+      const { stream, messageId, run } = await chat.begin();
       run.write("slow");
       await stream.next();
       await chat.clock.advance(9_999);
@@ -211,9 +211,7 @@ for (const transport of transports) {
       await chat.engine.next();
       await chat.clock.advance(10_000);
       const answer = await sending;
-      assert.equal(answer.status, 504);
-      const { code, details } = await errorOf(answer);
-      assert.equal(code, "model_timeout");
+      const { details } = await assertErrorAnswer(answer, 504, "model_timeout");
       assert.equal((await chat.message(String(details?.messageId))).status, "failed");
     });
   });
@@ -221,23 +219,19 @@ for (const transport of transports) {
 
 test("by default, a reply may take five minutes", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { run } = await chat.begin();
   await chat.clock.advance(299_999);
   assert.equal(run.signal.aborted, false);
   await chat.clock.advance(1);
   assert.equal(run.signal.aborted, true);
-  await stream.leave();
 });
 
 test("deleting a conversation cancels its running reply", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   run.write("gone");
   await stream.next();
-  const deleted = await chat.fixture.call("DELETE", `/conversations/${chat.conversationId}`, chat.key);
+  const deleted = await chat.remove();
   assert.equal(deleted.status, 204);
   assert.equal(run.signal.aborted, true);
   const last = (await stream.rest()).at(-1);

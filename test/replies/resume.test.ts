@@ -3,158 +3,114 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { createMemoryStore } from "../../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import { readEvents } from "../support/event-reader.ts";
-import { errorOf, inProcess, textOf, transports } from "../support/harness.ts";
+import { assertRefusedField, inProcess, textOf } from "../support/harness.ts";
 
 const text = "Hi 😀!"; // 6 code units, a surrogate pair at 3
 
 /** Makes a reply that has ended, and returns its id. */
 async function openEnded(chat: Chat): Promise<string> {
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   run.write(text);
   run.finish();
   await stream.rest();
   return messageId;
 }
 
-/** Fails unless an answer refuses only this field; returns its message for it. */
-async function refusedField(response: Response, path: string): Promise<string | undefined> {
-  assert.equal(response.status, 400);
-  const { code, details = {} } = await errorOf(response);
-  assert.equal(code, "validation_error");
-  const [field, ...others] = details.fields as { path: string; message: string }[];
-  assert.deepEqual(others, []);
-  assert.equal(field?.path, path);
-  return field.message;
-}
-
-for (const transport of transports) {
-  describe(transport.name, () => {
-    test("a running reply is resumed in the middle, and continues live", async () => {
-      await using chat = await openChat(transport);
-      const first = await chat.stream();
-      const messageId = await acceptedId(first);
-      const run = await chat.engine.next();
-      run.progress({ stage: "searching" });
-      run.write("Hello, ");
-      const resumed = await chat.resume(messageId, 3);
-      const accepted = await resumed.next();
-      assert.equal(accepted.id, 3);
-      assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
-      assert.deepEqual(await resumed.next(), {
-        id: 3,
-        data: { type: "progress", progress: { stage: "searching" } },
-      });
-      assert.deepEqual(await resumed.next(), { id: 7, data: { type: "delta", content: "lo, " } });
-      run.write("world");
-      assert.deepEqual(await resumed.next(), { id: 12, data: { type: "delta", content: "world" } });
-      run.finish();
-      const [complete] = await resumed.rest();
-      assert.ok(complete?.data.type === "complete" && complete.data.message.content === "Hello, world");
-    });
-
-    test("an ended reply can be resumed at every offset that is not inside a surrogate pair", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await openEnded(chat);
-      for (const after of [0, 1, 2, 3, 5, 6]) {
-        const events = await (await chat.resume(messageId, after)).rest();
-        assert.equal(events[0]?.id, after);
-        assert.equal(events[0]?.data.type, "progress");
-        assert.equal(textOf(events), text.slice(after));
-        assert.equal(events.at(-1)?.id, 6);
-        assert.equal(events.at(-1)?.data.type, "complete");
-      }
-    });
-
-    test("an offset that the reply does not have is refused", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await openEnded(chat);
-      const stream = `/messages/${messageId}/stream`;
-      for (const after of ["4", "7", "-1", "1.5", "abc", "", "1e1", "03", " 1", "9999999999"]) {
-        const byQuery = await chat.get(`${stream}?after=${encodeURIComponent(after)}`);
-        const message = await refusedField(byQuery, "after");
-        if (after.trim() !== after) continue; // header fields lose leading and trailing spaces
-        const byHeader = await chat.get(`${stream}?after=0`, { "Last-Event-ID": after });
-        assert.equal(await refusedField(byHeader, "Last-Event-ID"), message, after);
-      }
-    });
-
-    test("an offset that a running reply does not have yet is refused", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await acceptedId(await chat.stream());
-      (await chat.engine.next()).write("abc");
-      assert.equal((await chat.get(`/messages/${messageId}/stream?after=4`)).status, 400);
-    });
-
-    test("a Last-Event-ID that is not a number is refused before the message is looked up", async () => {
-      await using chat = await openChat(transport);
-      const response = await chat.get("/messages/msg_nowhere/stream", { "Last-Event-ID": "abc" });
-      assert.equal(response.status, 400);
-    });
-
-    test("Last-Event-ID wins over the parameter, whatever that says", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await openEnded(chat);
-      for (const query of ["after=0", "after=7", "after=abc", "after=", "after=%ff", "after=1&after=2"]) {
-        const response = await chat.get(`/messages/${messageId}/stream?${query}`, { "Last-Event-ID": "5" });
-        assert.equal(textOf(await readEvents(response).rest()), "!", query);
-      }
-    });
-
-    test("a reply is resumed after a restart", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await openEnded(chat);
-      await using next = await chat.another();
-      assert.equal(textOf(await (await next.resume(messageId, 2)).rest()), text.slice(2));
-    });
-
-    test("a resumed stream names the reply and its question, as the first one did", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const accepted = await stream.next();
-      assert.ok(accepted.data.type === "progress");
-      const messageId = String(accepted.data.progress.messageId);
-      assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "while it runs");
-      (await chat.engine.next()).finish();
-      await stream.rest();
-      assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "once it has ended");
-    });
-
-    test("a read_only key may resume; another owner's key finds nothing", async () => {
-      await using chat = await openChat(transport);
-      const messageId = await openEnded(chat);
-      const path = `/conversations/${chat.conversationId}/messages/${messageId}/stream`;
-      const reader = await chat.fixture.key("read_only");
-      assert.equal((await chat.fixture.call("GET", path, reader)).status, 200);
-      const stranger = await chat.fixture.key("full_access", "bob");
-      const refused = await chat.fixture.call("GET", path, stranger);
-      assert.equal(refused.status, 404);
-      assert.equal((await errorOf(refused)).code, "conversation_not_found");
-    });
-
-    test("neither a user's message nor an unknown one has a stream", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const { data } = await stream.next();
-      assert.ok(data.type === "progress");
-      for (const id of [String(data.progress.userMessageId), "msg_unknown"]) {
-        const refused = await chat.get(`/messages/${id}/stream`);
-        assert.equal(refused.status, 404);
-        assert.equal((await errorOf(refused)).code, "message_not_found");
-      }
-    });
+test("a running reply is resumed in the middle, and continues live", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId, run } = await chat.begin();
+  run.progress({ stage: "searching" });
+  run.write("Hello, ");
+  const resumed = await chat.resume(messageId, 3);
+  const accepted = await resumed.next();
+  assert.equal(accepted.id, 3);
+  assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
+  assert.deepEqual(await resumed.next(), {
+    id: 3,
+    data: { type: "progress", progress: { stage: "searching" } },
   });
-}
+  assert.deepEqual(await resumed.next(), { id: 7, data: { type: "delta", content: "lo, " } });
+  run.write("world");
+  assert.deepEqual(await resumed.next(), { id: 12, data: { type: "delta", content: "world" } });
+  run.finish();
+  const [complete] = await resumed.rest();
+  assert.ok(complete?.data.type === "complete" && complete.data.message.content === "Hello, world");
+});
+
+test("an ended reply can be resumed at every offset that is not inside a surrogate pair", async () => {
+  await using chat = await openChat(inProcess);
+  const messageId = await openEnded(chat);
+  for (const after of [0, 1, 2, 3, 5, 6]) {
+    const events = await (await chat.resume(messageId, after)).rest();
+    assert.equal(events[0]?.id, after);
+    assert.equal(events[0]?.data.type, "progress");
+    assert.equal(textOf(events), text.slice(after));
+    assert.equal(events.at(-1)?.id, 6);
+    assert.equal(events.at(-1)?.data.type, "complete");
+  }
+});
+
+test("an offset that the reply does not have is refused", async () => {
+  await using chat = await openChat(inProcess);
+  const messageId = await openEnded(chat);
+  const stream = `/messages/${messageId}/stream`;
+  for (const after of ["4", "7", "-1", "1.5", "abc", "", "1e1", "03", " 1", "9999999999"]) {
+    const byQuery = await chat.get(`${stream}?after=${encodeURIComponent(after)}`);
+    const message = await assertRefusedField(byQuery, "after");
+    if (after.trim() !== after) continue; // header fields lose leading and trailing spaces
+    const byHeader = await chat.get(`${stream}?after=0`, { "Last-Event-ID": after });
+    assert.equal(await assertRefusedField(byHeader, "Last-Event-ID"), message, after);
+  }
+});
+
+test("an offset that a running reply does not have yet is refused", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId, run } = await chat.begin();
+  run.write("abc");
+  assert.equal((await chat.get(`/messages/${messageId}/stream?after=4`)).status, 400);
+});
+
+test("a Last-Event-ID that is not a number is refused before the message is looked up", async () => {
+  await using chat = await openChat(inProcess);
+  const response = await chat.get("/messages/msg_nowhere/stream", { "Last-Event-ID": "abc" });
+  assert.equal(response.status, 400);
+});
+
+test("Last-Event-ID wins over the parameter, whatever that says", async () => {
+  await using chat = await openChat(inProcess);
+  const messageId = await openEnded(chat);
+  for (const query of ["after=0", "after=7", "after=abc", "after=", "after=%ff", "after=1&after=2"]) {
+    const response = await chat.get(`/messages/${messageId}/stream?${query}`, { "Last-Event-ID": "5" });
+    assert.equal(textOf(await readEvents(response).rest()), "!", query);
+  }
+});
+
+test("a reply is resumed after a restart", async () => {
+  await using chat = await openChat(inProcess);
+  const messageId = await openEnded(chat);
+  await using next = await chat.another();
+  assert.equal(textOf(await (await next.resume(messageId, 2)).rest()), text.slice(2));
+});
+
+test("a resumed stream names the reply and its question, as the first one did", async () => {
+  await using chat = await openChat(inProcess);
+  const stream = await chat.stream();
+  const accepted = await stream.next();
+  assert.ok(accepted.data.type === "progress");
+  const messageId = String(accepted.data.progress.messageId);
+  assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "while it runs");
+  (await chat.engine.next()).finish();
+  await stream.rest();
+  assert.deepEqual(await (await chat.resume(messageId)).next(), accepted, "once it has ended");
+});
 
 test("another process follows the saved text, and waits while its reader already has more", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   run.write("Hello");
   await using other = await chat.another();
   const resumed = await other.resume(messageId, 4);
@@ -171,8 +127,7 @@ test("another process follows the saved text, and waits while its reader already
 
 test("a slow reader of a reply that has ended gets its text only once", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   await using other = await chat.another();
   const followed = await other.resume(messageId, 0);
   const long = "x".repeat(50_000);
@@ -186,9 +141,8 @@ test("a slow reader of a reply that has ended gets its text only once", async ()
 
 test("a reader that has more text than an interrupted reply gets only its error", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  (await chat.engine.next()).write("abc");
+  const { messageId, run } = await chat.begin();
+  run.write("abc");
   const closing = chat.service.close({ graceMs: 1 });
   await chat.clock.advance(1);
   await closing;
@@ -202,9 +156,7 @@ test("a reader that has more text than an interrupted reply gets only its error"
 
 test("a long reply is resumed in well-formed deltas of at most 16,384 code units that add up to the rest", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   const long = `x${"😀".repeat(30_000)}`;
   run.write(long);
   run.finish();
@@ -222,8 +174,7 @@ test("a long reply is resumed in well-formed deltas of at most 16,384 code units
 
 test("a reader that resumes inside a surrogate pair before its text is known gets no half of it", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
-  const messageId = await acceptedId(await chat.stream());
-  const run = await chat.engine.next();
+  const { messageId, run } = await chat.begin();
   await using other = await chat.another();
   const resumed = await other.resume(messageId, 1);
   run.write("😀a");

@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
-import type { MessageResource, SignalTopic, Store, StoreSignals } from "../../core/mod.ts";
-import { createMemoryLimiter, createMemoryStore, StoreUnavailable } from "../../core/mod.ts";
+import {
+  createMemoryStore,
+  type MessageResource,
+  type SignalTopic,
+  type Store,
+  type StoreSignals,
+  StoreUnavailable,
+} from "../../core/mod.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
-import {
-  dataOf,
-  errorOf,
-  inProcess,
-  openFixture,
-  parseEvents,
-  startOfTests,
-  textOf,
-} from "../support/harness.ts";
-import { createScriptedEngine } from "../support/scripted-engine.ts";
+import { dataOf, errorOf, inProcess, parseEvents, startOfTests, textOf } from "../support/harness.ts";
 
 /** Signals within this process, which a test can count and hold back. */
 function createSignals() {
@@ -77,129 +75,96 @@ function createSharedStore({ signals, state }: ReturnType<typeof createSignals>,
   return { store, textRead };
 }
 
-/** Two services on one store, and a conversation whose reply the first one produces. */
-async function openTwo({ onDisconnect = "continue" as "continue" | "cancel" } = {}) {
+/** Two processes on one store. */
+async function openTwo(onDisconnect: "continue" | "cancel" = "continue") {
   const clock = createManualClock(startOfTests);
   const given = createSignals();
   const { sent, state, listeners } = given;
   const { store, textRead } = createSharedStore(given, clock);
-  const engine = createScriptedEngine();
-  const limiter = createMemoryLimiter({ clock });
-  const options = { store, limiter, engines: { echo: engine }, onDisconnect };
-  const here = await openFixture(inProcess, options, clock);
-  const there = await openFixture(inProcess, options, clock);
-  const key = await here.key();
-  const conversationId = await here.conversation(key);
-  const path = `/conversations/${conversationId}`;
+  const here = await openChat(inProcess, { store, clock, onDisconnect });
+  const there = await here.another();
   return {
-    ...{ textRead, clock, sent, state, listeners, here, there, key, path, engine },
+    ...{ textRead, clock, sent, state, listeners, here, there },
     /** Lets the store read, but answer only once released. */
     holdAnswers() {
       const released = createGate();
       state.answer = released.opened;
       return released.open;
     },
-    async send() {
-      const sending = here.call("POST", `${path}/messages`, key, { content: "Hello" });
-      const run = await engine.next();
-      const list = await dataOf<MessageResource[]>(await here.call("GET", `${path}/messages`, key));
-      return { run, sending, replyPath: `${path}/messages/${list[1]?.id}` };
-    },
     async [Symbol.asyncDispose]() {
-      await here[Symbol.asyncDispose]();
       await there[Symbol.asyncDispose]();
+      await here[Symbol.asyncDispose]();
     },
   };
 }
 
-type Two = Awaited<ReturnType<typeof openTwo>>;
-
-/** Follows on the other service; what has arrived so far can be read at any time. */
-async function followThere({ there, key }: Two, replyPath: string) {
-  const response = await there.call("GET", `${replyPath}/stream`, key);
-  const seen = { text: "" };
-  const done = (async () => {
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) seen.text += chunk;
+/** Follows a reply; what has arrived so far can be read at any time. */
+async function follow(chat: Chat, messageId: string) {
+  const response = await chat.get(`/messages/${messageId}/stream`);
+  let text = "";
+  void (async () => {
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk;
   })();
-  return {
-    seen,
-    done,
-    content: () => textOf(parseEvents(seen.text.slice(0, seen.text.lastIndexOf("\n\n") + 2))),
-  };
+  const events = () => parseEvents(text.slice(0, text.lastIndexOf("\n\n") + 2));
+  return { content: () => textOf(events()), last: () => events().at(-1)?.data };
+}
+
+/** The same processes, and a reply of the first that is followed on the other. */
+async function openFollowed() {
+  const two = await openTwo();
+  const begun = await two.here.begin();
+  return { ...two, ...begun, follower: await follow(two.there, begun.messageId) };
 }
 
 describe("a reply that is followed on another process", () => {
   test("new text arrives within 300 ms, every time", async () => {
-    await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
+    await using two = await openFollowed();
     let text = "";
     for (const word of ["one ", "two ", "three "]) {
       await two.clock.advance(400);
-      run.write(word);
+      two.run.write(word);
       text += word;
       await two.clock.advance(160);
-      assert.equal(follower.content(), text);
+      assert.equal(two.follower.content(), text);
     }
-    run.finish();
-    await Promise.all([sending, follower.done]);
   });
 
-  test("its end arrives at once", async () => {
-    await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
-    run.write("Bye.");
-    run.finish();
-    await sending;
-    await settle();
-    assert.match(follower.seen.text, /"type":"complete"/);
-    await follower.done;
-  });
-
-  test("its end arrives at once even if it comes while the store is answering an earlier read", async () => {
-    await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
+  test("its end arrives at once, even if it comes while the store is answering an earlier read", async () => {
+    await using two = await openFollowed();
     await two.clock.advance(400);
     const release = two.holdAnswers();
-    run.write("Good");
+    two.run.write("Good");
     await two.clock.advance(160); // saved, signalled, and being read
-    run.write("bye.");
-    run.finish();
-    await sending;
+    two.run.write("bye.");
+    two.run.finish();
+    await two.stream.rest();
     release();
     await settle();
-    assert.equal(follower.content(), "Goodbye.");
-    assert.match(follower.seen.text, /"type":"complete"/);
-    await follower.done;
+    assert.equal(two.follower.content(), "Goodbye.");
+    assert.equal(two.follower.last()?.type, "complete");
   });
 
   test("signals that come while the store is answering cause one more read, not one each, and no busy loop", async () => {
-    await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
+    await using two = await openFollowed();
     await two.clock.advance(400);
     const release = two.holdAnswers();
     const before = two.textRead.length;
     for (const word of ["Good", "bye", "."]) {
-      run.write(word);
+      two.run.write(word);
       await two.clock.advance(160);
     }
     release();
     await settle();
     assert.equal(two.textRead.length - before, 2);
-    assert.equal(follower.content(), "Goodbye.");
+    assert.equal(two.follower.content(), "Goodbye.");
     await two.clock.advance(10_000); // a read is due once a second
     assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} reads`);
-    run.finish();
-    await Promise.all([sending, follower.done]);
   });
 
   test("a follower that leaves while the store is answering causes no further reads", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    const { messageId } = await two.here.begin();
+    const response = await two.there.get(`/messages/${messageId}/stream`);
     const release = two.holdAnswers();
     await two.clock.advance(300);
     await response.body?.cancel();
@@ -208,48 +173,42 @@ describe("a reply that is followed on another process", () => {
     const asked = two.textRead.length;
     await two.clock.advance(10_000);
     assert.equal(two.textRead.length, asked);
-    run.finish();
-    await sending;
   });
 
   test("when one of two followers leaves, the other still gets all of the text", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    const { messageId, run } = await two.here.begin();
+    const leaving = await two.there.get(`/messages/${messageId}/stream`);
     await two.clock.advance(400);
-    const follower = await followThere(two, replyPath);
+    const follower = await follow(two.there, messageId);
     run.write("one ");
     await two.clock.advance(400);
     await leaving.body?.cancel();
     run.write("two");
     await two.clock.advance(400);
     assert.equal(follower.content(), "one two");
-    run.finish();
-    await Promise.all([sending, follower.done]);
   });
 
   test("a follower that left and comes back after its end gets the end at once", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    const { stream, messageId, run } = await two.here.begin();
+    const leaving = await two.there.get(`/messages/${messageId}/stream`);
     await two.clock.advance(400);
     await leaving.body?.cancel();
-    run.write("Good");
     run.finish();
-    await sending;
-    const follower = await followThere(two, replyPath);
+    await stream.rest();
+    const follower = await follow(two.there, messageId);
     await settle();
-    assert.match(follower.seen.text, /"type":"complete"/);
-    await follower.done;
+    assert.equal(follower.last()?.type, "complete");
   });
 
   test("a follower that comes just as the last one leaves gets all of the text", async () => {
     for (let steps = 0; steps < 60; steps++) {
       await using two = await openTwo();
-      const { run, sending, replyPath } = await two.send();
-      const leaving = await two.there.call("GET", `${replyPath}/stream`, two.key);
+      const { messageId, run } = await two.here.begin();
+      const leaving = await two.there.get(`/messages/${messageId}/stream`);
       await settle();
-      const coming = followThere(two, replyPath);
+      const coming = follow(two.there, messageId);
       for (let step = 0; step < steps; step++) await null;
       await leaving.body?.cancel();
       const follower = await coming;
@@ -257,18 +216,16 @@ describe("a reply that is followed on another process", () => {
       run.write("all of it");
       await two.clock.advance(1_000);
       assert.equal(follower.content(), "all of it", `after ${steps} steps`);
-      run.finish();
-      await Promise.all([sending, follower.done]);
     }
   });
 
   test("a follower that comes just as the last one leaves gets no text twice, even while the store is answering", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
+    const { messageId, run } = await two.here.begin();
     const request = {
       method: "GET",
-      url: `/api/v1${replyPath}/stream`,
-      headers: new Headers({ "X-API-Key": two.key }),
+      url: `/api/v1/conversations/${two.there.conversationId}/messages/${messageId}/stream`,
+      headers: new Headers({ "X-API-Key": two.there.key }),
       body: null,
     };
     const open = async () => {
@@ -292,57 +249,50 @@ describe("a reply that is followed on another process", () => {
     await settle();
     assert.equal(textOf(parseEvents(coming.read())), "Goodbye.");
     coming.detach();
-    run.finish();
-    await sending;
   });
 
   test("its followers are told at once when it is deleted with its conversation", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
+    const { messageId, run } = await two.here.begin();
     run.write("So far");
     await two.clock.advance(1_000); // saved before anybody follows
-    const follower = await followThere(two, replyPath);
+    const follower = await follow(two.there, messageId);
     await two.clock.advance(400);
-    assert.equal((await two.here.call("DELETE", two.path, two.key)).status, 204);
+    assert.equal((await two.here.remove()).status, 204);
     await settle();
-    const last = parseEvents(follower.seen.text).at(-1)?.data;
+    const last = follower.last();
     assert.ok(last?.type === "complete");
     const { status, content, completedAt } = last.message;
     const now = new Date(two.clock.now()).toISOString();
     assert.deepEqual([status, content, completedAt], ["cancelled", "So far", now]);
-    await Promise.all([sending, follower.done]);
   });
 
   test("nothing listens for it any more once nobody follows it", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
+    const { stream, messageId, run } = await two.here.begin();
     const before = two.listeners.size;
-    const follower = await followThere(two, replyPath);
+    const follower = await two.there.resume(messageId);
     await settle();
     assert.equal(two.listeners.size, before + 1);
     run.finish();
-    await Promise.all([sending, follower.done]);
+    await Promise.all([stream.rest(), follower.rest()]);
     assert.equal(two.listeners.size, before);
   });
 
   test("its follower announces itself every two seconds, however fast the text comes", async () => {
-    await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
+    await using two = await openFollowed();
     for (let n = 0; n < 99; n++) {
-      run.write("word ");
+      two.run.write("word ");
       await two.clock.advance(100);
     }
     const said = two.sent.filter((topic) => topic === "follow").length;
     assert.ok(said === 4 || said === 5, `${said} times`);
-    run.finish();
-    await Promise.all([sending, follower.done]);
   });
 
   test("it sends no more signals once nobody follows it elsewhere", async () => {
     await using two = await openTwo();
-    const { run, sending, replyPath } = await two.send();
-    const response = await two.there.call("GET", `${replyPath}/stream`, two.key);
+    const { stream, messageId, run } = await two.here.begin();
+    const response = await two.there.get(`/messages/${messageId}/stream`);
     await two.clock.advance(100);
     await response.body?.cancel();
     await two.clock.advance(10_000);
@@ -352,75 +302,88 @@ describe("a reply that is followed on another process", () => {
       await two.clock.advance(100);
     }
     run.finish();
-    await sending;
+    await stream.rest();
     assert.equal(two.sent.length, told);
   });
 
   test("it gets through even if only one of the pool's connections is answered", async () => {
     await using two = await openTwo();
     two.state.scarce = true;
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
+    const { messageId, run } = await two.here.begin();
+    const follower = await follow(two.there, messageId);
     await two.clock.advance(3000);
     run.write("here");
     await two.clock.advance(5000);
     assert.equal(follower.content(), "here");
-    run.finish();
-    await Promise.all([sending, two.clock.advance(5000), follower.done]);
   });
 
-  test("lost signals delay the text by about a second, but lose none of it", async () => {
-    await using two = await openTwo();
+  test("lost signals delay the text and the end by about a second, but lose none of it", async () => {
+    await using two = await openFollowed();
     two.state.lost = true;
-    const { run, sending, replyPath } = await two.send();
-    const follower = await followThere(two, replyPath);
-    run.write("late");
+    two.run.write("late");
     await two.clock.advance(2100);
-    assert.equal(follower.content(), "late");
-    run.finish();
-    await sending;
+    assert.equal(two.follower.content(), "late");
+    two.run.finish();
+    await two.stream.rest();
     await two.clock.advance(1100);
-    await follower.done;
+    assert.equal(two.follower.last()?.type, "complete");
+  });
+
+  test("only the text that the other process does not have is read", async () => {
+    await using two = await openFollowed();
+    two.run.write("x".repeat(10_000));
+    await two.clock.advance(500);
+    two.textRead.length = 0;
+    two.run.write("🙂 and one more");
+    await two.clock.advance(500);
+    two.run.finish();
+    await two.clock.advance(500);
+    assert.equal(two.follower.content().length, 10_015);
+    assert.equal(
+      two.textRead.reduce((sum, length) => sum + length, 0),
+      "🙂 and one more".length,
+    );
   });
 });
 
 test("a reply that nobody follows elsewhere sends no signals", async () => {
   await using two = await openTwo();
-  const { run, sending } = await two.send();
+  const { stream, run } = await two.here.begin();
   run.write("Hello.");
   await two.clock.advance(3000);
   run.finish();
-  await sending;
+  await stream.rest();
   assert.deepEqual(two.sent, []);
 });
 
 test("a cancel on another process stops the engine at once", async () => {
   await using two = await openTwo();
-  const { run, sending, replyPath } = await two.send();
+  const { messageId, run } = await two.here.begin();
   run.write("So far");
-  const cancelling = two.there.call("POST", `${replyPath}/cancel`, two.key);
+  const cancelling = two.there.cancel(messageId);
   await run.aborted;
   await two.clock.advance(250);
   const reply = await dataOf<MessageResource>(await cancelling);
   assert.deepEqual([reply.status, reply.content], ["cancelled", "So far"]);
-  await sending;
 });
 
 test("deleting a conversation on another process stops its reply at once", async () => {
   await using two = await openTwo();
-  const { run, sending } = await two.send();
-  assert.equal((await two.there.call("DELETE", two.path, two.key)).status, 204);
+  const { stream, run } = await two.here.begin();
+  assert.equal((await two.there.remove()).status, 204);
   await run.aborted;
-  assert.equal((await dataOf<MessageResource>(await sending)).status, "cancelled");
+  const last = (await stream.rest()).at(-1)?.data;
+  assert.ok(last?.type === "complete" && last.message.status === "cancelled");
 });
 
 test("a key that was revoked on another process is refused at once", async () => {
   await using two = await openTwo();
-  assert.equal((await two.there.call("GET", "/twins", two.key)).status, 200);
-  const token = await two.here.token();
-  const [record] = await dataOf<{ id: string }[]>(await two.here.call("GET", "/auth/api-keys", token));
-  await two.here.call("DELETE", `/auth/api-keys/${record?.id}`, token);
-  const refused = await two.there.call("GET", "/twins", two.key);
+  assert.equal((await two.there.get("")).status, 200);
+  const { call, token } = two.here.fixture;
+  const jwt = await token();
+  const [record] = await dataOf<{ id: string }[]>(await call("GET", "/auth/api-keys", jwt));
+  await call("DELETE", `/auth/api-keys/${record?.id}`, jwt);
+  const refused = await two.there.get("");
   assert.deepEqual([refused.status, (await errorOf(refused)).code], [401, "invalid_api_key"]);
 });
 
@@ -431,93 +394,69 @@ test("a closed service no longer listens for signals", async () => {
   assert.equal(two.listeners.size, 0);
 });
 
-test("a follower on another process reads only the text that it does not have", async () => {
-  await using two = await openTwo();
-  const { run, sending, replyPath } = await two.send();
-  const follower = await followThere(two, replyPath);
-  run.write("x".repeat(10_000));
-  await two.clock.advance(500);
-  two.textRead.length = 0;
-  run.write("🙂 and one more");
-  await two.clock.advance(500);
-  run.finish();
-  await Promise.all([sending, two.clock.advance(500), follower.done]);
-  assert.equal(follower.content().length, 10_015);
-  assert.equal(
-    two.textRead.reduce((sum, length) => sum + length, 0),
-    "🙂 and one more".length,
-  );
-});
-
 /** A reply that is followed on another process and whose sender has left. Without followers it is cancelled. */
 async function openFollowedElsewhere() {
-  const two = await openTwo({ onDisconnect: "cancel" });
-  const streaming = await two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
-  const run = await two.engine.next();
-  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
-  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
-  const following = await two.there.call("GET", stream, two.key);
+  const two = await openTwo("cancel");
+  const { stream, messageId, run } = await two.here.begin();
+  const following = await two.there.resume(messageId);
   await two.clock.advance(500);
-  await streaming.body?.cancel();
-  return { two, run, stream, following, [Symbol.asyncDispose]: () => two[Symbol.asyncDispose]() };
+  await stream.leave();
+  return { ...two, messageId, run, following };
 }
 
 test("with onDisconnect cancel, a follower on another process counts, and its leaving is noticed", async () => {
-  await using followed = await openFollowedElsewhere();
-  const { two, run, following } = followed;
-  await two.clock.advance(20_000);
+  await using two = await openFollowedElsewhere();
+  const { run, following, clock, state } = two;
+  await clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
-  Object.assign(two.state, { down: true, lost: true }); // the follower cannot announce itself
-  await two.clock.advance(12_000);
-  Object.assign(two.state, { down: false, lost: false });
-  await two.clock.advance(20_000);
+  Object.assign(state, { down: true, lost: true }); // the follower cannot announce itself
+  await clock.advance(12_000);
+  Object.assign(state, { down: false, lost: false });
+  await clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
-  await following.body?.cancel();
-  await two.clock.advance(6000);
+  await following.leave();
+  await clock.advance(6000);
   assert.equal(run.signal.aborted, true);
 });
 
 test("with onDisconnect cancel, a follower on another process that came before the reply had begun counts", {
   timeout: 20_000,
 }, async () => {
-  await using two = await openTwo({ onDisconnect: "cancel" });
+  await using two = await openTwo("cancel");
   const begin = createGate();
   two.state.beginning = begin.opened;
-  const streaming = two.here.call("POST", `${two.path}/messages/stream`, two.key, { content: "Hello" });
+  const streaming = two.here.stream();
   await settle();
-  const list = await dataOf<MessageResource[]>(await two.there.call("GET", `${two.path}/messages`, two.key));
-  const stream = `${two.path}/messages/${list[1]?.id}/stream`;
-  const following = await two.there.call("GET", stream, two.key);
+  const [, reply] = await dataOf<MessageResource[]>(await two.there.get("/messages"));
+  const following = await two.there.resume(reply?.id ?? "");
   begin.open();
-  await (await streaming).body?.cancel();
-  const run = await two.engine.next();
+  await (await streaming).leave();
+  const run = await two.here.engine.next();
   await two.clock.advance(20_000);
   assert.equal(run.signal.aborted, false);
-  await following.body?.cancel();
+  await following.leave();
   await two.clock.advance(6000);
   assert.equal(run.signal.aborted, true);
 });
 
 test("with onDisconnect cancel, a follower that left and came back counts once the followers elsewhere have left", async () => {
-  await using followed = await openFollowedElsewhere();
-  const { two, run, stream, following } = followed;
-  const again = await two.here.call("GET", stream, two.key);
-  await following.body?.cancel();
+  await using two = await openFollowedElsewhere();
+  const again = await two.here.resume(two.messageId);
+  await two.following.leave();
   await two.clock.advance(20_000);
-  assert.equal(run.signal.aborted, false);
-  await again.body?.cancel();
+  assert.equal(two.run.signal.aborted, false);
+  await again.leave();
   await two.clock.advance(1_000);
-  assert.equal(run.signal.aborted, true);
+  assert.equal(two.run.signal.aborted, true);
 });
 
 test("with onDisconnect cancel, a follower that has left does not count even if the clock steps back", async () => {
-  await using followed = await openFollowedElsewhere();
-  const { two, run, following } = followed;
+  await using two = await openFollowedElsewhere();
   two.clock.step(-3_600_000);
   await two.clock.advance(20_000);
-  assert.equal(run.signal.aborted, false, "a remaining follower counts");
-  await following.body?.cancel();
+  assert.equal(two.run.signal.aborted, false, "a remaining follower counts");
+  await two.following.leave();
   two.clock.step(-3_600_000);
   await two.clock.advance(15_000);
-  assert.equal(run.signal.aborted, true);
+  assert.equal(two.run.signal.aborted, true);
 });

@@ -4,13 +4,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptedId, type Chat, openChat } from "../support/chat.ts";
-import { eventsOf, type Fixture, inProcess, openFixture, textOf } from "../support/harness.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import { inProcess, openFixture, parseEvents, textOf } from "../support/harness.ts";
 
 test("lone surrogates and NUL become replacement characters, in the stream as in the store", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   run.write("a\0b\ud83d");
   run.write("\ude00 \udc00 \ud800");
   run.finish();
@@ -23,8 +22,7 @@ test("lone surrogates and NUL become replacement characters, in the stream as in
 
 test("deltas never contain half a surrogate pair, however it was written", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   const text = "😀".repeat(20_000);
   for (const half of text.split("")) run.write(half);
   run.finish();
@@ -34,15 +32,13 @@ test("deltas never contain half a surrogate pair, however it was written", async
 });
 
 test("U+2028, U+2029 and U+0085 are escaped, whichever of them a text has", async () => {
-  await using fixture: Fixture = await openFixture(inProcess);
+  await using fixture = await openFixture(inProcess);
   const key = await fixture.key();
-  const id = await fixture.conversation(key);
+  const path = `/conversations/${await fixture.conversation(key)}/messages/stream`;
   for (const content of ["a\u2028b", "a\u2029b", "a\u0085b", "\u2028b\u2029c\u0085"]) {
-    const text = await (
-      await fixture.call("POST", `/conversations/${id}/messages/stream`, key, { content })
-    ).text();
+    const text = await (await fixture.call("POST", path, key, { content })).text();
     assert.ok(!/[\u2028\u2029\u0085]/.test(text));
-    assert.equal(textOf(await eventsOf(new Response(text))), content);
+    assert.equal(textOf(parseEvents(text)), content);
   }
 });
 
@@ -55,7 +51,7 @@ test("U+2028, U+2029 and U+0085 are escaped in an engine's progress, too", async
   run.finish();
   const text = await (await sending).text();
   assert.ok(!/[\u2028\u2029\u0085]/.test(text));
-  assert.deepEqual((await eventsOf(new Response(text)))[1]?.data, { type: "progress", progress });
+  assert.deepEqual(parseEvents(text)[1]?.data, { type: "progress", progress });
 });
 
 /** A stream that has sent the acceptance, to be read as raw text; its engine writes nothing by itself. */
@@ -111,8 +107,8 @@ test("a silent stream is kept alive when the machine's clock is set back", async
 
 test("a sender that is notified of a keep-alive and leaves then and there leaves no timer behind", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const url = `/api/v1/conversations/${chat.conversationId}/messages/${await acceptedId(stream)}/stream`;
+  const { messageId } = await chat.begin();
+  const url = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
   const headers = new Headers({ "X-API-Key": chat.key });
   const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
   assert.ok(body !== null && typeof body !== "string");

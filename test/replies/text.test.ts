@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ReplyText, splitsSurrogatePair } from "../../core/replies/text.ts";
+import { ReplyText } from "../../core/replies/text.ts";
 
 /** What a reply's text must be, computed in the obvious way: well-formed, without NUL. */
 function plain(written: string): string {
@@ -79,28 +79,5 @@ test("text that was readable once never changes", () => {
       }
     }),
     sameRuns,
-  );
-});
-
-test("half a pair at the end becomes a replacement character", () => {
-  const text = new ReplyText();
-  text.append("a\ud83d");
-  assert.equal(text.toString(), "a");
-  text.end();
-  assert.equal(text.toString(), "a\ufffd");
-});
-
-test("a pair that arrives in two halves is whole", () => {
-  const text = new ReplyText();
-  text.append("\ud83d");
-  text.append("\ude00");
-  assert.equal(text.toString(), "😀");
-});
-
-test("an offset splits a surrogate pair only between its halves", () => {
-  const text = write(["a😀b"]);
-  assert.deepEqual(
-    [0, 1, 2, 3, 4].map((offset) => splitsSurrogatePair(text, offset)),
-    [false, false, true, false, false],
   );
 });

@@ -10,10 +10,10 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/mod.ts";
-import { createManualClock } from "./clock.ts";
+import { createManualClock, type ManualClock } from "./clock.ts";
 import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";
-import { createScriptedEngine, type ScriptedEngine } from "./scripted-engine.ts";
+import { createScriptedEngine, type Run, type ScriptedEngine } from "./scripted-engine.ts";
 
 export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock"> {
   readonly engine: ScriptedEngine;
@@ -27,19 +27,33 @@ export interface Chat extends AsyncDisposable, Pick<Fixture, "service" | "clock"
   get(path: string, headers?: HeadersInit): Promise<Response>;
   send(content?: string, headers?: HeadersInit): Promise<Response>;
   stream(content?: string, headers?: HeadersInit): Promise<EventReader>;
+  /** Streams a message. Resolves once the engine is asked for the reply. */
+  begin(content?: string, headers?: HeadersInit): Promise<Begun>;
   resume(messageId: string, after?: number): Promise<EventReader>;
+  cancel(messageId: string): Promise<Response>;
+  /** Deletes the conversation. */
+  remove(): Promise<Response>;
   message(id: string): Promise<MessageResource>;
   status(): Promise<string>;
   /** Another service on the same store, engine and clock: a second process, or a later one. */
   another(options?: Partial<ServiceOptions>): Promise<Chat>;
 }
 
-export async function openChat(
-  transport: Transport,
-  options: Partial<ServiceOptions> & { readonly engine?: ScriptedEngine } = {},
-): Promise<Chat> {
-  const { engine = createScriptedEngine(), store = createMemoryStore(), ...rest } = options;
-  const clock = createManualClock(startOfTests);
+export interface ChatOptions extends Partial<Omit<ServiceOptions, "clock">> {
+  readonly engine?: ScriptedEngine;
+  readonly clock?: ManualClock;
+}
+
+/** A reply in progress. Of its stream, the first event has been read. */
+export interface Begun {
+  readonly stream: EventReader;
+  readonly messageId: string;
+  readonly run: Run;
+}
+
+export async function openChat(transport: Transport, options: ChatOptions = {}): Promise<Chat> {
+  const { engine = createScriptedEngine(), store = createMemoryStore(), ...more } = options;
+  const { clock = createManualClock(startOfTests), ...rest } = more;
   const all = {
     twins: createTwinList([newTwin({ id: "scripted", engine: "scripted" })]),
     engines: { scripted: engine },
@@ -75,10 +89,16 @@ function chatOn(fixture: Fixture, setting: Setting): Chat {
     send: (content = "Hello?", headers) => chat.post("/messages", { content }, headers),
     stream: async (content = "Hello?", headers) =>
       readEvents(await chat.post("/messages/stream", { content }, headers)),
+    async begin(content, headers) {
+      const stream = await chat.stream(content, headers);
+      return { stream, messageId: await acceptedId(stream), run: await engine.next() };
+    },
     resume: async (messageId, after) =>
       readEvents(
         await chat.get(`/messages/${messageId}/stream${after === undefined ? "" : `?after=${after}`}`),
       ),
+    cancel: (messageId) => chat.post(`/messages/${messageId}/cancel`),
+    remove: () => fixture.call("DELETE", root, key),
     message: async (id) => dataOf(await chat.get(`/messages/${id}`)),
     status: async () => (await dataOf<{ status: string }>(await chat.get(""))).status,
     async another(options = {}) {

@@ -2,6 +2,7 @@
  * What the tests of the API share: a service on a clock of its own, reached in-process or over a socket.
  */
 
+import assert from "node:assert/strict";
 import { createJwtVerifier, signToken } from "../../core/auth/jwt.ts";
 import { noLog } from "../../core/base/log.ts";
 import {
@@ -215,6 +216,31 @@ export async function countConversations({ call }: Fixture, key: string): Promis
 /** The error of a refused request. */
 export async function errorOf(response: Response): Promise<ErrorObject> {
   return ((await response.json()) as { error: ErrorObject }).error;
+}
+
+/** Fails unless a request was refused like this. `what` says in a failure which one it was. Returns the error. */
+export async function assertErrorAnswer(
+  response: Response,
+  status: number,
+  code: ErrorObject["code"],
+  what?: string,
+): Promise<ErrorObject> {
+  assert.equal(response.status, status, what);
+  const error = await errorOf(response);
+  assert.equal(error.code, code, what);
+  return error;
+}
+
+/** Fails unless a request was refused because of this field alone. Returns what is said of it. */
+export async function assertRefusedField(response: Response, path: string, what?: string): Promise<string> {
+  const { details = {} } = await assertErrorAnswer(response, 400, "validation_error", what);
+  const fields = details.fields as { path: string; message: string }[];
+  assert.deepEqual(
+    fields.map((field) => field.path),
+    [path],
+    what,
+  );
+  return fields[0]?.message ?? "";
 }
 
 /** One event of a stream. */
