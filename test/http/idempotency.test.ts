@@ -5,11 +5,24 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, type MessageResource } from "../../core/mod.ts";
-import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { acceptedId, type Chat, countCalls, openChat } from "../support/chat.ts";
 import { readEvents } from "../support/event-reader.ts";
-import { dataOf, errorOf, inProcess, textOf, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  assertRefusedField,
+  dataOf,
+  errorOf,
+  inProcess,
+  textOf,
+} from "../support/harness.ts";
 
 const once = { "Idempotency-Key": "once" };
+
+/** Creates a conversation, perhaps once more. */
+function create(chat: Chat, body: object = {}, headers: HeadersInit = once): Promise<Response> {
+  return chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted", ...body }, headers);
+}
+
 const dayMs = 24 * 3600 * 1000;
 
 function wasReplayed(response: Response): boolean {
@@ -21,269 +34,223 @@ async function messageCount(chat: Chat): Promise<number> {
   return (await dataOf<{ messageCount: number }>(await chat.get(""))).messageCount;
 }
 
-for (const transport of transports) {
-  describe(transport.name, () => {
-    test("a retry after the end gets the same message, and the engine is not asked again", async () => {
-      await using chat = await openChat(transport);
-      const sending = chat.send("Hi", once);
+describe("an Idempotency-Key", () => {
+  test("a retry after the end gets the same message, and the engine is not asked again", async () => {
+    await using chat = await openChat(inProcess);
+    const sending = chat.send("Hi", once);
+    const run = await chat.engine.next();
+    run.write("Hello");
+    run.finish();
+    const first = await sending;
+    assert.equal(wasReplayed(first), false);
+    const again = await chat.send("Hi", once);
+    assert.equal(again.status, 200);
+    assert.equal(wasReplayed(again), true);
+    assert.deepEqual(await dataOf(again), await dataOf(first));
+    assert.equal(chat.engine.asked, 1);
+    assert.equal(await messageCount(chat), 2);
+  });
+
+  test("a retry while the reply runs follows it, streamed or not, whichever way it began", async () => {
+    for (const begin of ["/messages", "/messages/stream"]) {
+      await using chat = await openChat(inProcess);
+      const beginning = chat.post(begin, { content: "Hi" }, once);
       const run = await chat.engine.next();
-      run.write("Hello");
-      run.finish();
-      const first = await sending;
-      assert.equal(wasReplayed(first), false);
-      const again = await chat.send("Hi", once);
-      assert.equal(again.status, 200);
-      assert.equal(wasReplayed(again), true);
-      assert.deepEqual(await dataOf(again), await dataOf(first));
-      assert.equal(chat.engine.asked, 1);
-      assert.equal(await messageCount(chat), 2);
-    });
-
-    test("a retry while the reply runs follows it, streamed or not, whichever way it began", async () => {
-      for (const begin of ["/messages", "/messages/stream"]) {
-        await using chat = await openChat(transport);
-        const beginning = chat.post(begin, { content: "Hi" }, once);
-        const run = await chat.engine.next();
-        run.write("Hel");
-        const streamed = await chat.post("/messages/stream", { content: "Hi" }, once);
-        assert.equal(wasReplayed(streamed), true);
-        const stream = readEvents(streamed);
-        const messageId = await acceptedId(stream);
-        const waiting = chat.send("Hi", once);
-        run.write("lo");
-        run.finish();
-        const events = await stream.rest();
-        assert.equal(textOf(events), "Hello");
-        const normal = await waiting;
-        assert.equal(wasReplayed(normal), true);
-        const message = await dataOf<MessageResource>(normal);
-        assert.deepEqual([message.id, message.content], [messageId, "Hello"]);
-        const first = await beginning;
-        assert.equal(wasReplayed(first), false);
-        await first.text();
-        assert.equal(chat.engine.asked, 1);
-      }
-    });
-
-    test("a streamed retry with a Last-Event-ID gets what follows it, while the reply runs and afterwards", async () => {
-      await using chat = await openChat(transport);
-      const first = await chat.stream("Hi", once);
-      const messageId = await acceptedId(first);
-      const run = await chat.engine.next();
-      run.write("Hello, ");
-      await first.next();
-      const running = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
-      const accepted = await running.next();
-      assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
-      assert.equal(accepted.id, 7);
-      run.write("world");
-      run.finish();
-      assert.equal(textOf(await running.rest()), "world");
-      const ended = await chat.stream("Hi", { ...once, "Last-Event-ID": "10" });
-      assert.equal(textOf(await ended.rest()), "ld");
-      const beyond = await chat.post(
-        "/messages/stream",
-        { content: "Hi" },
-        { ...once, "Last-Event-ID": "13" },
-      );
-      assert.equal((await errorOf(beyond)).code, "validation_error");
-      assert.equal(await messageCount(chat), 2);
-    });
-
-    test("a send that begins a reply ignores Last-Event-ID", async () => {
-      await using chat = await openChat(transport);
-      const stream = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
-      const run = await chat.engine.next();
-      run.write("Hello");
-      run.finish();
-      assert.equal(textOf(await stream.rest()), "Hello");
-    });
-
-    test("fifty identical concurrent sends produce one reply", async () => {
-      await using chat = await openChat(transport);
-      const sends = Array.from({ length: 50 }, (_, index) =>
-        chat.post(index % 2 ? "/messages" : "/messages/stream", { content: "Hi" }, once),
-      );
-      (await chat.engine.next()).finish();
-      const answers = await Promise.all(sends);
-      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-      assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
-      const ids = await Promise.all(
-        answers.map(async (answer) => /"id":"(msg_[^"]+)"/.exec(await answer.text())?.[1]),
-      );
-      assert.equal(new Set(ids).size, 1);
-      assert.equal(chat.engine.asked, 1);
-      assert.equal(await messageCount(chat), 2);
-    });
-
-    test("fifty identical concurrent creations produce one conversation", async () => {
-      await using chat = await openChat(transport);
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, () =>
-          chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted", title: "One" }, once),
-        ),
-      );
-      const ids = await Promise.all(answers.map(async (answer) => (await dataOf<{ id: string }>(answer)).id));
-      assert.equal(new Set(ids).size, 1);
-      for (const answer of answers) {
-        assert.equal(answer.status, 201);
-        assert.equal(answer.headers.get("location"), `/api/v1/conversations/${ids[0]}`);
-      }
-      assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
-      const listed = await dataOf<unknown[]>(await chat.fixture.call("GET", "/conversations", chat.key));
-      assert.equal(listed.length, 2);
-    });
-
-    test("other fields with the same key are refused, while the reply runs and afterwards", async () => {
-      await using chat = await openChat(transport);
-      const sending = chat.send("Hi", once);
-      const run = await chat.engine.next();
-      for (const moment of ["running", "ended"]) {
-        const other = await chat.send("Hi!", once);
-        assert.equal(other.status, 422, moment);
-        assert.equal((await errorOf(other)).code, "idempotency_key_reused");
-        run.finish();
-        await sending;
-      }
-      assert.equal(chat.engine.asked, 1);
-    });
-
-    test("a null field counts as absent", async () => {
-      await using chat = await openChat(transport);
-      const create = (body: object) => chat.fixture.call("POST", "/conversations", chat.key, body, once);
-      const first = await dataOf<{ id: string }>(await create({ twinId: "scripted" }));
-      const again = await create({ twinId: "scripted", title: null });
-      assert.ok(wasReplayed(again));
-      assert.equal((await dataOf<{ id: string }>(again)).id, first.id);
-    });
-
-    test("a failed reply replays its failure, normally and streamed", async () => {
-      await using chat = await openChat(transport);
-      const sending = chat.send("Hi", once);
-      (await chat.engine.next()).fail(new Error("as asked"));
-      const first = await sending;
-      assert.equal(first.status, 502);
-      const again = await chat.send("Hi", once);
-      assert.equal(again.status, 502);
-      assert.equal(wasReplayed(again), true);
-      const [error, repeated] = [await errorOf(first), await errorOf(again)];
-      assert.deepEqual({ ...repeated, requestId: "" }, { ...error, requestId: "" });
+      run.write("Hel");
       const streamed = await chat.post("/messages/stream", { content: "Hi" }, once);
       assert.equal(wasReplayed(streamed), true);
-      const last = (await readEvents(streamed).rest()).at(-1);
-      assert.ok(last?.data.type === "error" && last.data.error.code === "model_error");
-      assert.equal(chat.engine.asked, 1);
-    });
-
-    test("a retry is 404 if the conversation that it created has been deleted", async () => {
-      await using chat = await openChat(transport);
-      const created = await chat.fixture.call(
-        "POST",
-        "/conversations",
-        chat.key,
-        { twinId: "scripted" },
-        once,
-      );
-      const { id } = await dataOf<{ id: string }>(created);
-      await chat.fixture.call("DELETE", `/conversations/${id}`, chat.key);
-      const again = await chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted" }, once);
-      assert.equal(again.status, 404);
-      assert.equal((await errorOf(again)).code, "conversation_not_found");
-    });
-
-    test("a send that was refused before it began is not remembered", async () => {
-      await using chat = await openChat(transport);
-      const busy = chat.send("first");
-      const run = await chat.engine.next();
-      assert.equal((await chat.send("Hi", once)).status, 409);
+      const stream = readEvents(streamed);
+      const messageId = await acceptedId(stream);
+      const waiting = chat.send("Hi", once);
+      run.write("lo");
       run.finish();
-      await busy;
-      const sending = chat.send("Hi", once);
-      (await chat.engine.next()).finish();
-      const answer = await sending;
+      const events = await stream.rest();
+      assert.equal(textOf(events), "Hello");
+      const normal = await waiting;
+      assert.equal(wasReplayed(normal), true);
+      const message = await dataOf<MessageResource>(normal);
+      assert.deepEqual([message.id, message.content], [messageId, "Hello"]);
+      const first = await beginning;
+      assert.equal(wasReplayed(first), false);
+      await first.text();
+      assert.equal(chat.engine.asked, 1);
+    }
+  });
+
+  test("a streamed retry with a Last-Event-ID gets what follows it, while the reply runs and afterwards", async () => {
+    await using chat = await openChat(inProcess);
+    const { stream: first, messageId, run } = await chat.begin("Hi", once);
+    run.write("Hello, ");
+    await first.next();
+    const running = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
+    const accepted = await running.next();
+    assert.ok(accepted.data.type === "progress" && accepted.data.progress.messageId === messageId);
+    assert.equal(accepted.id, 7);
+    run.write("world");
+    run.finish();
+    assert.equal(textOf(await running.rest()), "world");
+    const ended = await chat.stream("Hi", { ...once, "Last-Event-ID": "10" });
+    assert.equal(textOf(await ended.rest()), "ld");
+    const beyond = await chat.post("/messages/stream", { content: "Hi" }, { ...once, "Last-Event-ID": "13" });
+    assert.equal((await errorOf(beyond)).code, "validation_error");
+    assert.equal(await messageCount(chat), 2);
+  });
+
+  test("a send that begins a reply ignores Last-Event-ID", async () => {
+    await using chat = await openChat(inProcess);
+    const stream = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
+    const run = await chat.engine.next();
+    run.write("Hello");
+    run.finish();
+    assert.equal(textOf(await stream.rest()), "Hello");
+  });
+
+  test("fifty identical concurrent sends produce one reply", async () => {
+    await using chat = await openChat(inProcess);
+    const sends = Array.from({ length: 50 }, (_, index) =>
+      chat.post(index % 2 ? "/messages" : "/messages/stream", { content: "Hi" }, once),
+    );
+    (await chat.engine.next()).finish();
+    const answers = await Promise.all(sends);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
+    const ids = await Promise.all(
+      answers.map(async (answer) => /"id":"(msg_[^"]+)"/.exec(await answer.text())?.[1]),
+    );
+    assert.equal(new Set(ids).size, 1);
+    assert.equal(chat.engine.asked, 1);
+    assert.equal(await messageCount(chat), 2);
+  });
+
+  test("fifty identical concurrent creations produce one conversation", async () => {
+    await using chat = await openChat(inProcess);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => create(chat, { title: "One" })));
+    const ids = await Promise.all(answers.map(async (answer) => (await dataOf<{ id: string }>(answer)).id));
+    assert.equal(new Set(ids).size, 1);
+    for (const answer of answers) {
+      assert.equal(answer.status, 201);
+      assert.equal(answer.headers.get("location"), `/api/v1/conversations/${ids[0]}`);
+    }
+    assert.equal(answers.filter((answer) => !wasReplayed(answer)).length, 1);
+    const listed = await dataOf<unknown[]>(await chat.fixture.call("GET", "/conversations", chat.key));
+    assert.equal(listed.length, 2);
+  });
+
+  test("other fields with the same key are refused, while the reply runs and afterwards", async () => {
+    await using chat = await openChat(inProcess);
+    const sending = chat.send("Hi", once);
+    const run = await chat.engine.next();
+    for (const moment of ["running", "ended"]) {
+      await assertErrorAnswer(await chat.send("Hi!", once), 422, "idempotency_key_reused", moment);
+      run.finish();
+      await sending;
+    }
+    assert.equal(chat.engine.asked, 1);
+  });
+
+  test("a null field counts as absent", async () => {
+    await using chat = await openChat(inProcess);
+    const first = await dataOf<{ id: string }>(await create(chat));
+    const again = await create(chat, { title: null });
+    assert.ok(wasReplayed(again));
+    assert.equal((await dataOf<{ id: string }>(again)).id, first.id);
+  });
+
+  test("a failed reply replays its failure, normally and streamed", async () => {
+    await using chat = await openChat(inProcess);
+    const sending = chat.send("Hi", once);
+    (await chat.engine.next()).fail(new Error("as asked"));
+    const first = await sending;
+    assert.equal(first.status, 502);
+    const again = await chat.send("Hi", once);
+    assert.equal(again.status, 502);
+    assert.equal(wasReplayed(again), true);
+    const [error, repeated] = [await errorOf(first), await errorOf(again)];
+    assert.deepEqual({ ...repeated, requestId: "" }, { ...error, requestId: "" });
+    const streamed = await chat.post("/messages/stream", { content: "Hi" }, once);
+    assert.equal(wasReplayed(streamed), true);
+    const last = (await readEvents(streamed).rest()).at(-1);
+    assert.ok(last?.data.type === "error" && last.data.error.code === "model_error");
+    assert.equal(chat.engine.asked, 1);
+  });
+
+  test("a retry is 404 if the conversation that it created has been deleted", async () => {
+    await using chat = await openChat(inProcess);
+    const { id } = await dataOf<{ id: string }>(await create(chat));
+    await chat.fixture.call("DELETE", `/conversations/${id}`, chat.key);
+    await assertErrorAnswer(await create(chat), 404, "conversation_not_found");
+  });
+
+  test("a send that was refused before it began is not remembered", async () => {
+    await using chat = await openChat(inProcess);
+    const busy = chat.send("first");
+    const run = await chat.engine.next();
+    assert.equal((await chat.send("Hi", once)).status, 409);
+    run.finish();
+    await busy;
+    const sending = chat.send("Hi", once);
+    (await chat.engine.next()).finish();
+    const answer = await sending;
+    assert.equal(answer.status, 200);
+    assert.equal(wasReplayed(answer), false);
+  });
+
+  test("a key applies to one owner and one conversation", async () => {
+    await using chat = await openChat(inProcess);
+    const other = await chat.fixture.conversation(chat.key, "scripted");
+    const stranger = await chat.fixture.key("full_access", "bob");
+    const strangers = await chat.fixture.conversation(stranger, "scripted");
+    const sends = [
+      [chat.key, chat.conversationId],
+      [chat.key, other],
+      [stranger, strangers],
+    ].map(([key = "", id]) =>
+      chat.fixture.call("POST", `/conversations/${id}/messages`, key, { content: "Hi" }, once),
+    );
+    for (const _ of sends) (await chat.engine.next()).finish();
+    for (const send of sends) {
+      const answer = await send;
       assert.equal(answer.status, 200);
       assert.equal(wasReplayed(answer), false);
-    });
-
-    test("a key applies to one owner and one conversation", async () => {
-      await using chat = await openChat(transport);
-      const other = await chat.fixture.conversation(chat.key, "scripted");
-      const stranger = await chat.fixture.key("full_access", "bob");
-      const strangers = await chat.fixture.conversation(stranger, "scripted");
-      const sends = [
-        chat.send("one", once),
-        chat.fixture.call("POST", `/conversations/${other}/messages`, chat.key, { content: "two" }, once),
-        chat.fixture.call(
-          "POST",
-          `/conversations/${strangers}/messages`,
-          stranger,
-          { content: "three" },
-          once,
-        ),
-      ];
-      for (const _ of sends) (await chat.engine.next()).finish();
-      for (const send of sends) {
-        const answer = await send;
-        assert.equal(answer.status, 200);
-        assert.equal(wasReplayed(answer), false);
-      }
-    });
-
-    test("owners who create conversations with the same key get one each", async () => {
-      await using chat = await openChat(transport);
-      const stranger = await chat.fixture.key("full_access", "bob");
-      const ids = new Set<string>();
-      for (const credential of [chat.key, stranger]) {
-        const body = { twinId: "scripted" };
-        const created = await chat.fixture.call("POST", "/conversations", credential, body, once);
-        assert.equal(wasReplayed(created), false);
-        ids.add((await dataOf<{ id: string }>(created)).id);
-      }
-      assert.equal(ids.size, 2);
-    });
-
-    test("a key is forgotten after 24 hours, not before", async () => {
-      await using chat = await openChat(transport);
-      const first = chat.send("Hi", once);
-      (await chat.engine.next()).finish();
-      const { id } = await dataOf<MessageResource>(await first);
-      chat.clock.step(dayMs - 60_001);
-      await chat.clock.advance(60_000); // what is swept meanwhile is not this one
-      assert.equal((await dataOf<MessageResource>(await chat.send("Hi", once))).id, id);
-      await chat.clock.advance(1);
-      const anew = chat.send("something else", once);
-      (await chat.engine.next()).finish();
-      const answer = await anew;
-      assert.equal(wasReplayed(answer), false);
-      assert.notEqual((await dataOf<MessageResource>(answer)).id, id);
-    });
-
-    test("a key that is empty, longer than 255 characters, not printable ASCII, or sent twice is refused", async () => {
-      await using chat = await openChat(transport);
-      for (const key of ["", "a".repeat(256), "é", "a\tb", "a, a", ", a"]) {
-        const refused = await chat.send("Hi", { "Idempotency-Key": key });
-        assert.equal(refused.status, 400);
-        const { code, details = {} } = await errorOf(refused);
-        assert.equal(code, "validation_error");
-        assert.equal((details.fields as { path: string }[])[0]?.path, "Idempotency-Key");
-        assert.equal((await chat.get("", { "Idempotency-Key": key })).status, 200, "a GET ignores it");
-      }
-      assert.equal(chat.engine.asked, 0);
-    });
-
-    test("keys of 255 characters and of every printable ASCII character are accepted", async () => {
-      await using chat = await openChat(transport);
-      const printable = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x7e - index));
-      for (const key of ["a".repeat(255), `a${printable}a`, "a,b"]) {
-        const headers = { "Idempotency-Key": key };
-        const create = () =>
-          chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted" }, headers);
-        assert.equal(wasReplayed(await create()), false);
-        assert.equal(wasReplayed(await create()), true, key);
-      }
-    });
+    }
   });
-}
+
+  test("a key is forgotten after 24 hours, not before", async () => {
+    await using chat = await openChat(inProcess);
+    const first = chat.send("Hi", once);
+    (await chat.engine.next()).finish();
+    const { id } = await dataOf<MessageResource>(await first);
+    chat.clock.step(dayMs - 60_001);
+    await chat.clock.advance(60_000); // what is swept meanwhile is not this one
+    assert.equal((await dataOf<MessageResource>(await chat.send("Hi", once))).id, id);
+    await chat.clock.advance(1);
+    const anew = chat.send("something else", once);
+    (await chat.engine.next()).finish();
+    const answer = await anew;
+    assert.equal(wasReplayed(answer), false);
+    assert.notEqual((await dataOf<MessageResource>(answer)).id, id);
+  });
+
+  test("a key that is empty, longer than 255 characters, not printable ASCII, or sent twice is refused", async () => {
+    await using chat = await openChat(inProcess);
+    for (const key of ["", "a".repeat(256), "é", "a\tb", "a, a", ", a"]) {
+      const refused = await chat.send("Hi", { "Idempotency-Key": key });
+      await assertRefusedField(refused, "Idempotency-Key");
+      assert.equal((await chat.get("", { "Idempotency-Key": key })).status, 200, "a GET ignores it");
+    }
+    assert.equal(chat.engine.asked, 0);
+  });
+
+  test("keys of 255 characters and of every printable ASCII character are accepted", async () => {
+    await using chat = await openChat(inProcess);
+    const printable = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => 0x7e - index));
+    for (const key of ["a".repeat(255), `a${printable}a`, "a,b"]) {
+      const headers = { "Idempotency-Key": key };
+      assert.equal(wasReplayed(await create(chat, {}, headers)), false);
+      assert.equal(wasReplayed(await create(chat, {}, headers)), true, key);
+    }
+  });
+});
 
 test("a retry on another process follows the reply of the first", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
@@ -304,9 +271,7 @@ test("a retry on another process follows the reply of the first", async () => {
 test("a retry after a crash joins the reply that the next process begins again", async () => {
   const store = createMemoryStore();
   const chat = await openChat(inProcess, { store });
-  const stream = readEvents(await chat.post("/messages/stream", { content: "Hi" }, once));
-  const messageId = await acceptedId(stream);
-  await chat.engine.next();
+  const { messageId } = await chat.begin("Hi", once);
   // The first service is left as it is and never used again: as good as killed.
   await using next = await chat.another();
   const sending = next.send("Hi", once);
@@ -321,18 +286,9 @@ test("a retry after a crash joins the reply that the next process begins again",
 });
 
 test("expired keys are swept from the store", async () => {
-  const store = createMemoryStore();
-  const swept: number[] = [];
-  await using chat = await openChat(inProcess, {
-    store: {
-      ...store,
-      sweepClaims(at) {
-        swept.push(at);
-        return store.sweepClaims(at);
-      },
-    },
-  });
-  const begin = chat.clock.now();
+  const { store, calls } = countCalls(createMemoryStore());
+  await using chat = await openChat(inProcess, { store });
+  const before = calls.get("sweepClaims") ?? 0;
   await chat.clock.advance(60_000);
-  assert.ok(swept.some((at) => at > begin));
+  assert.ok((calls.get("sweepClaims") ?? 0) > before);
 });

@@ -3,6 +3,8 @@ import { describe, test } from "node:test";
 import type { ConversationResource, IncomingRequest, MessageResource } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import {
+  assertErrorAnswer,
+  assertRefusedField,
   countConversations,
   dataOf,
   errorOf,
@@ -43,8 +45,7 @@ for (const transport of transports) {
         "\u00a0application/json",
       ]) {
         const response = await post(fixture, key, '{"twinId":"echo"}', { "Content-Type": type });
-        assert.equal(response.status, 415, type);
-        assert.equal((await errorOf(response)).code, "unsupported_media_type");
+        await assertErrorAnswer(response, 415, "unsupported_media_type", type);
       }
       assert.equal(await countConversations(fixture, key), 5);
     });
@@ -54,8 +55,7 @@ for (const transport of transports) {
       const key = await fixture.key();
       for (const coding of ["gzip", "identity", "br"]) {
         const response = await post(fixture, key, '{"twinId":"echo"}', { "Content-Encoding": coding });
-        assert.equal(response.status, 415, coding);
-        assert.equal((await errorOf(response)).code, "unsupported_media_type");
+        await assertErrorAnswer(response, 415, "unsupported_media_type", coding);
       }
     });
 
@@ -84,9 +84,7 @@ for (const transport of transports) {
         ["a nesting bomb", "[".repeat(maxBodyBytes)],
       ];
       for (const [name, body] of broken) {
-        const response = await post(fixture, key, body);
-        assert.equal(response.status, 400, name);
-        assert.equal((await errorOf(response)).code, "invalid_json", name);
+        await assertErrorAnswer(await post(fixture, key, body), 400, "invalid_json", name);
       }
       assert.equal(await countConversations(fixture, key), 0);
     });
@@ -106,10 +104,7 @@ for (const transport of transports) {
       const key = await fixture.key();
       for (const body of ["null", "[]", '[{"twinId":"echo"}]', "7", "true", '"twinId"']) {
         const response = await post(fixture, key, body);
-        assert.equal(response.status, 400, body);
-        const { code, details } = await errorOf(response);
-        assert.equal(code, "validation_error", body);
-        assert.deepEqual(details, { fields: [{ path: "body", message: "must be a JSON object" }] });
+        assert.equal(await assertRefusedField(response, "body", body), "must be a JSON object");
       }
     });
 
@@ -158,11 +153,7 @@ for (const transport of transports) {
           { x: "x" },
         ];
         for (const text of refused) {
-          const response = await send(text);
-          assert.equal(response.status, 400, JSON.stringify(text).slice(0, 40));
-          const { code, details = {} } = await errorOf(response);
-          assert.equal(code, "validation_error");
-          assert.equal((details.fields as { path: string }[])[0]?.path, field);
+          await assertRefusedField(await send(text), field, JSON.stringify(text).slice(0, 40));
         }
       });
     }
@@ -183,9 +174,7 @@ for (const transport of transports) {
       const body = (bytes: number) => `{"twinId":"echo","pad":"${"x".repeat(bytes - 26)}"}`;
       assert.equal(body(maxBodyBytes).length, maxBodyBytes);
       assert.equal((await post(fixture, key, body(maxBodyBytes))).status, 201);
-      const response = await post(fixture, key, body(maxBodyBytes + 1));
-      assert.equal(response.status, 413);
-      assert.equal((await errorOf(response)).code, "payload_too_large");
+      await assertErrorAnswer(await post(fixture, key, body(maxBodyBytes + 1)), 413, "payload_too_large");
       assert.equal(await countConversations(fixture, key), 1);
     });
 
@@ -237,9 +226,7 @@ for (const transport of transports) {
       });
       while (fixture.clock.pending === pending) await settle();
       await fixture.clock.advance(30_000);
-      const response = await answered;
-      assert.equal(response.status, 400);
-      assert.equal((await errorOf(response)).code, "invalid_request");
+      await assertErrorAnswer(await answered, 400, "invalid_request");
       assert.equal(fixture.clock.pending, pending, "no timer is left behind");
     });
 

@@ -4,7 +4,7 @@
 
 import type { Scope } from "../../core/mod.ts";
 import type { Fixture } from "../support/harness.ts";
-import { head } from "../support/raw-socket.ts";
+import { head, parseAnswers } from "../support/raw-socket.ts";
 
 export const body = '{"twinId":"echo"}';
 export const health = "GET /healthz HTTP/1.1";
@@ -20,6 +20,11 @@ export function keptOpen(requestLine: string, ...fieldLines: readonly string[]):
 
 export function chunkOf(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+/** The statuses of the answers in what came over a connection. */
+export function statusesOf(text: string): number[] {
+  return parseAnswers(text).map(({ status }) => status);
 }
 
 let owners = 0;
