@@ -39,8 +39,7 @@ export function claimsContract(open: () => Store): void {
     });
 
     test("an existing claim is returned instead of a second reply, whether the conversation is busy or idle, until it is deleted", async () => {
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
+      const { owner, id } = await newConversation(store);
       const made = claim(owner, { path: `/conversations/${id}/messages` });
       const first = await begin(store, owner, id, { claim: made });
       const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
@@ -68,8 +67,7 @@ export function claimsContract(open: () => Store): void {
     });
 
     test("of twenty replies begun at once for one claim exactly one begins", async () => {
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
+      const { owner, id } = await newConversation(store);
       const made = claim(owner);
       const attempts = Array.from({ length: 20 }, () => toBegin(owner, id, { claim: made }));
       const results = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));

@@ -5,14 +5,18 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
 import { clientToken, newOwner, start } from "./store-records.ts";
 
-export function clientTokensContract(current: () => Store): void {
+export function clientTokensContract(open: () => Store): void {
   describe("client tokens", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
     test("a token is stored unchanged, with its twins or without any in particular", async () => {
-      const store = current();
       for (const twinIds of [null, ["ada"], ["b'b", '"', "é"]]) {
         const token = clientToken(newOwner(), { twinIds });
         await store.createClientToken(token);
@@ -22,7 +26,6 @@ export function clientTokensContract(current: () => Store): void {
     });
 
     test("the tokens of a key and end user have the requests of the latest", async () => {
-      const store = current();
       const owner = newOwner();
       const old = clientToken(owner, { requestsPerHour: 10 });
       const ofOtherUser = clientToken(owner, { endUser: "bob", requestsPerHour: 10 });
@@ -37,7 +40,6 @@ export function clientTokensContract(current: () => Store): void {
     });
 
     test("an end user's tokens are deleted, of any key, and those that were alive are counted", async () => {
-      const store = current();
       const owner = newOwner();
       const ann = [
         clientToken(owner, { expiresAt: start + 10 }),
@@ -53,7 +55,6 @@ export function clientTokensContract(current: () => Store): void {
     });
 
     test("a sweep removes expired tokens and nothing else", async () => {
-      const store = current();
       const at = Date.UTC(2001, 0, 1); // in the past, so that other tests' tokens stay
       const old = clientToken(newOwner(), { expiresAt: at });
       const young = clientToken(newOwner(), { expiresAt: at + 1 });

@@ -5,8 +5,8 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import type { Store } from "../../core/store/store.ts";
+import { before, describe, test } from "node:test";
+import type { Reach, Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
@@ -23,10 +23,14 @@ import {
 const slice = { offset: 0, limit: 20 };
 const messages = { ...slice, order: "asc" } as const;
 
-export function endUsersContract(current: () => Store): void {
+export function endUsersContract(open: () => Store): void {
   describe("end users", () => {
+    let store: Store;
+    before(() => {
+      store = open();
+    });
+
     test("a conversation keeps its end user, whatever its name", async () => {
-      const store = current();
       const owner = newOwner();
       for (const endUser of ["u1", "U1", "ü 👩‍💻", "%_'\"", "x".repeat(128)]) {
         const { id } = await newConversation(store, owner, { endUser });
@@ -36,7 +40,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("a list within one end user's reach has only its conversations, newest first, and their number", async () => {
-      const store = current();
       const owner = newOwner();
       await newConversation(store, owner, { endUser: "bob" });
       const a = await newConversation(store, owner, { endUser: "ann" });
@@ -61,7 +64,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("a list of several twins' conversations is in one order", async () => {
-      const store = current();
       const owner = newOwner();
       const made = [];
       for (const twinId of ["ada", "bob", "eve", "ada"]) {
@@ -71,35 +73,38 @@ export function endUsersContract(current: () => Store): void {
       assert.deepEqual([listed.total, ids(listed)], [3, [made[0], made[2], made[3]]]);
     });
 
-    for (const endUser of ["bob", null]) {
-      test(`what is not the end user's is not found (${endUser ?? "nobody's in particular"})`, async () => {
-        const store = current();
-        const owner = newOwner();
-        const { id } = await newConversation(store, owner, { endUser });
-        const { question, reply } = await begin(store, owner, id);
-        const reach = { owner, endUser: "ann" };
+    const ofAnn = (owner: string): Reach => ({ owner, endUser: "ann" });
+    for (const { whose, endUser, reachOf } of [
+      { whose: "another end user's", endUser: "bob", reachOf: ofAnn },
+      { whose: "nobody's in particular", endUser: null, reachOf: ofAnn },
+      { whose: "another owner's", endUser: null, reachOf: (): Reach => ({ owner: newOwner() }) },
+    ]) {
+      test(`what is out of reach is not found (${whose})`, async () => {
+        const { owner, id } = await newConversation(store, newOwner(), { endUser });
+        const { question, reply, lease } = await begin(store, owner, id);
+        const reach = reachOf(owner);
         const before = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
         assert.equal(await store.getConversation(reach, id), undefined);
         assert.equal(await store.renameConversation(reach, id, "stolen", start), undefined);
         assert.equal(await store.deleteConversation(reach, id, start), undefined);
         assert.equal(await store.getMessage(reach, id, question.id), undefined);
+        assert.equal(await store.findMessage(reach, question.id), undefined);
         assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
         assert.deepEqual(await store.readHistory(reach, id, 25), []);
-        const sent = { ...toBegin(owner, id), endUser: "ann" };
+        const made = claim(reach.owner, { endUser: reach.endUser ?? null });
+        const sent = { ...toBegin(reach.owner, id, { claim: made }), ...reach };
         assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
+        assert.equal(await store.findClaim(made), undefined);
         await store.requestCancel(reach, reply.id);
-        const save = { owner, id: reply.id, lease: { holder: "here", until: start + 30_000 } };
-        assert.equal(await store.saveReply(save), "saved");
+        assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
         const after = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
         assert.deepEqual(after, before);
       });
     }
 
     test("what is the end user's is found", async () => {
-      const store = current();
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const reach = { owner, endUser: "ann" };
       const { question } = await converse(store, owner, id);
       assert.equal((await store.getMessage(reach, id, question.id))?.id, question.id);
@@ -116,7 +121,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("equal idempotency keys of two end users are two claims", async () => {
-      const store = current();
       const owner = newOwner();
       const made = claim(owner);
       const claims = [made, { ...made, endUser: "ann" }, { ...made, endUser: "bob" }];
@@ -130,7 +134,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("an end user's conversations are read oldest first, from any one on", async () => {
-      const store = current();
       const owner = newOwner();
       const made = [];
       for (const createdAt of [start, start, start + 1, start + 2]) {
@@ -145,9 +148,7 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("the claims on a conversation's messages go with it, and an end user's are forgotten", async () => {
-      const store = current();
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const path = `/conversations/${id}/messages`;
       const ofSends = [claim(owner, { path }), claim(owner, { path, endUser: "ann" })];
       for (const each of ofSends) {
@@ -166,7 +167,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("what replies took is summed by day, twin and end user, and survives conversations and end users", async () => {
-      const store = current();
       const owner = newOwner();
       const day = Date.UTC(2031, 4, 6);
       const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, totalTokens: inputTokens + 1 });
@@ -197,9 +197,7 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("a reply in progress counts when its conversation is deleted, and only then", async () => {
-      const store = current();
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner, { endUser: "ann" });
+      const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const { reply } = await begin(store, owner, id);
       const at = Date.UTC(2031, 4, 6);
       await store.deleteConversation({ owner }, id, at);
@@ -214,7 +212,6 @@ export function endUsersContract(current: () => Store): void {
     });
 
     test("replies that are not stored count, too, beside those that are", async () => {
-      const store = current();
       const owner = newOwner();
       const completedAt = Date.UTC(2031, 4, 6);
       const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 };

@@ -46,13 +46,12 @@ export function keysContract(open: () => Store): void {
       const owner = newOwner();
       for (let n = 0; n < 5; n++)
         await store.createKey(key(owner, { createdAt: start + n, name: `${n}` }), 50);
-      const page = await store.listKeys(owner, { offset: 1, limit: 2 });
-      assert.deepEqual(
-        page.items.map((item) => item.name),
-        ["3", "2"],
-      );
-      assert.equal(page.total, 5);
-      assert.deepEqual(await store.listKeys(owner, { offset: 9, limit: 2 }), { items: [], total: 5 });
+      const page = async (offset: number, limit: number) => {
+        const { items, total } = await store.listKeys(owner, { offset, limit });
+        return [total, ...items.map(({ name }) => name)];
+      };
+      assert.deepEqual(await page(1, 2), [5, "3", "2"]);
+      assert.deepEqual(await page(9, 2), [5]);
     });
 
     test("another owner's keys are not listed", async () => {

@@ -163,8 +163,12 @@ export const failure = {
   error: { code: "model_error", message: "The model failed." },
 } as const;
 
-/** Stores a conversation and returns it. */
-export async function newConversation(store: Store, owner: string, fields: Partial<ConversationRecord> = {}) {
+/** Stores a conversation, of a new owner unless one is given, and returns it. */
+export async function newConversation(
+  store: Store,
+  owner: string = newOwner(),
+  fields: Partial<ConversationRecord> = {},
+) {
   const record = conversation(owner, fields);
   assert.equal(await store.createConversation(record), undefined);
   return record;

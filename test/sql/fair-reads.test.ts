@@ -48,8 +48,7 @@ test("an owner's short pages are read eight at once, after seven", async () => {
       return memory.listMessages(...parameters);
     },
   });
-  const owner = newOwner();
-  const { id } = await newConversation(store, owner);
+  const { owner, id } = await newConversation(store);
   await Promise.all(Array.from({ length: 15 }, () => messagesOf(store, owner, id)));
 });
 
@@ -86,6 +85,19 @@ test("reads that waited for one that is not answered fail with it, but not those
   assert.deepEqual(asked, ["1", "2", "5"]);
 });
 
+/** Counts the turns that other work is given. */
+function countTurns() {
+  let turns = 0;
+  const counting = setInterval(() => turns++, 1);
+  return { turns: () => turns, [Symbol.dispose]: () => clearInterval(counting) };
+}
+
+/** Fails unless other work had a turn between the first, the middle and the last piece. */
+function assertTurnsBetween(turns: readonly number[]): void {
+  const [first = 0, middle = 0, last = 0] = [0, Math.floor(turns.length / 2), -1].map((at) => turns.at(at));
+  assert.ok(first < middle && middle < last, `${first}, ${middle}, ${last}`);
+}
+
 const skipPostgres = await skipWithoutPostgres();
 
 describe("the server's storage", () => {
@@ -98,24 +110,15 @@ describe("the server's storage", () => {
     test(`gives other work its turn between long pages that are asked for at once (${kind})`, async () => {
       await using storage = await openNew(kind);
       const { store } = storage;
-      const owner = newOwner();
-      const { id } = await newConversation(store, owner);
+      const { owner, id } = await newConversation(store);
       await begin(store, owner, id, { content: "w".repeat(300_000) });
       await messagesOf(store, owner, id); // from here on, reads do not wait for what was stored to be on the disk
-      let turns = 0;
-      const counting = setInterval(() => turns++, 1);
-      try {
-        const pages = Array.from({ length: 24 }, async () => {
-          await messagesOf(store, owner, id);
-          return turns;
-        });
-        const [first = 0, middle = 0, last = 0] = (await Promise.all(pages)).filter(
-          (_, index) => index % 10 === 0,
-        );
-        assert.ok(first < middle && middle < last, `${first}, ${middle}, ${last}`);
-      } finally {
-        clearInterval(counting);
-      }
+      using other = countTurns();
+      const pages = Array.from({ length: 24 }, async () => {
+        await messagesOf(store, owner, id);
+        return other.turns();
+      });
+      assertTurnsBetween(await Promise.all(pages));
     });
   }
 
@@ -151,35 +154,28 @@ describe("the server's storage", () => {
     test(`gives other work its turn between replies with long histories that begin at once (${kind})`, async () => {
       await using storage = await openNew(kind);
       const { store } = storage;
-      let turns = 0;
-      const counting = setInterval(() => turns++, 1);
-      try {
-        const owner = newOwner();
-        const conversations = await Promise.all(
-          Array.from({ length: 12 }, () => newConversation(store, owner, { twinId: "echo" })),
-        );
-        for (const { id } of conversations)
-          await converse(store, owner, id, { content: "w".repeat(300_000) });
-        const begun: number[] = [];
-        const engine: TwinEngine = {
-          async reply({ history }) {
-            assert.equal(history.length, 2);
-            begun.push(turns);
-            return { finishReason: "stop", usage: null };
-          },
-        };
-        await using api = await openFixture(inProcess, { store, engines: { echo: engine } });
-        const key = await api.key("full_access", owner);
-        await Promise.all(
-          conversations.map(({ id }) =>
-            api.call("POST", `/conversations/${id}/messages`, key, { content: "And?" }),
-          ),
-        );
-        const [first = 0, middle = 0, last = 0] = begun.filter((_, index) => index % 5 === 0);
-        assert.ok(first < middle && middle < last, `${first}, ${middle}, ${last}`);
-      } finally {
-        clearInterval(counting);
-      }
+      using other = countTurns();
+      const owner = newOwner();
+      const conversations = await Promise.all(
+        Array.from({ length: 12 }, () => newConversation(store, owner, { twinId: "echo" })),
+      );
+      for (const { id } of conversations) await converse(store, owner, id, { content: "w".repeat(300_000) });
+      const begun: number[] = [];
+      const engine: TwinEngine = {
+        async reply({ history }) {
+          assert.equal(history.length, 2);
+          begun.push(other.turns());
+          return { finishReason: "stop", usage: null };
+        },
+      };
+      await using api = await openFixture(inProcess, { store, engines: { echo: engine } });
+      const key = await api.key("full_access", owner);
+      await Promise.all(
+        conversations.map(({ id }) =>
+          api.call("POST", `/conversations/${id}/messages`, key, { content: "And?" }),
+        ),
+      );
+      assertTurnsBetween(begun);
     });
   }
 });
