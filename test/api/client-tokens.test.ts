@@ -6,7 +6,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConversationResource, MessageResource, TwinResource, UsageResource } from "../../core/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
-import { dataOf, errorOf, type Fixture, openFixture, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  assertRefusedField,
+  dataOf,
+  errorOf,
+  type Fixture,
+  openFixture,
+  transports,
+} from "../support/harness.ts";
 
 interface Fields {
   readonly endUser?: string;
@@ -74,24 +82,14 @@ for (const transport of transports) {
         [{ requestsPerHour: null }, "requestsPerHour"],
       ] as const) {
         const refused = await fixture.call("POST", "/client-tokens", key, { endUser: "ann", ...fields });
-        assert.equal(refused.status, 400, JSON.stringify(fields));
-        const { details } = await errorOf(refused);
-        assert.deepEqual(
-          (details as { fields: { path: string }[] }).fields.map((field) => field.path),
-          [path],
-        );
+        await assertRefusedField(refused, path, JSON.stringify(fields));
       }
       const unknown = { endUser: "ann", twinIds: ["echo", "nobody"] };
       const notFound = await fixture.call("POST", "/client-tokens", key, unknown);
-      assert.deepEqual([notFound.status, (await errorOf(notFound)).code], [404, "twin_not_found"]);
-      const again = await fixture.call(
-        "POST",
-        "/client-tokens",
-        key,
-        { endUser: "ann" },
-        { "Idempotency-Key": "1" },
-      );
-      assert.equal((await errorOf(again)).code, "idempotency_not_supported");
+      await assertErrorAnswer(notFound, 404, "twin_not_found");
+      const once = { "Idempotency-Key": "1" };
+      const again = await fixture.call("POST", "/client-tokens", key, { endUser: "ann" }, once);
+      await assertErrorAnswer(again, 400, "idempotency_not_supported");
       const readOnly = await fixture.key("read_only");
       assert.equal((await fixture.call("POST", "/client-tokens", readOnly, { endUser: "ann" })).status, 403);
     });

@@ -4,9 +4,10 @@ import { routes } from "../../core/api/routes.ts";
 import { createTwinList } from "../../core/mod.ts";
 import type { ConversationResource } from "../../core/wire/schemas.ts";
 import {
+  assertErrorAnswer,
+  assertRefusedField,
   countConversations,
   dataOf,
-  errorOf,
   type Fixture,
   newTwin,
   openFixture,
@@ -74,8 +75,7 @@ for (const transport of transports) {
       const key = await fixture.key("full_access", "mallory");
       for (const twinId of ["private", "nowhere"]) {
         const response = await fixture.call("POST", "/conversations", key, { twinId });
-        assert.equal(response.status, 404);
-        assert.equal((await errorOf(response)).code, "twin_not_found");
+        await assertErrorAnswer(response, 404, "twin_not_found");
       }
       assert.equal(await countConversations(fixture, key), 0);
     });
@@ -102,8 +102,7 @@ for (const transport of transports) {
       const key = await fixture.key("read_only");
       for (const query of ["twinId=", "twinId", "twinId=a&twinId=b", "twinId=%00"]) {
         const response = await fixture.call("GET", `/conversations?${query}`, key);
-        assert.equal(response.status, 400, query);
-        assert.equal((await errorOf(response)).code, "validation_error");
+        await assertErrorAnswer(response, 400, "validation_error", query);
       }
     });
 
@@ -132,11 +131,7 @@ for (const transport of transports) {
       for (const value of ["%ff", "echo%c3", "%c3%28", "%ed%a0%80", "%c0%80", "%", "%2", "%zz", "%u0041"]) {
         for (const name of ["twinId", "page"]) {
           const response = await fixture.call("GET", `/conversations?${name}=${value}`, key);
-          assert.equal(response.status, 400, value);
-          const { code, details } = await errorOf(response);
-          assert.equal(code, "validation_error");
-          const message = "must be percent-encoded UTF-8";
-          assert.deepEqual(details, { fields: [{ path: name, message }] });
+          assert.equal(await assertRefusedField(response, name, value), "must be percent-encoded UTF-8");
         }
       }
     });
@@ -162,11 +157,7 @@ for (const transport of transports) {
       const key = await fixture.key();
       const id = await fixture.conversation(key);
       for (const body of [{}, { twinId: "private" }]) {
-        const response = await fixture.call("PATCH", `/conversations/${id}`, key, body);
-        assert.equal(response.status, 400);
-        const { code, details = {} } = await errorOf(response);
-        assert.equal(code, "validation_error");
-        assert.equal((details.fields as { path: string }[])[0]?.path, "title");
+        await assertRefusedField(await fixture.call("PATCH", `/conversations/${id}`, key, body), "title");
       }
     });
 
@@ -183,9 +174,7 @@ for (const transport of transports) {
         ["GET", `/conversations/${id}/messages`],
         ["DELETE", `/conversations/${id}`],
       ] as const) {
-        const gone = await fixture.call(method, path, key);
-        assert.equal(gone.status, 404);
-        assert.equal((await errorOf(gone)).code, "conversation_not_found");
+        await assertErrorAnswer(await fixture.call(method, path, key), 404, "conversation_not_found");
       }
       assert.equal(await countConversations(fixture, key), 0);
     });

@@ -9,7 +9,16 @@ import {
 } from "../../core/mod.ts";
 import type { IncomingRequest } from "../../core/wire/request.ts";
 import { createService } from "../../mod.ts";
-import { dataOf, errorOf, eventsOf, openFixture, textOf, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  dataOf,
+  errorOf,
+  eventsOf,
+  inProcess,
+  openFixture,
+  textOf,
+  transports,
+} from "../support/harness.ts";
 
 /** A log that keeps its entries. */
 function createTestLog() {
@@ -119,8 +128,7 @@ for (const transport of transports) {
       ] as const) {
         const init = { method, ...(body && { body: JSON.stringify(body) }) };
         const refused = await fixture.send(`/api/v1${path}`, as("app ann", init));
-        assert.equal(refused.status, 403, `${method} ${path}`);
-        assert.equal((await errorOf(refused)).code, "insufficient_scope");
+        await assertErrorAnswer(refused, 403, "insufficient_scope", `${method} ${path}`);
       }
       const kept = await fixture.send("/api/v1/conversations", as("app ben"));
       assert.equal((await dataOf<unknown[]>(kept)).length, 1);
@@ -169,9 +177,6 @@ for (const transport of transports) {
 }
 
 describe("a host that knows its users", () => {
-  const [inProcess] = transports;
-  assert.ok(inProcess);
-
   test("without verifyToken there are no keys, and their endpoints are 404", async () => {
     await using fixture = await openFixture(inProcess, {
       verifyToken: undefined,
@@ -238,20 +243,4 @@ describe("a host that knows its users", () => {
       assert.equal((await fixture.send("/api/v1/twins")).status, 500, JSON.stringify(user));
     }
   });
-});
-
-test("an operator may set how many requests an hour a scope allows", async () => {
-  const [inProcess] = transports;
-  assert.ok(inProcess);
-  await using fixture = await openFixture(inProcess, { requestsPerHour: { read_only: 3 } });
-  const response = await fixture.call("GET", "/twins", await fixture.key("read_only"));
-  assert.equal(response.headers.get("ratelimit-policy"), '"hourly";q=3;w=3600');
-  const other = await fixture.call("GET", "/twins", await fixture.key("full_access"));
-  assert.equal(other.headers.get("ratelimit-policy"), '"hourly";q=500;w=3600');
-  for (const requestsPerHour of [{ read_only: 0 }, { full_access: 1_000_001 }, { other: 1 }, 5]) {
-    assert.throws(
-      () => createService({ twins: createTwinList([]), requestsPerHour: requestsPerHour as never }),
-      /requestsPerHour must be an object of whole numbers/,
-    );
-  }
 });

@@ -13,6 +13,7 @@ import {
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import {
+  assertRefusedField,
   dataOf,
   errorOf,
   eventsOf,
@@ -30,16 +31,6 @@ async function converse(fixture: Fixture, key: string, fields: object = {}): Pro
 
 for (const transport of transports) {
   describe(`conversations of end users, ${transport.name}`, () => {
-    test("a conversation has the end user that it was begun for, or null", async () => {
-      await using fixture = await openFixture(transport);
-      const key = await fixture.key();
-      const { id, endUser } = await converse(fixture, key, { endUser: "user 7" });
-      assert.equal(endUser, "user 7");
-      const read = await dataOf<ConversationResource>(await fixture.call("GET", `/conversations/${id}`, key));
-      assert.equal(read.endUser, "user 7");
-      assert.equal((await converse(fixture, key)).endUser, null);
-    });
-
     test("a key lists one end user's conversations, with one twin or any, and still sees all", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
@@ -67,14 +58,10 @@ for (const transport of transports) {
       const bad = ["", ".", "..", "x".repeat(129), "a\nb", "\u0000", "\u0085", "\ud800", null, 7, ["a"]];
       for (const endUser of bad) {
         const refused = await fixture.call("POST", "/conversations", key, { twinId: "echo", endUser });
-        assert.equal(refused.status, 400, JSON.stringify(endUser));
-        assert.deepEqual((await errorOf(refused)).details?.fields, [
-          {
-            path: "endUser",
-            message:
-              "must be a string of 1 to 128 characters, neither . nor .., without control characters or lone surrogates",
-          },
-        ]);
+        assert.equal(
+          await assertRefusedField(refused, "endUser", JSON.stringify(endUser)),
+          "must be a string of 1 to 128 characters, neither . nor .., without control characters or lone surrogates",
+        );
       }
       for (const query of ["endUser=", "endUser=..", "endUser=a&endUser=a", "endUser=%00"]) {
         assert.equal((await fixture.call("GET", `/conversations?${query}`, key)).status, 400, query);

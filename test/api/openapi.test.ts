@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { routes } from "../../core/api/routes.ts";
 import { errorCodes } from "../../core/wire/errors.ts";
 import { assertExamples, type OpenApiDocument, type Operation } from "../support/conformance.ts";
-import { openFixture, transports } from "../support/harness.ts";
+import { inProcess, openFixture } from "../support/harness.ts";
 
 /** Method, path, credential, success status: everything that the document must list, and nothing else. */
 const table = [
@@ -39,250 +39,231 @@ const securityOf = {
   none: [],
 };
 
-for (const transport of transports) {
-  describe(`the OpenAPI document, ${transport.name}`, () => {
-    async function read(basePath = ""): Promise<OpenApiDocument> {
-      await using fixture = await openFixture(transport, { basePath });
-      const response = await fixture.send(`${basePath}/api/v1/openapi.json`);
-      assert.equal(response.status, 200);
-      return (await response.json()) as OpenApiDocument;
+async function read(basePath = ""): Promise<OpenApiDocument> {
+  await using fixture = await openFixture(inProcess, { basePath });
+  const response = await fixture.send(`${basePath}/api/v1/openapi.json`);
+  assert.equal(response.status, 200);
+  return (await response.json()) as OpenApiDocument;
+}
+
+const document = await read();
+const { paths, components } = document;
+const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+
+/** A validator that knows the document's references. */
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+  return ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
+}
+
+describe("the OpenAPI document", () => {
+  test("it lists every endpoint with its credential and its success status, and no others", () => {
+    const listed = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const success = Object.keys(operation.responses).filter((status) => status < "300");
+        return [method, path, JSON.stringify(operation.security), success.join()];
+      }),
+    );
+    const expected = table.map(([method, path, credential, status]) => [
+      method,
+      path,
+      JSON.stringify(securityOf[credential]),
+      String(status),
+    ]);
+    assert.deepEqual(listed.sort(), expected.sort());
+  });
+
+  test("it names the path under which the service is mounted", async () => {
+    assert.deepEqual(document.servers, [{ url: "/" }]);
+    assert.deepEqual((await read("/chat")).servers, [{ url: "/chat" }]);
+  });
+
+  test("its references resolve, and its schemas compile", () => {
+    assert.match(document.openapi, /^3\.1\.\d$/);
+    const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
+    assert.ok(references.length > 20);
+    for (const reference of new Set(references)) {
+      const [, kind = "", name = ""] = /"#\/components\/(schemas|headers)\/([\w-]+)"$/.exec(reference) ?? [];
+      assert.ok(name in (components[kind as "schemas" | "headers"] ?? {}), reference);
     }
+    const ajv = createAjv();
+    for (const name of Object.keys(components.schemas)) {
+      assert.equal(typeof ajv.compile({ $ref: `api#/components/schemas/${name}` }), "function");
+    }
+    for (const { schema } of operations.flatMap(({ parameters }) => parameters)) {
+      assert.equal(typeof ajv.compile(schema), "function");
+    }
+  });
 
-    test("it lists every endpoint with its credential and its success status, and no others", async () => {
-      const document = await read();
-      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-        Object.entries(methods).map(([method, operation]) => {
-          const success = Object.keys(operation.responses).filter((status) => status < "300");
-          return [method, path, JSON.stringify(operation.security), success.join()];
-        }),
-      );
-      const expected = table.map(([method, path, credential, status]) => [
-        method,
-        path,
-        JSON.stringify(securityOf[credential]),
-        String(status),
-      ]);
-      assert.deepEqual(operations.sort(), expected.sort());
-    });
+  test("each operation has examples of its body and of its answers, which fit their schemas", () => {
+    assert.ok(assertExamples(document) > 200);
+  });
 
-    test("it names the path under which the service is mounted", async () => {
-      assert.deepEqual((await read()).servers, [{ url: "/" }]);
-      assert.deepEqual((await read("/chat")).servers, [{ url: "/chat" }]);
-    });
+  test("its bodies refuse blank text, as the service does", () => {
+    const { SendMessage, CreateConversation } = components.schemas;
+    const ajv = new Ajv2020({ allowUnionTypes: true });
+    assert.equal(ajv.validate(SendMessage ?? false, { content: " \n" }), false);
+    assert.equal(ajv.validate(SendMessage ?? false, { content: " Hi" }), true);
+    assert.equal(ajv.validate(CreateConversation ?? false, { twinId: "echo", title: null }), true);
+  });
 
-    test("its references resolve, and its schemas compile", async () => {
-      const document = await read();
-      assert.match(document.openapi, /^3\.1\.\d$/);
-      const references = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
-      assert.ok(references.length > 20);
-      for (const reference of new Set(references)) {
-        const [, kind = "", name = ""] =
-          /"#\/components\/(schemas|headers)\/([\w-]+)"$/.exec(reference) ?? [];
-        assert.ok(name in (document.components[kind as "schemas" | "headers"] ?? {}), reference);
-      }
-      const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
-      ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
-      for (const name of Object.keys(document.components.schemas)) {
-        assert.equal(typeof ajv.compile({ $ref: `api#/components/schemas/${name}` }), "function");
-      }
-      const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-      for (const { schema } of operations.flatMap(({ parameters }) => parameters)) {
-        assert.equal(typeof ajv.compile(schema), "function");
-      }
-    });
+  test("its query parameters refuse blank text, as the service does", () => {
+    const ajv = new Ajv2020();
+    for (const [path, name] of [
+      ["/api/v1/conversations", "twinId"],
+      ["/api/v1/conversations/{id}/messages", "after"],
+    ] as const) {
+      const { schema } = paths[path]?.get?.parameters.find((each) => each.name === name) ?? {};
+      assert.equal(ajv.validate(schema ?? false, " "), false, name);
+      assert.equal(ajv.validate(schema ?? false, "a"), true, name);
+    }
+  });
 
-    test("each operation has examples of its body and of its answers, which fit their schemas", async () => {
-      assert.ok(assertExamples(await read()) > 200);
-    });
+  test("no schema has the name of a JavaScript global", () => {
+    for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
+  });
 
-    test("its bodies refuse blank text, as the service does", async () => {
-      const { SendMessage, CreateConversation } = (await read()).components.schemas;
-      const ajv = new Ajv2020({ allowUnionTypes: true });
-      assert.equal(ajv.validate(SendMessage ?? false, { content: " \n" }), false);
-      assert.equal(ajv.validate(SendMessage ?? false, { content: " Hi" }), true);
-      assert.equal(ajv.validate(CreateConversation ?? false, { twinId: "echo", title: null }), true);
-    });
-
-    test("its query parameters refuse blank text, as the service does", async () => {
-      const { paths } = await read();
-      const ajv = new Ajv2020();
-      for (const [path, name] of [
-        ["/api/v1/conversations", "twinId"],
-        ["/api/v1/conversations/{id}/messages", "after"],
-      ] as const) {
-        const { schema } = paths[path]?.get?.parameters.find((each) => each.name === name) ?? {};
-        assert.equal(ajv.validate(schema ?? false, " "), false, name);
-        assert.equal(ajv.validate(schema ?? false, "a"), true, name);
-      }
-    });
-
-    test("no schema has the name of a JavaScript global", async () => {
-      const { components } = await read();
-      for (const name of Object.keys(components.schemas)) assert.ok(!(name in globalThis), name);
-    });
-
-    test("each operation has a unique id, its path's parameters, and the errors it can end with", async () => {
-      const document = await read();
-      const names = new Set<string>();
-      for (const [path, methods] of Object.entries(document.paths)) {
-        for (const operation of Object.values(methods)) {
-          names.add(operation.operationId);
-          assert.deepEqual(parametersIn(operation, "path"), path.match(/(?<=\{)\w+(?=\})/g) ?? []);
-          const statuses = Object.keys(operation.responses);
-          const expected = ["400", "414", "431", "500"];
-          if (operation.security.length > 0) expected.push("401", "503");
-          if (operation.requestBody) expected.push("413", "415");
-          for (const status of expected) {
-            assert.ok(statuses.includes(status), `${operation.operationId} ${status}`);
-          }
+  test("each operation has a unique id, its path's parameters, and the errors it can end with", () => {
+    const names = new Set<string>();
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const operation of Object.values(methods)) {
+        names.add(operation.operationId);
+        assert.deepEqual(parametersIn(operation, "path"), path.match(/(?<=\{)\w+(?=\})/g) ?? []);
+        const statuses = Object.keys(operation.responses);
+        const expected = ["400", "414", "431", "500"];
+        if (operation.security.length > 0) expected.push("401", "503");
+        if (operation.requestBody) expected.push("413", "415");
+        for (const status of expected) {
+          assert.ok(statuses.includes(status), `${operation.operationId} ${status}`);
         }
       }
-      assert.equal(names.size, routes.filter(({ path }) => path.startsWith("/api/v1/")).length);
-    });
-
-    test("operations have their query parameters and header fields", async () => {
-      const { paths } = await read();
-      const messages = paths["/api/v1/conversations/{id}/messages"];
-      assert.deepEqual(parametersIn(messages?.get, "query"), ["page", "limit", "order", "after"]);
-      assert.deepEqual(parametersIn(messages?.post, "header"), ["Idempotency-Key"]);
-      assert.deepEqual(parametersIn(paths["/api/v1/conversations"]?.get, "query"), [
-        "page",
-        "limit",
-        "twinId",
-        "endUser",
-      ]);
-      const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
-      assert.deepEqual(parametersIn(stream, "query"), ["after"]);
-      assert.deepEqual(parametersIn(stream, "header"), ["Last-Event-ID"]);
-    });
-
-    test("the schema of Idempotency-Key accepts what the service accepts", async () => {
-      const { paths } = await read();
-      const [parameter] = paths["/api/v1/conversations"]?.post?.parameters ?? [];
-      const fits = new Ajv2020().compile(parameter?.schema ?? {});
-      for (const key of ["a", "a".repeat(255), "a,b"]) assert.ok(fits(key), key);
-      for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
-    });
-
-    test("Last-Event-ID is a string, as clients receive event ids", async () => {
-      const { paths } = await read();
-      const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
-      const { schema } = stream?.parameters.find(({ name }) => name === "Last-Event-ID") ?? {};
-      const fits = new Ajv2020().compile(schema ?? {});
-      for (const id of ["0", "1042"]) assert.ok(fits(id), id);
-      for (const id of ["", "-1", "1.5", "007", 1042]) assert.ok(!fits(id), String(id));
-    });
-
-    test("an error has the header fields that it can have, and no others", async () => {
-      const { paths } = await read();
-      const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-      const withHeader = (status: string, name: string) =>
-        operations
-          .filter(({ responses }) => name in (responses[status]?.headers ?? {}))
-          .map(({ operationId }) => operationId)
-          .sort();
-      // Only a normal send answers with the failure of its reply, which an equal request gets again.
-      for (const status of ["502", "503", "504"]) {
-        assert.deepEqual(withHeader(status, "Idempotency-Replayed"), ["sendMessage"], status);
-      }
-      // What is wrong with a request that has neither a query nor a body is found before its key is looked up.
-      assert.deepEqual(withHeader("400", "RateLimit"), [
-        "createClientToken",
-        "createConversation",
-        "deleteClientTokens",
-        "eraseEndUser",
-        "exportEndUser",
-        "listConversations",
-        "listMessages",
-        "listTwins",
-        "listUsage",
-        "resumeMessageStream",
-        "sendMessage",
-        "streamMessage",
-        "updateConversation",
-      ]);
-    });
-
-    test("an operation that costs nothing has no 429", async () => {
-      const { paths } = await read();
-      assert.ok(!("429" in (paths["/api/v1/usage"]?.get?.responses ?? {})));
-      assert.ok("429" in (paths["/api/v1/twins"]?.get?.responses ?? {}));
-    });
-
-    test("a typed client may leave out a body member that has a default", async () => {
-      const { components } = await read();
-      const { properties } = components.schemas.CreateApiKey as { properties: Record<string, unknown> };
-      const scopes = ["read_only", "full_access"];
-      assert.deepEqual(properties.scope, {
-        type: "string",
-        enum: scopes,
-        description: "Default: read_only.",
-      });
-    });
-
-    test("a nullable enum or object is an anyOf with null, which client generators understand", async () => {
-      const { components } = await read();
-      const { properties } = components.schemas.Message as {
-        properties: Record<string, { anyOf?: { type: string }[] }>;
-      };
-      const types = ["finishReason", "usage", "error"].map((name) =>
-        properties[name]?.anyOf?.map(({ type }) => type),
-      );
-      assert.deepEqual(types, [
-        ["string", "null"],
-        ["object", "null"],
-        ["object", "null"],
-      ]);
-    });
-
-    test("operations are tagged by what their paths begin with", async () => {
-      const { paths } = await read();
-      const groups = Object.values(paths).flatMap((methods) =>
-        Object.values(methods).flatMap(({ tags }) => tags),
-      );
-      assert.deepEqual([...new Set(groups)].sort(), [
-        "auth",
-        "client-tokens",
-        "conversations",
-        "end-users",
-        "service",
-        "twins",
-        "usage",
-      ]);
-      assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
-    });
-
-    test("a stream has the schema of its events, so that generated clients type what they read", async () => {
-      const { paths } = await read();
-      const stream = "/api/v1/conversations/{id}/messages/{messageId}/stream";
-      for (const operation of [
-        paths["/api/v1/conversations/{id}/messages/stream"]?.post,
-        paths[stream]?.get,
-      ]) {
-        const { schema } = operation?.responses["200"]?.content?.["text/event-stream"] ?? {};
-        assert.deepEqual(schema, { $ref: "#/components/schemas/StreamEvent" });
-      }
-    });
-
-    test("a progress event's schema names the ids that a client needs to resume", async () => {
-      const document = await read();
-      const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
-      ajv.addVocabulary(Object.keys(document)).addSchema({ ...document, $id: "api" });
-      const isEvent = ajv.compile({ $ref: "api#/components/schemas/StreamEvent" });
-      const accepted = { stage: "accepted", messageId: "msg_2", userMessageId: "msg_1" };
-      assert.ok(isEvent({ type: "progress", progress: accepted }));
-      for (const name of ["messageId", "userMessageId"]) {
-        assert.ok(!isEvent({ type: "progress", progress: { ...accepted, [name]: 1 } }), name);
-      }
-    });
-
-    test("no error code is missing", async () => {
-      const text = JSON.stringify((await read()).paths);
-      const general = new Set(["not_found", "method_not_allowed"]); // belong to no endpoint
-      for (const code of errorCodes) if (!general.has(code)) assert.match(text, new RegExp(`\\b${code}\\b`));
-    });
+    }
+    assert.equal(names.size, routes.filter(({ path }) => path.startsWith("/api/v1/")).length);
   });
-}
+
+  test("operations have their query parameters and header fields", () => {
+    const messages = paths["/api/v1/conversations/{id}/messages"];
+    assert.deepEqual(parametersIn(messages?.get, "query"), ["page", "limit", "order", "after"]);
+    assert.deepEqual(parametersIn(messages?.post, "header"), ["Idempotency-Key"]);
+    assert.deepEqual(parametersIn(paths["/api/v1/conversations"]?.get, "query"), [
+      "page",
+      "limit",
+      "twinId",
+      "endUser",
+    ]);
+    const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
+    assert.deepEqual(parametersIn(stream, "query"), ["after"]);
+    assert.deepEqual(parametersIn(stream, "header"), ["Last-Event-ID"]);
+  });
+
+  test("the schema of Idempotency-Key accepts what the service accepts", () => {
+    const [parameter] = paths["/api/v1/conversations"]?.post?.parameters ?? [];
+    const fits = new Ajv2020().compile(parameter?.schema ?? {});
+    for (const key of ["a", "a".repeat(255), "a,b"]) assert.ok(fits(key), key);
+    for (const key of ["", "a".repeat(256), "é", "a, a"]) assert.ok(!fits(key), key);
+  });
+
+  test("Last-Event-ID is a string, as clients receive event ids", () => {
+    const stream = paths["/api/v1/conversations/{id}/messages/{messageId}/stream"]?.get;
+    const { schema } = stream?.parameters.find(({ name }) => name === "Last-Event-ID") ?? {};
+    const fits = new Ajv2020().compile(schema ?? {});
+    for (const id of ["0", "1042"]) assert.ok(fits(id), id);
+    for (const id of ["", "-1", "1.5", "007", 1042]) assert.ok(!fits(id), String(id));
+  });
+
+  test("an error has the header fields that it can have, and no others", () => {
+    const withHeader = (status: string, name: string) =>
+      operations
+        .filter(({ responses }) => name in (responses[status]?.headers ?? {}))
+        .map(({ operationId }) => operationId)
+        .sort();
+    // Only a normal send answers with the failure of its reply, which an equal request gets again.
+    for (const status of ["502", "503", "504"]) {
+      assert.deepEqual(withHeader(status, "Idempotency-Replayed"), ["sendMessage"], status);
+    }
+    // What is wrong with a request that has neither a query nor a body is found before its key is looked up.
+    assert.deepEqual(withHeader("400", "RateLimit"), [
+      "createClientToken",
+      "createConversation",
+      "deleteClientTokens",
+      "eraseEndUser",
+      "exportEndUser",
+      "listConversations",
+      "listMessages",
+      "listTwins",
+      "listUsage",
+      "resumeMessageStream",
+      "sendMessage",
+      "streamMessage",
+      "updateConversation",
+    ]);
+  });
+
+  test("an operation that costs nothing has no 429", () => {
+    assert.ok(!("429" in (paths["/api/v1/usage"]?.get?.responses ?? {})));
+    assert.ok("429" in (paths["/api/v1/twins"]?.get?.responses ?? {}));
+  });
+
+  test("a typed client may leave out a body member that has a default", () => {
+    const { properties } = components.schemas.CreateApiKey as { properties: Record<string, unknown> };
+    const scopes = ["read_only", "full_access"];
+    assert.deepEqual(properties.scope, { type: "string", enum: scopes, description: "Default: read_only." });
+  });
+
+  test("a nullable enum or object is an anyOf with null, which client generators understand", () => {
+    const { properties } = components.schemas.Message as {
+      properties: Record<string, { anyOf?: { type: string }[] }>;
+    };
+    const types = ["finishReason", "usage", "error"].map((name) =>
+      properties[name]?.anyOf?.map(({ type }) => type),
+    );
+    assert.deepEqual(types, [
+      ["string", "null"],
+      ["object", "null"],
+      ["object", "null"],
+    ]);
+  });
+
+  test("operations are tagged by what their paths begin with", () => {
+    const groups = operations.flatMap(({ tags }) => tags);
+    assert.deepEqual([...new Set(groups)].sort(), [
+      "auth",
+      "client-tokens",
+      "conversations",
+      "end-users",
+      "service",
+      "twins",
+      "usage",
+    ]);
+    assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
+  });
+
+  test("a stream has the schema of its events, so that generated clients type what they read", () => {
+    const messages = "/api/v1/conversations/{id}/messages";
+    for (const operation of [
+      paths[`${messages}/stream`]?.post,
+      paths[`${messages}/{messageId}/stream`]?.get,
+    ]) {
+      const { schema } = operation?.responses["200"]?.content?.["text/event-stream"] ?? {};
+      assert.deepEqual(schema, { $ref: "#/components/schemas/StreamEvent" });
+    }
+  });
+
+  test("a progress event's schema names the ids that a client needs to resume", () => {
+    const isEvent = createAjv().compile({ $ref: "api#/components/schemas/StreamEvent" });
+    const accepted = { stage: "accepted", messageId: "msg_2", userMessageId: "msg_1" };
+    assert.ok(isEvent({ type: "progress", progress: accepted }));
+    for (const name of ["messageId", "userMessageId"]) {
+      assert.ok(!isEvent({ type: "progress", progress: { ...accepted, [name]: 1 } }), name);
+    }
+  });
+
+  test("no error code is missing", () => {
+    const text = JSON.stringify(paths);
+    const general = new Set(["not_found", "method_not_allowed"]); // belong to no endpoint
+    for (const code of errorCodes) if (!general.has(code)) assert.match(text, new RegExp(`\\b${code}\\b`));
+  });
+});
 
 function parametersIn(operation: Operation | undefined, place: string): string[] {
   return (operation?.parameters ?? []).filter((each) => each.in === place).map(({ name }) => name);

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore, type Log, StoreUnavailable } from "../../core/mod.ts";
-import { errorOf, openFixture, transports } from "../support/harness.ts";
+import { assertErrorAnswer, errorOf, openFixture, transports } from "../support/harness.ts";
 
 for (const transport of transports) {
   describe(`readiness, ${transport.name}`, () => {
@@ -33,9 +33,7 @@ for (const transport of transports) {
       const log: Log = (level, _, fields) => level === "error" && said.push(fields?.error);
       await using fixture = await openFixture(transport, { store: { ...createMemoryStore(), ping }, log });
       const response = await fixture.send("/readyz");
-      assert.equal(response.status, 503);
-      const { code, message } = await errorOf(response);
-      assert.equal(code, "unavailable");
+      const { message } = await assertErrorAnswer(response, 503, "unavailable");
       assert.doesNotMatch(message, /malformed/);
       assert.match(said.map((error) => String((error as Error).cause)).join(), /^Error: .*malformed$/);
     });

@@ -31,8 +31,7 @@ describe("an observer", () => {
     const recorder = createRecorder();
     await using chat = await openChat(inProcess, { observe: recorder.observe });
     recorder.told.length = 0;
-    const stream = await chat.stream();
-    const run = await chat.engine.next();
+    const { stream, run } = await chat.begin();
     run.write("Hello");
     run.write(" there");
     run.finish();
@@ -56,8 +55,7 @@ describe("an observer", () => {
   test("is told how long a reply took to its first text and to its end", async () => {
     const recorder = createRecorder();
     await using chat = await openChat(inProcess, { observe: recorder.observe });
-    const stream = await chat.stream();
-    const run = await chat.engine.next();
+    const { stream, run } = await chat.begin();
     await chat.clock.advance(300);
     run.write("Hello");
     await chat.clock.advance(700);
@@ -70,8 +68,7 @@ describe("an observer", () => {
   test("is told of a reply that fails, with its code", async () => {
     const recorder = createRecorder();
     await using chat = await openChat(inProcess, { observe: recorder.observe });
-    const stream = await chat.stream();
-    const run = await chat.engine.next();
+    const { stream, run } = await chat.begin();
     run.fail(new Error("The model is gone."));
     await stream.rest();
     const [ended] = recorder.events("replyEnded");
