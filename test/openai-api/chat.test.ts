@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createMemoryStore, ModelError, type Store, StoreUnavailable } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import { dataOf, inProcess, transports } from "../support/harness.ts";
-import { openOpenAI, readData, startSeconds } from "./fixture.ts";
+import { assertParam, openOpenAI, readData, startSeconds } from "./fixture.ts";
 
 interface ErrorBody {
   readonly error: { message: string; type: string; param: string | null; code: string };
@@ -11,6 +11,11 @@ interface ErrorBody {
 
 async function errorOf(response: Response): Promise<ErrorBody["error"]> {
   return ((await response.json()) as ErrorBody).error;
+}
+
+/** A question with a text, and something else. */
+function withPart(part: object): object {
+  return { messages: [{ role: "user", content: [{ type: "text", text: "?" }, part] }] };
 }
 
 for (const transport of transports) {
@@ -158,16 +163,8 @@ for (const transport of transports) {
       ["a blank question", { messages: [{ role: "user", content: " \n" }] }, "messages"],
       ["a lone surrogate", { messages: [{ role: "user", content: "\ud800" }] }, "messages"],
       ["another role", { messages: [{ role: "pirate", content: "Hi" }] }, "messages[0].role"],
-      [
-        "an image",
-        { messages: [{ role: "user", content: [{ type: "text", text: "?" }, { type: "image_url" }] }] },
-        "messages[0].content[1]",
-      ],
-      [
-        "an input of audio",
-        { messages: [{ role: "user", content: [{ type: "input_audio" }] }] },
-        "messages[0].content[0]",
-      ],
+      ["an image", withPart({ type: "image_url" }), "messages[0].content[1]"],
+      ["an input of audio", withPart({ type: "input_audio" }), "messages[0].content[1]"],
       ["two choices", { n: 2 }, "n"],
       ["spoken replies", { modalities: ["text", "audio"] }, "modalities"],
       ["a voice", { audio: { voice: "x" } }, "audio"],
@@ -178,11 +175,7 @@ for (const transport of transports) {
     ] as const) {
       test(`${kind} is refused, with the parameter`, async () => {
         await using api = await openOpenAI(transport);
-        const response = await api.chat(body);
-        assert.equal(response.status, 400);
-        const error = await errorOf(response);
-        assert.equal(error.type, "invalid_request_error");
-        assert.equal(error.param, param);
+        await assertParam(api.chat(body), 400, param);
         assert.equal(api.engine.asked, 0);
       });
     }
@@ -202,34 +195,19 @@ for (const transport of transports) {
     test("errors have OpenAI's form, wherever they come from", async () => {
       await using api = await openOpenAI(transport);
       const readOnly = await api.fixture.key("read_only");
-      const cases: readonly [Promise<Response>, number, string, string][] = [
-        [
-          api.send("GET", "/models", undefined, { authorization: "" }),
-          401,
-          "invalid_request_error",
-          "invalid_api_key",
-        ],
-        [
-          api.send("GET", "/models", undefined, { authorization: "Bearer sk-1" }),
-          401,
-          "invalid_request_error",
-          "invalid_api_key",
-        ],
-        [
-          api.chat({}, { authorization: `Bearer ${readOnly}` }),
-          403,
-          "invalid_request_error",
-          "insufficient_scope",
-        ],
-        [api.send("GET", "/nowhere"), 404, "invalid_request_error", "not_found"],
-        [api.send("DELETE", "/models"), 405, "invalid_request_error", "method_not_allowed"],
-        [api.send("POST", "/chat/completions", "{"), 400, "invalid_request_error", "invalid_json"],
-        [api.send("POST", "/chat/completions", "[]"), 400, "invalid_request_error", "validation_error"],
+      const cases: readonly [Promise<Response>, number, string][] = [
+        [api.send("GET", "/models", undefined, { authorization: "" }), 401, "invalid_api_key"],
+        [api.send("GET", "/models", undefined, { authorization: "Bearer sk-1" }), 401, "invalid_api_key"],
+        [api.chat({}, { authorization: `Bearer ${readOnly}` }), 403, "insufficient_scope"],
+        [api.send("GET", "/nowhere"), 404, "not_found"],
+        [api.send("DELETE", "/models"), 405, "method_not_allowed"],
+        [api.send("POST", "/chat/completions", "{"), 400, "invalid_json"],
+        [api.send("POST", "/chat/completions", "[]"), 400, "validation_error"],
       ];
-      for (const [answered, status, type, code] of cases) {
+      for (const [answered, status, code] of cases) {
         const response = await answered;
         const error = await errorOf(response);
-        assert.deepEqual([response.status, error.type, error.code], [status, type, code]);
+        assert.deepEqual([response.status, error.type, error.code], [status, "invalid_request_error", code]);
         assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
         assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
       }

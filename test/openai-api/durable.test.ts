@@ -1,279 +1,239 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, ModelError } from "../../core/mod.ts";
-import { dataOf, transports } from "../support/harness.ts";
-import { openOpenAI, readData } from "./fixture.ts";
-
-const named = { "x-conversation-id": "chat 1" };
-const retried = { "x-stainless-retry-count": "1" };
+import { dataOf, inProcess } from "../support/harness.ts";
+import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";
 
 async function contentOf(response: Response): Promise<string | undefined> {
   const body = (await response.json()) as { choices?: { message: { content: string } }[] };
   return body.choices?.[0]?.message.content;
 }
 
-for (const transport of transports) {
-  describe(`chat completions in a named conversation, ${transport.name}`, { timeout: 120_000 }, () => {
-    test("only the last message is sent; the conversation has the history", async () => {
-      await using api = await openOpenAI(transport);
-      const first = api.chat({}, named);
-      const run = await api.engine.next();
-      run.write("Hi!");
-      run.finish();
-      assert.equal(await contentOf(await first), "Hi!");
+describe("chat completions in a named conversation", { timeout: 120_000 }, () => {
+  test("only the last message is sent; the conversation has the history", async () => {
+    await using api = await openOpenAI(inProcess);
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    run.write("Hi!");
+    run.finish();
+    assert.equal(await contentOf(await first), "Hi!");
 
-      const messages = [
-        { role: "user", content: "Something else?" },
-        { role: "assistant", content: "Something else." },
-        { role: "user", content: "And?" },
-      ];
-      const second = api.chat({ messages, stream: true }, named);
-      const { turn, write, finish } = await api.engine.next();
-      assert.deepEqual(turn.history, [
-        { role: "user", content: "Hello?" },
-        { role: "assistant", content: "Hi!" },
-      ]);
-      write("And.");
-      finish();
-      const events = readData(await (await second).text());
-      assert.equal(events.at(-1), "[DONE]");
-      const stored = await api.messages();
-      assert.deepEqual(
-        stored.map(({ content }) => content),
-        ["Hello?", "Hi!", "And?", "And."],
-      );
-      const { id } = events[0] as { id: string };
-      assert.equal(id.replace("chatcmpl-", "msg_"), stored[3]?.id);
-    });
-
-    test("stored replies count in the usage history", async () => {
-      await using api = await openOpenAI(transport);
-      assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
-      const history = await dataOf(await api.fixture.call("GET", "/usage/history", api.key));
-      assert.deepEqual(history, [{ group: "2026-01-02", replies: 1, inputTokens: 0, outputTokens: 0 }]);
-    });
-
-    test("conversations are apart by name, twin and end user", async () => {
-      await using api = await openOpenAI(transport);
-      const others: readonly [object, HeadersInit][] = [
-        [{ model: "echo" }, named],
-        [{ model: "echo" }, { "x-conversation-id": "chat 2" }],
-        [{ model: "echo", user: "zoe" }, named],
-        [{ model: "echo", user: "zoe", safety_identifier: "yan" }, named],
-        [{ model: "echo", safety_identifier: "yan" }, named],
-      ];
-      for (const [body, headers] of others) assert.equal((await api.chat(body, headers)).status, 200);
-      const list = await dataOf<{ endUser: string | null; messageCount: number }[]>(
-        await api.fixture.call("GET", "/conversations", api.key),
-      );
-      assert.deepEqual(
-        list.map(({ endUser, messageCount }) => [endUser, messageCount]),
-        [
-          ["yan", 4],
-          ["zoe", 2],
-          [null, 2],
-          [null, 2],
-        ],
-      );
-    });
-
-    test("of ten requests that name a conversation first, at once, one makes it, and one is answered", async () => {
-      await using api = await openOpenAI(transport);
-      const asked = Array.from({ length: 10 }, (_, index) =>
-        api
-          .chat({ messages: [{ role: "user", content: `Hello ${index}?` }] }, named)
-          .then(({ status }) => status),
-      );
-      const run = await api.engine.next();
-      let open = asked.length;
-      await new Promise<void>((resolve) => {
-        for (const answered of asked) void answered.then(() => --open === 1 && resolve());
-      });
-      run.finish();
-      assert.deepEqual((await Promise.all(asked)).sort(), [200, ...Array.from({ length: 9 }, () => 409)]);
-      const list = await dataOf<unknown[]>(await api.fixture.call("GET", "/conversations", api.key));
-      assert.deepEqual([list.length, (await api.messages()).length, api.engine.asked], [1, 2, 1]);
-    });
-
-    test("a conversation that was deleted is begun anew", async () => {
-      await using api = await openOpenAI(transport);
-      for (let time = 0; time < 3; time++) {
-        assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
-        const [conversation] = await dataOf<{ id: string }[]>(
-          await api.fixture.call("GET", "/conversations", api.key),
-        );
-        assert.equal((await api.messages()).length, 2);
-        await api.fixture.call("DELETE", `/conversations/${conversation?.id}`, api.key);
-      }
-    });
-
-    test("a client that leaves loses nothing", async () => {
-      await using api = await openOpenAI(transport);
-      const response = await api.chat({ stream: true }, named);
-      const run = await api.engine.next();
-      run.write("Once");
-      await response.body?.cancel();
-      run.write(" upon a time");
-      run.finish();
-      await api.fixture.clock.advance(1_000);
-      const [, reply] = await api.messages();
-      assert.deepEqual([reply?.status, reply?.content], ["completed", "Once upon a time"]);
-    });
-
-    test("while a reply runs, the conversation is busy", async () => {
-      await using api = await openOpenAI(transport);
-      const first = api.chat({}, named);
-      const run = await api.engine.next();
-      const response = await api.chat({ messages: [{ role: "user", content: "And?" }] }, named);
-      assert.equal(response.status, 409);
-      assert.equal(response.headers.get("retry-after"), "1");
-      const { error } = (await response.json()) as { error: { code: string } };
-      assert.equal(error.code, "conversation_busy");
-      run.finish();
-      await first;
-    });
-
-    for (const name of ["", "x".repeat(129)]) {
-      test(`a name of ${name.length} characters is refused`, async () => {
-        await using api = await openOpenAI(transport);
-        const response = await api.chat({}, { "x-conversation-id": name });
-        assert.equal(response.status, 400);
-        const { error } = (await response.json()) as { error: { param: string } };
-        assert.equal(error.param, "X-Conversation-Id");
-      });
-    }
-
-    for (const user of ["", ".", "a\u0000", "x".repeat(129), 7]) {
-      test(`the end user ${JSON.stringify(user)} is refused`, async () => {
-        await using api = await openOpenAI(transport);
-        const response = await api.chat({ user }, named);
-        assert.equal(response.status, 400);
-        const { error } = (await response.json()) as { error: { param: string } };
-        assert.equal(error.param, "user");
-      });
-    }
-
-    test("a wrong end user is refused by the name of its parameter, before the model is looked for", async () => {
-      await using api = await openOpenAI(transport, {}, { endUserHeader: "X-End-User" });
-      const cases: readonly [object, HeadersInit, string][] = [
-        [{ safety_identifier: ".", user: "zoe" }, {}, "safety_identifier"],
-        [{ user: "zoe" }, { "x-end-user": "." }, "X-End-User"],
-      ];
-      for (const [body, headers, param] of cases) {
-        const input = { model: "nobody", input: "Hello?", ...body };
-        const responses = [
-          await api.chat(input, headers),
-          await api.send("POST", "/responses", input, headers),
-        ];
-        for (const response of responses) {
-          assert.equal(response.status, 400);
-          assert.equal(((await response.json()) as { error: { param: string } }).error.param, param);
-        }
-      }
-    });
-
-    test("a retry joins the reply that the first try began, on another process, too", async () => {
-      await using api = await openOpenAI(transport);
-      await using other = await api.another();
-      const first = api.chat({}, named);
-      const run = await api.engine.next();
-      const second = api.chat({}, { ...named, ...retried });
-      const third = other.chat({ stream: true }, { ...named, ...retried });
-      run.write("Hi!");
-      run.finish();
-      assert.equal(await contentOf(await first), "Hi!");
-      assert.equal(await contentOf(await second), "Hi!");
-      await api.fixture.clock.advance(2_000);
-      assert.match(await (await third).text(), /"content":"Hi!"/);
-      assert.equal((await api.messages()).length, 2);
-      assert.equal(api.engine.asked, 1);
-    });
-
-    test("a stream of a process that stops ends with an error, while another process has the reply", async () => {
-      await using api = await openOpenAI(transport, { store: { ...createMemoryStore(), exclusive: false } });
-      await using other = await api.another();
-      const first = api.chat({}, named);
-      const run = await api.engine.next();
-      run.write("Once");
-      await api.fixture.clock.advance(1_000);
-      const followed = await other.chat({ stream: true }, { ...named, ...retried });
-      const closed = other.fixture.service.close({ graceMs: 0 });
-      await api.fixture.clock.advance(1_000);
-      const events = readData(await followed.text());
-      await closed;
-      assert.deepEqual(Object.keys(events.at(-1) as object), ["error"]);
-      run.write(" upon a time");
-      run.finish();
-      assert.equal(await contentOf(await first), "Once upon a time");
-    });
-
-    test("a retry whose first try never arrived begins the reply", async () => {
-      await using api = await openOpenAI(transport);
-      assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
-      assert.equal((await api.messages()).length, 2);
-    });
-
-    test("the same message again, which is no retry, is another one", async () => {
-      await using api = await openOpenAI(transport);
-      for (let time = 1; time <= 3; time++) {
-        assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
-        assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
-        assert.equal((await api.messages()).length, 2 * time);
-      }
-    });
-
-    test("after a minute, or under another name, nothing is a retry", async () => {
-      await using api = await openOpenAI(transport);
-      await api.chat({ model: "echo" }, named);
-      await api.chat({ model: "echo" }, { "x-conversation-id": "chat 2", ...retried });
-      assert.equal((await api.messages()).length, 4);
-      await api.fixture.clock.advance(60_001);
-      await api.chat({ model: "echo" }, { ...named, ...retried });
-      assert.equal((await api.messages()).length, 6);
-    });
-
-    test("an Idempotency-Key repeats a reply that failed, and says so", async () => {
-      await using api = await openOpenAI(transport);
-      const once = { ...named, "idempotency-key": "once" };
-      const asked = api.chat({}, once);
-      (await api.engine.next()).fail(new ModelError("model_error", "secret"));
-      assert.equal((await asked).status, 502);
-      const again = await api.chat({}, once);
-      assert.deepEqual([again.status, again.headers.get("idempotency-replayed")], [502, "true"]);
-    });
-
-    test("an Idempotency-Key repeats the reply; under another name or with another message it is 422", async () => {
-      await using api = await openOpenAI(transport);
-      const once = { ...named, "idempotency-key": "once" };
-      const first = await contentOf(await api.chat({ model: "echo" }, once));
-      const again = await api.chat({ model: "echo", stream: true }, once);
-      assert.equal(again.headers.get("idempotency-replayed"), "true");
-      assert.match(await again.text(), new RegExp(`"content":"${first?.replace("?", "\\?")}"`));
-      assert.equal((await api.messages()).length, 2);
-      for (const [body, headers] of [
-        [{ model: "echo" }, { ...once, "x-conversation-id": "chat 2" }],
-        [{ model: "echo", messages: [{ role: "user", content: "And?" }] }, once],
-      ] as const) {
-        assert.equal((await api.chat(body, headers)).status, 422);
-      }
-    });
-
-    test("which header fields name conversation and end user is a setting", async () => {
-      const names = { conversationHeader: "X-OpenWebUI-Chat-Id", endUserHeader: "X-OpenWebUI-User-Id" };
-      await using api = await openOpenAI(transport, {}, names);
-      const headers = { "x-openwebui-chat-id": "1", "x-openwebui-user-id": "zoe" };
-      const response = api.chat({ user: "ignored" }, headers);
-      const run = await api.engine.next();
-      // Open WebUI asks for titles and tags meanwhile, in the name of the same chat.
-      const task = { model: "echo", messages: [{ role: "user", content: "### Task:\nGenerate a title" }] };
-      assert.equal((await api.chat(task, headers)).status, 200);
-      run.write("Hi!");
-      run.finish();
-      await response;
-      const [conversation] = await dataOf<{ endUser: string; messageCount: number }[]>(
-        await api.fixture.call("GET", "/conversations", api.key),
-      );
-      assert.deepEqual([conversation?.endUser, conversation?.messageCount], ["zoe", 2]);
-    });
+    const messages = [
+      { role: "user", content: "Something else?" },
+      { role: "assistant", content: "Something else." },
+      { role: "user", content: "And?" },
+    ];
+    const second = api.chat({ messages, stream: true }, named);
+    const { turn, write, finish } = await api.engine.next();
+    assert.deepEqual(turn.history, [
+      { role: "user", content: "Hello?" },
+      { role: "assistant", content: "Hi!" },
+    ]);
+    write("And.");
+    finish();
+    const events = readData(await (await second).text());
+    assert.equal(events.at(-1), "[DONE]");
+    const stored = await api.messages();
+    assert.deepEqual(
+      stored.map(({ content }) => content),
+      ["Hello?", "Hi!", "And?", "And."],
+    );
+    const { id } = events[0] as { id: string };
+    assert.equal(id.replace("chatcmpl-", "msg_"), stored[3]?.id);
   });
-}
+
+  test("stored replies count in the usage history", async () => {
+    await using api = await openOpenAI(inProcess);
+    assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
+    const history = await dataOf(await api.fixture.call("GET", "/usage/history", api.key));
+    assert.deepEqual(history, [{ group: "2026-01-02", replies: 1, inputTokens: 0, outputTokens: 0 }]);
+  });
+
+  test("conversations are apart by name, twin and end user", async () => {
+    await using api = await openOpenAI(inProcess);
+    const others: readonly [object, HeadersInit][] = [
+      [{ model: "echo" }, named],
+      [{ model: "echo" }, { "x-conversation-id": "chat 2" }],
+      [{ model: "echo", user: "zoe" }, named],
+      [{ model: "echo", user: "zoe", safety_identifier: "yan" }, named],
+      [{ model: "echo", safety_identifier: "yan" }, named],
+    ];
+    for (const [body, headers] of others) assert.equal((await api.chat(body, headers)).status, 200);
+    assert.deepEqual(
+      (await api.conversations()).map(({ endUser, messageCount }) => [endUser, messageCount]),
+      [
+        ["yan", 4],
+        ["zoe", 2],
+        [null, 2],
+        [null, 2],
+      ],
+    );
+  });
+
+  test("of ten requests that name a conversation first, at once, one makes it, and one is answered", async () => {
+    await using api = await openOpenAI(inProcess);
+    const asked = Array.from({ length: 10 }, (_, index) =>
+      api
+        .chat({ messages: [{ role: "user", content: `Hello ${index}?` }] }, named)
+        .then(({ status }) => status),
+    );
+    const run = await api.engine.next();
+    let open = asked.length;
+    await new Promise<void>((resolve) => {
+      for (const answered of asked) void answered.then(() => --open === 1 && resolve());
+    });
+    run.finish();
+    assert.deepEqual((await Promise.all(asked)).sort(), [200, ...Array.from({ length: 9 }, () => 409)]);
+    assert.equal((await api.conversations()).length, 1);
+    assert.deepEqual([(await api.messages()).length, api.engine.asked], [2, 1]);
+  });
+
+  test("a conversation that was deleted is begun anew", async () => {
+    await using api = await openOpenAI(inProcess);
+    for (let time = 0; time < 3; time++) {
+      assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
+      const [conversation] = await api.conversations();
+      assert.equal((await api.messages()).length, 2);
+      await api.fixture.call("DELETE", `/conversations/${conversation?.id}`, api.key);
+    }
+  });
+
+  test("a client that leaves loses nothing", async () => {
+    await using api = await openOpenAI(inProcess);
+    const response = await api.chat({ stream: true }, named);
+    const run = await api.engine.next();
+    run.write("Once");
+    await response.body?.cancel();
+    run.write(" upon a time");
+    run.finish();
+    await api.fixture.clock.advance(1_000);
+    const [, reply] = await api.messages();
+    assert.deepEqual([reply?.status, reply?.content], ["completed", "Once upon a time"]);
+  });
+
+  test("while a reply runs, the conversation is busy", async () => {
+    await using api = await openOpenAI(inProcess);
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    const response = await api.chat({ messages: [{ role: "user", content: "And?" }] }, named);
+    assert.equal(response.status, 409);
+    assert.equal(response.headers.get("retry-after"), "1");
+    const { error } = (await response.json()) as { error: { code: string } };
+    assert.equal(error.code, "conversation_busy");
+    run.finish();
+    await first;
+  });
+
+  for (const name of ["", "x".repeat(129)]) {
+    test(`a name of ${name.length} characters is refused`, async () => {
+      await using api = await openOpenAI(inProcess);
+      await assertParam(api.chat({}, { "x-conversation-id": name }), 400, "X-Conversation-Id");
+    });
+  }
+
+  for (const user of ["", ".", "a\u0000", "x".repeat(129), 7]) {
+    test(`the end user ${JSON.stringify(user)} is refused`, async () => {
+      await using api = await openOpenAI(inProcess);
+      await assertParam(api.chat({ user }, named), 400, "user");
+    });
+  }
+
+  test("a wrong end user is refused by the name of its parameter, before the model is looked for", async () => {
+    await using api = await openOpenAI(inProcess, {}, { endUserHeader: "X-End-User" });
+    const cases: readonly [object, HeadersInit, string][] = [
+      [{ safety_identifier: ".", user: "zoe" }, {}, "safety_identifier"],
+      [{ user: "zoe" }, { "x-end-user": "." }, "X-End-User"],
+    ];
+    for (const [body, headers, param] of cases) {
+      const input = { model: "nobody", input: "Hello?", ...body };
+      await assertParam(api.chat(input, headers), 400, param);
+      await assertParam(api.send("POST", "/responses", input, headers), 400, param);
+    }
+  });
+
+  test("a retry joins the reply that the first try began, on another process, too", async () => {
+    await using api = await openOpenAI(inProcess);
+    await using other = await api.another();
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    const second = api.chat({}, { ...named, ...retried });
+    const third = other.chat({ stream: true }, { ...named, ...retried });
+    run.write("Hi!");
+    run.finish();
+    assert.equal(await contentOf(await first), "Hi!");
+    assert.equal(await contentOf(await second), "Hi!");
+    await api.fixture.clock.advance(2_000);
+    assert.match(await (await third).text(), /"content":"Hi!"/);
+    assert.equal((await api.messages()).length, 2);
+    assert.equal(api.engine.asked, 1);
+  });
+
+  test("a stream of a process that stops ends with an error, while another process has the reply", async () => {
+    await using api = await openOpenAI(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+    await using other = await api.another();
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    run.write("Once");
+    await api.fixture.clock.advance(1_000);
+    const followed = await other.chat({ stream: true }, { ...named, ...retried });
+    const closed = other.fixture.service.close({ graceMs: 0 });
+    await api.fixture.clock.advance(1_000);
+    const events = readData(await followed.text());
+    await closed;
+    assert.deepEqual(Object.keys(events.at(-1) as object), ["error"]);
+    run.write(" upon a time");
+    run.finish();
+    assert.equal(await contentOf(await first), "Once upon a time");
+  });
+
+  test("a retry whose first try never arrived begins the reply", async () => {
+    await using api = await openOpenAI(inProcess);
+    assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
+    assert.equal((await api.messages()).length, 2);
+  });
+
+  test("the same message again, which is no retry, is another one", async () => {
+    await using api = await openOpenAI(inProcess);
+    for (let time = 1; time <= 3; time++) {
+      assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
+      assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
+      assert.equal((await api.messages()).length, 2 * time);
+    }
+  });
+
+  test("after a minute, or under another name, nothing is a retry", async () => {
+    await using api = await openOpenAI(inProcess);
+    await api.chat({ model: "echo" }, named);
+    await api.chat({ model: "echo" }, { "x-conversation-id": "chat 2", ...retried });
+    assert.equal((await api.messages()).length, 4);
+    await api.fixture.clock.advance(60_001);
+    await api.chat({ model: "echo" }, { ...named, ...retried });
+    assert.equal((await api.messages()).length, 6);
+  });
+
+  test("an Idempotency-Key repeats a reply that failed, and says so", async () => {
+    await using api = await openOpenAI(inProcess);
+    const once = { ...named, "idempotency-key": "once" };
+    const asked = api.chat({}, once);
+    (await api.engine.next()).fail(new ModelError("model_error", "secret"));
+    assert.equal((await asked).status, 502);
+    const again = await api.chat({}, once);
+    assert.deepEqual([again.status, again.headers.get("idempotency-replayed")], [502, "true"]);
+  });
+
+  test("an Idempotency-Key repeats the reply; under another name or with another message it is 422", async () => {
+    await using api = await openOpenAI(inProcess);
+    const once = { ...named, "idempotency-key": "once" };
+    const first = await contentOf(await api.chat({ model: "echo" }, once));
+    const again = await api.chat({ model: "echo", stream: true }, once);
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+    assert.match(await again.text(), new RegExp(`"content":"${first?.replace("?", "\\?")}"`));
+    assert.equal((await api.messages()).length, 2);
+    for (const [body, headers] of [
+      [{ model: "echo" }, { ...once, "x-conversation-id": "chat 2" }],
+      [{ model: "echo", messages: [{ role: "user", content: "And?" }] }, once],
+    ] as const) {
+      assert.equal((await api.chat(body, headers)).status, 422);
+    }
+  });
+});

@@ -2,7 +2,9 @@
  * What the tests of the endpoints for OpenAI's clients share: a service whose engine the test plays, and requests to `/v1`.
  */
 
+import assert from "node:assert/strict";
 import {
+  type ConversationResource,
   createEchoEngine,
   createMemoryStore,
   createTwinList,
@@ -20,6 +22,10 @@ import {
 } from "../support/harness.ts";
 import { createScriptedEngine, type ScriptedEngine } from "../support/scripted-engine.ts";
 
+/** The header field by which a client names its conversation, and the one that says that it tries again. */
+export const named = { "x-conversation-id": "chat 1" };
+export const retried = { "x-stainless-retry-count": "1" };
+
 /** A service that OpenAI's clients can use. */
 export interface OpenAIFixture extends AsyncDisposable {
   readonly fixture: Fixture;
@@ -30,7 +36,9 @@ export interface OpenAIFixture extends AsyncDisposable {
   send(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Response>;
   /** Asks the scripted twin. */
   chat(body?: object, headers?: HeadersInit): Promise<Response>;
-  /** All messages that are stored, of all conversations, oldest first. */
+  /** All conversations that are stored, newest first. */
+  conversations(): Promise<ConversationResource[]>;
+  /** All their messages, oldest first. */
   messages(): Promise<MessageResource[]>;
   /** Another service on the same store, engine and clock: a second process, or a later one. */
   another(options?: Partial<ServiceOptions>): Promise<OpenAIFixture>;
@@ -83,6 +91,8 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
       ? fixture.service.fetch(new Request(`http://twins.test${target}`, init))
       : fetch(fixture.url + target, init);
   };
+  const conversations = async () =>
+    dataOf<ConversationResource[]>(await fixture.call("GET", "/conversations?limit=100", key));
   return {
     fixture,
     engine,
@@ -95,10 +105,10 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
         { model: "ada", messages: [{ role: "user", content: "Hello?" }], ...body },
         headers,
       ),
+    conversations,
     async messages() {
-      const list = await dataOf<{ id: string }[]>(await fixture.call("GET", "/conversations?limit=100", key));
       const all = await Promise.all(
-        list.map(async ({ id }) =>
+        (await conversations()).map(async ({ id }) =>
           dataOf<MessageResource[]>(
             await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key),
           ),
@@ -114,6 +124,17 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
       await disposed;
     },
   };
+}
+
+/** Fails unless a request was refused because of this parameter; null: because of none in particular. */
+export async function assertParam(
+  answered: Promise<Response>,
+  status: number,
+  param: string | null,
+): Promise<void> {
+  const response = await answered;
+  const { error } = (await response.json()) as { error: { param: string | null } };
+  assert.deepEqual([response.status, error.param], [status, param]);
 }
 
 /** The seconds in which tests start. */

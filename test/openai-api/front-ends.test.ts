@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { OpenAIApiOptions } from "../../core/openai-api/mod.ts";
-import { dataOf, transports } from "../support/harness.ts";
+import { inProcess } from "../support/harness.ts";
 import { type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
 
 const chatId = "5f2c1f0e-6a35-4f0d-9d3c-0a8a6a1f7c11";
@@ -117,99 +117,68 @@ async function talk(
 }
 
 /** The end user of each conversation, and its contents. */
-async function conversations({ fixture, key }: OpenAIFixture): Promise<readonly unknown[]> {
-  const list = await dataOf<{ id: string; endUser: string | null }[]>(
-    await fixture.call("GET", "/conversations", key),
-  );
-  return Promise.all(
-    list.map(async ({ id, endUser }) => {
-      const messages = await fixture.call("GET", `/conversations/${id}/messages`, key);
-      return [endUser, (await dataOf<{ content: string }[]>(messages)).map(({ content }) => content)];
-    }),
-  );
+async function stored(api: OpenAIFixture): Promise<readonly unknown[]> {
+  const messages = await api.messages();
+  return (await api.conversations()).map(({ id, endUser }) => [
+    endUser,
+    messages.filter(({ conversationId }) => conversationId === id).map(({ content }) => content),
+  ]);
 }
 
-for (const transport of transports) {
-  const open = (settings: OpenAIApiOptions) => openOpenAI(transport, {}, settings);
+const open = (settings: OpenAIApiOptions) => openOpenAI(inProcess, {}, settings);
 
-  describe(`Open WebUI, ${transport.name}`, { timeout: 60_000 }, () => {
-    test("polls the models, which costs nothing", async () => {
-      await using api = await open(openWebUI.settings);
-      for (let time = 0; time < 600; time++) {
-        const response = await api.send("GET", "/models", undefined, openWebUIUser);
-        assert.equal(response.status, 200);
-        const { data } = (await response.json()) as { data: { id: string; name: string }[] };
-        assert.deepEqual(
-          data.map(({ id, name }) => [id, name]),
-          [
-            ["ada", "Ada"],
-            ["echo", "Echo"],
-          ],
-        );
+describe("Open WebUI", { timeout: 60_000 }, () => {
+  test("asks for title, tags, questions and queries beside the reply, none of which is stored", async () => {
+    await using api = await open(openWebUI.settings);
+    const { headers, tasks, chat } = openWebUI;
+    const text = await talk(api, chat("Hello?"), headers, async () => {
+      for (const task of tasks) {
+        const response = await api.send("POST", "/chat/completions", task, headers);
+        const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
+        assert.equal(choices[0]?.message.content, task.messages[0]?.content);
       }
     });
-
-    test("asks for title, tags, questions and queries beside the reply, none of which is stored", async () => {
-      await using api = await open(openWebUI.settings);
-      const { headers, tasks, chat } = openWebUI;
-      const text = await talk(api, chat("Hello?"), headers, async () => {
-        for (const task of tasks) {
-          const response = await api.send("POST", "/chat/completions", task, headers);
-          const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
-          assert.equal(choices[0]?.message.content, task.messages[0]?.content);
-        }
-      });
-      assert.equal(text, "Hi there!");
-      const endUser = openWebUIUser["X-OpenWebUI-User-Id"];
-      assert.deepEqual(await conversations(api), [[endUser, ["Hello?", "Hi there!"]]]);
-    });
-
-    test("goes on with its chat", async () => {
-      await using api = await open(openWebUI.settings);
-      const { headers, chat } = openWebUI;
-      await talk(api, chat("Hello?"), headers);
-      await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
-      const endUser = openWebUIUser["X-OpenWebUI-User-Id"];
-      assert.deepEqual(await conversations(api), [[endUser, ["Hello?", "Hi there!", "And?", "Hi there!"]]]);
-    });
-
-    test("keeps no temporary chats, whose id is that of their socket", async () => {
-      await using api = await open(openWebUI.settings);
-      const headers = { ...openWebUI.headers, "X-OpenWebUI-Chat-Id": "local:v1nBhzOWQ8cUcMRDAAAB" };
-      assert.equal(await talk(api, openWebUI.chat("Hello?", "Hi there!", "And?"), headers), "Hi there!");
-      assert.deepEqual(await conversations(api), []);
-    });
-
-    test("without its header set up, is answered, and nothing is stored", async () => {
-      await using api = await open({});
-      assert.equal(await talk(api, openWebUI.chat("Hello?"), openWebUI.headers), "Hi there!");
-      assert.deepEqual(await conversations(api), []);
-    });
+    assert.equal(text, "Hi there!");
+    const endUser = openWebUIUser["X-OpenWebUI-User-Id"];
+    assert.deepEqual(await stored(api), [[endUser, ["Hello?", "Hi there!"]]]);
   });
 
-  describe(`LibreChat, ${transport.name}`, { timeout: 60_000 }, () => {
-    test("names the conversation in a templated header, and the person in user", async () => {
-      await using api = await open({});
-      const { headers, chat } = libreChat;
-      await talk(api, chat("Hello?"), headers);
-      await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
-      const contents = ["Hello?", "Hi there!", "And?", "Hi there!"];
-      assert.deepEqual(await conversations(api), [["68f0c1d2e3b4a5968778695a", contents]]);
-    });
-
-    test("may name the person in a templated header, too", async () => {
-      await using api = await open(libreChat.settings);
-      await talk(api, libreChat.chat("Hello?"), libreChat.headers);
-      assert.deepEqual(await conversations(api), [["zoe@example.com", ["Hello?", "Hi there!"]]]);
-    });
-
-    test("asks for a title beside the reply, which is not stored", async () => {
-      await using api = await open({});
-      const { headers, chat, title } = libreChat;
-      await talk(api, chat("Hello?"), headers, async () => {
-        assert.equal((await api.send("POST", "/chat/completions", title)).status, 200);
-      });
-      assert.deepEqual(await conversations(api), [["68f0c1d2e3b4a5968778695a", ["Hello?", "Hi there!"]]]);
-    });
+  test("keeps no temporary chats, whose id is that of their socket", async () => {
+    await using api = await open(openWebUI.settings);
+    const headers = { ...openWebUI.headers, "X-OpenWebUI-Chat-Id": "local:v1nBhzOWQ8cUcMRDAAAB" };
+    assert.equal(await talk(api, openWebUI.chat("Hello?", "Hi there!", "And?"), headers), "Hi there!");
+    assert.deepEqual(await stored(api), []);
   });
-}
+
+  test("without its header set up, is answered, and nothing is stored", async () => {
+    await using api = await open({});
+    assert.equal(await talk(api, openWebUI.chat("Hello?"), openWebUI.headers), "Hi there!");
+    assert.deepEqual(await stored(api), []);
+  });
+});
+
+describe("LibreChat", { timeout: 60_000 }, () => {
+  test("names the conversation in a templated header, and the person in user", async () => {
+    await using api = await open({});
+    const { headers, chat } = libreChat;
+    await talk(api, chat("Hello?"), headers);
+    await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
+    const contents = ["Hello?", "Hi there!", "And?", "Hi there!"];
+    assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", contents]]);
+  });
+
+  test("may name the person in a templated header, too", async () => {
+    await using api = await open(libreChat.settings);
+    await talk(api, libreChat.chat("Hello?"), libreChat.headers);
+    assert.deepEqual(await stored(api), [["zoe@example.com", ["Hello?", "Hi there!"]]]);
+  });
+
+  test("asks for a title beside the reply, which is not stored", async () => {
+    await using api = await open({});
+    const { headers, chat, title } = libreChat;
+    await talk(api, chat("Hello?"), headers, async () => {
+      assert.equal((await api.send("POST", "/chat/completions", title)).status, 200);
+    });
+    assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", ["Hello?", "Hi there!"]]]);
+  });
+});

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { ModelError, type ServiceOptions } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import { overSocket, transports } from "../support/harness.ts";
-import { type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
+import { assertParam, type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
 
 interface ResponseBody {
   readonly id: string;
@@ -44,12 +44,6 @@ async function eventsOf(response: Response): Promise<ResponseEvent[]> {
 }
 
 const textOf = ({ output }: ResponseBody) => output[0]?.content[0]?.text;
-
-async function assertParam(answered: Promise<Response>, status: number, param: string | null) {
-  const response = await answered;
-  const { error } = (await response.json()) as { error: { param: string | null } };
-  assert.deepEqual([response.status, error.param], [status, param]);
-}
 
 /** A response with the text "Hi 👋!", and its events. */
 async function completed(api: OpenAIFixture) {

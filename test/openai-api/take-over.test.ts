@@ -4,21 +4,18 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/mod.ts";
 import { withOutages } from "../support/chat.ts";
 import { inProcess } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
-import { type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
-
-const named = { "x-conversation-id": "chat 1" };
-const retried = { "x-stainless-retry-count": "1" };
+import { named, type OpenAIFixture, openOpenAI, readData, retried } from "./fixture.ts";
 
 /** A process that has begun a reply and lost its store, and another one. */
 interface TwoProcesses extends AsyncDisposable {
   readonly first: OpenAIFixture;
   readonly other: OpenAIFixture;
-  /** The reply as the first process has saved it. */
-  readonly reply: MessageResource;
+  /** Follows the response on the other process, after an event. */
+  resume(after: number): Promise<Response>;
   /** Lets the lease run out. */
   expire(): Promise<void>;
   /** The same. Resolves with what the other process asks of the engine. */
@@ -49,7 +46,11 @@ async function openTwo(
   return {
     first,
     other,
-    reply,
+    resume: (after) =>
+      other.send(
+        "GET",
+        `/responses/${reply.id.replace("msg_", "resp_")}?stream=true&starting_after=${after}`,
+      ),
     expire,
     async takeOver() {
       await expire();
@@ -115,9 +116,7 @@ describe("a reply whose process died, for OpenAI's clients", { timeout: 60_000 }
     test(`is resumed by a client that has "${had}"`, async () => {
       await using two = await openTwo("exact", respond);
       const run = await two.takeOver();
-      const id = two.reply.id.replace("msg_", "resp_");
-      const path = `/responses/${id}?stream=true&starting_after=${3 + had.length}`;
-      const resumed = await two.other.send("GET", path);
+      const resumed = await two.resume(3 + had.length);
       run.write("One two three four");
       run.finish();
       const events = await eventsOf(resumed);
@@ -138,8 +137,7 @@ describe("a reply whose process died, for OpenAI's clients", { timeout: 60_000 }
   test("ends for a client that has more than the whole text, which it is told", async () => {
     await using two = await openTwo("partial", respond);
     const run = await two.takeOver();
-    const id = two.reply.id.replace("msg_", "resp_");
-    const resumed = await two.other.send("GET", `/responses/${id}?stream=true&starting_after=16`);
+    const resumed = await two.resume(16);
     run.write(".");
     run.finish();
     const events = await eventsOf(resumed);
@@ -151,10 +149,7 @@ describe("a reply whose process died, for OpenAI's clients", { timeout: 60_000 }
   test("that cannot be gone on with is told to a client that has more than was saved", async () => {
     await using two = await openTwo(undefined, respond);
     await two.expire();
-    const id = two.reply.id.replace("msg_", "resp_");
-    const events = await eventsOf(
-      await two.other.send("GET", `/responses/${id}?stream=true&starting_after=16`),
-    );
+    const events = await eventsOf(await two.resume(16));
     assert.deepEqual(
       events.map(({ type, response }) => [type, response?.status]),
       [["response.failed", "failed"]],
