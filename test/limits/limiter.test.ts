@@ -7,9 +7,7 @@ import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type BucketStore, createMemoryLimiter } from "../../core/limits/memory-limiter.ts";
 import {
   type Bucket,
-  debtAt,
   type RateDecision,
-  refillInterval,
   remainingTokens,
   secondsToNextToken,
   takeToken,
@@ -48,20 +46,6 @@ for (const cached of [10_000, 1]) {
 }
 
 describe("bucket arithmetic", () => {
-  test("one token refills every 18 seconds for 200 an hour, every 7.2 seconds for 500", () => {
-    assert.equal(refillInterval({ capacity: 200 }), 18_000_000);
-    assert.equal(refillInterval({ capacity: 500 }), 7_200_000);
-  });
-
-  test("debt shrinks with time, down to nothing", () => {
-    assert.equal(debtAt({ debt: 50, at: 1000 }, 1020, policy), 30);
-    assert.equal(debtAt({ debt: 50, at: 1000 }, 2000, policy), 0);
-  });
-
-  test("debt does not change while the clock is behind", () => {
-    assert.equal(debtAt({ debt: 50, at: 1000 }, 10, policy), 50);
-  });
-
   test("the last token can be taken when the debt is one interval below the hour, not a microsecond above", () => {
     const last = 3_600_000_000 - interval;
     assert.deepEqual(takeToken(last, policy), { allowed: true, debt: 3_600_000_000 });
