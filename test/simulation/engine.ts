@@ -4,7 +4,7 @@
 
 import { sleep } from "../../core/base/clock.ts";
 import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../../core/mod.ts";
-import type { Ledger } from "./store.ts";
+import type { Ledger } from "./ledger.ts";
 import { createRandom, type World } from "./world.ts";
 
 /** One attempt at a reply that an engine was asked for. */
@@ -19,13 +19,6 @@ export interface EngineRun {
   settled: boolean;
 }
 
-export interface EngineHouse {
-  /** Every attempt that was asked for, in any process. */
-  readonly runs: EngineRun[];
-  /** The engine of one process. */
-  engineOf(process: Living): TwinEngine;
-}
-
 /** Whether a process is alive, and until when it stands still. */
 export interface Living {
   readonly alive: () => boolean;
@@ -34,33 +27,62 @@ export interface Living {
 
 const pieces = ["word ", "😀", "\ud83d", "\ude00", "\0", "\u2028", "", "é", "x".repeat(5_000)] as const;
 
-/** `continues`: how all engines of this run go on with a reply. */
-export function createEngineHouse(
-  world: World,
-  ledger: Ledger,
-  continues: TwinEngine["continues"],
-): EngineHouse {
-  const { random } = world;
-  const runs: EngineRun[] = [];
+/** The engines of all processes. */
+export class EngineHouse {
+  /** Every attempt that was asked for, in any process. */
+  readonly runs: EngineRun[] = [];
+  readonly #world: World;
+  readonly #ledger: Ledger;
+  readonly #continues: TwinEngine["continues"];
 
-  /** The user's message must be stored before an engine is asked to answer it, and only once for each attempt. */
-  function judge(content: string): void {
-    const replies = [...ledger.replies.values()];
-    const stored =
-      replies.find(({ question }) => question.content === content) ??
-      world.violate(`an engine was asked before "${content}" was stored`);
-    const before = runs.filter((run) => run.content === content).length;
-    if (before >= stored.attempt) world.violate(`more generations for "${content}" than attempts`);
+  /** `continues`: how all engines of this run go on with a reply. */
+  constructor(world: World, ledger: Ledger, continues: TwinEngine["continues"]) {
+    this.#world = world;
+    this.#ledger = ledger;
+    this.#continues = continues;
   }
 
-  function write(run: EngineRun, output: ReplyOutput, text: string): void {
-    if (!run.signal.aborted) run.written += text;
-    output.write(text);
+  /** The engine of one process. */
+  engineOf({ alive, frozenUntil }: Living): TwinEngine {
+    const { random } = this.#world;
+    const clock = this.#world.clockOf(alive, frozenUntil);
+    const pause = (milliseconds: number) => sleep(clock, milliseconds);
+    const waits = random.chance(0.65);
+    return {
+      continues: this.#continues,
+      reply: ({ content, partial = "" }, output) => {
+        const { signal } = output;
+        this.#judge(content);
+        const run: EngineRun = { content, signal, alive, partial, written: "", settled: false };
+        this.#world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
+        this.runs.push(run);
+        // Some throw before they return a promise.
+        if (random.chance(0.03)) {
+          run.settled = true;
+          throw new RangeError("throws before it begins");
+        }
+        return this.#play(run, output, waits ? pause : undefined).catch((error: unknown) => {
+          run.settled = true;
+          throw error;
+        });
+      },
+    };
+  }
+
+  /** The user's message must be stored before an engine is asked to answer it, and only once for each attempt. */
+  #judge(content: string): void {
+    const replies = [...this.#ledger.replies.values()];
+    const stored =
+      replies.find(({ question }) => question.content === content) ??
+      this.#world.violate(`an engine was asked before "${content}" was stored`);
+    const before = this.runs.filter((run) => run.content === content).length;
+    if (before >= stored.attempt) this.#world.violate(`more generations for "${content}" than attempts`);
   }
 
   /** Without `pause`, it waits for nothing. An exact engine writes what follows from the question. */
-  async function play(run: EngineRun, output: ReplyOutput, pause?: (ms: number) => Promise<void>) {
-    const chance = continues === "exact" ? createRandom(hashOf(run.content)) : random;
+  async #play(run: EngineRun, output: ReplyOutput, pause?: (ms: number) => Promise<void>) {
+    const { random } = this.#world;
+    const chance = this.#continues === "exact" ? createRandom(hashOf(run.content)) : random;
     const character = chance.next();
     if (character < 0.06) throw new TypeError("throws at once");
     if (pause && character < 0.1) await new Promise(() => {}); // silent forever
@@ -77,34 +99,11 @@ export function createEngineHouse(
     run.settled = true;
     return { finishReason: random.pick(["stop", "length"]), usage: null } satisfies EngineResult;
   }
+}
 
-  return {
-    runs,
-    engineOf({ alive, frozenUntil }) {
-      const clock = world.clockOf(alive, frozenUntil);
-      const pause = (milliseconds: number) => sleep(clock, milliseconds);
-      const waits = random.chance(0.65);
-      return {
-        continues,
-        reply({ content, partial = "" }, output) {
-          const { signal } = output;
-          judge(content);
-          const run: EngineRun = { content, signal, alive, partial, written: "", settled: false };
-          world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
-          runs.push(run);
-          // Some throw before they return a promise.
-          if (random.chance(0.03)) {
-            run.settled = true;
-            throw new RangeError("throws before it begins");
-          }
-          return play(run, output, waits ? pause : undefined).catch((error: unknown) => {
-            run.settled = true;
-            throw error;
-          });
-        },
-      };
-    },
-  };
+function write(run: EngineRun, output: ReplyOutput, text: string): void {
+  if (!run.signal.aborted) run.written += text;
+  output.write(text);
 }
 
 function hashOf(text: string): number {

@@ -13,12 +13,13 @@ import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore } from "../../core/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { startOfTests } from "../support/harness.ts";
-import { createClients } from "./clients.ts";
-import { createEngineHouse } from "./engine.ts";
-import { createProcesses, leaseMs, maxReplyMs } from "./processes.ts";
-import { createReader } from "./reader.ts";
-import { createSimulatedStore } from "./store.ts";
-import { createWorld } from "./world.ts";
+import { Clients } from "./clients.ts";
+import { EngineHouse } from "./engine.ts";
+import { Ledger } from "./ledger.ts";
+import { leaseMs, maxReplyMs, Processes } from "./processes.ts";
+import { Reader } from "./reader.ts";
+import { SimulatedStore } from "./store.ts";
+import { World } from "./world.ts";
 
 /** The result of one run. */
 export interface SimulationResult {
@@ -40,81 +41,85 @@ const restMs = leaseMs + maxReplyMs + 15_000;
 const limitMs = 3_600_000;
 
 export async function simulate(seed: number): Promise<SimulationResult> {
-  const world = createWorld(seed, startOfTests);
-  const { random } = world;
-  const exclusive = random.chance(0.5);
-  const onDisconnect = random.chance(0.75) ? "continue" : "cancel";
-  const signals = !exclusive && random.chance(0.5);
-  const weather = {
-    exclusive,
-    signals,
-    failure: random.pick([0, 0, 0.02, 0.15]),
-    delay: random.pick([0, 0, 0.02]),
-  };
-  const disturbance = random.pick([0, 0.03, 0.2]);
-
-  const store = createSimulatedStore(world, createMemoryStore(), weather);
-  const engines = createEngineHouse(world, store, random.pick([undefined, "exact", "partial"]));
-  const processes = createProcesses(world, store, engines, { exclusive, onDisconnect, disturbance });
-  const reader = createReader(world, store);
-  const apiKey = await storeApiKey();
-  const clients = createClients({ world, ledger: store, engines, processes, reader, apiKey, onDisconnect });
-
-  async function storeApiKey(): Promise<string> {
-    const { key, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
-    await store.truth.createKey(keyRecord("owner", { id: "key_1", scope: "full_access", prefix, hash }), 1);
-    return key;
-  }
-
-  async function scenario(): Promise<void> {
-    processes.live();
-    await Promise.all(Array.from({ length: random.between(1, 5) }, () => clients.act(random.between(3, 10))));
-    store.calm();
-    const process = await processes.settle();
-    await world.pause(restMs);
-    await requireRest();
-    clients.checkAtEnd();
-    await process.service.close({ graceMs: 0 });
-    if (process.pendingTimers() > 0) world.violate("a closed service has timers");
-  }
-
-  /** Checks that nothing is busy, and that no engine is still running. */
-  async function requireRest(): Promise<void> {
-    for (const { id } of store.busy) world.violate(`${id} never ended`);
-    const { items } = await store.truth.listConversations({ owner: "owner" }, { offset: 0, limit: 100 });
-    for (const { id, replyId } of items) {
-      if (replyId !== null) world.violate(`${id} is busy forever`);
-      const begun = [...store.replies.values()].filter(({ conversationId }) => conversationId === id);
-      const stored = await store.truth.listMessages({ owner: "owner" }, id, {
-        offset: 0,
-        limit: 0,
-        order: "asc",
-      });
-      if (stored?.total !== 2 * begun.length) world.violate(`${id} has a wrong number of messages`);
-    }
-    for (const run of engines.runs) {
-      if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs forever`);
-    }
-  }
-
+  const cast = await assemble(new World(seed, startOfTests));
+  const { world, ledger, reader } = cast;
   let done = false;
   let failure: unknown;
   const end = (error?: unknown) => {
     done = true;
     failure = error;
   };
-  scenario().then(() => end(), end);
+  play(cast).then(() => end(), end);
   try {
-    await world.run(() => done, processes.check, limitMs);
+    await world.run(
+      () => done,
+      () => cast.processes.check(),
+      limitMs,
+    );
   } catch (error) {
     failure ??= error;
   }
+  const replies = [...ledger.replies.values()];
   return {
     hash: world.hash,
-    replies: store.replies.size,
-    takenOver: [...store.replies.values()].filter(({ attempt }) => attempt > 1).length,
+    replies: replies.length,
+    takenOver: replies.filter(({ attempt }) => attempt > 1).length,
     continued: reader.continued,
     failure: failure ?? world.violation,
     lines: world.lines,
   };
+}
+
+type Cast = Awaited<ReturnType<typeof assemble>>;
+
+/** Everything that takes part in a run, as chance decides. */
+async function assemble(world: World) {
+  const { random } = world;
+  const exclusive = random.chance(0.5);
+  const onDisconnect = random.chance(0.75) ? "continue" : "cancel";
+  const signals = !exclusive && random.chance(0.5);
+  const failure = random.pick([0, 0, 0.02, 0.15]);
+  const delay = random.pick([0, 0, 0.02]);
+  const disturbance = random.pick([0, 0.03, 0.2]);
+
+  const ledger = new Ledger(world, createMemoryStore(), exclusive);
+  const store = new SimulatedStore(world, ledger, { exclusive, signals, failure, delay });
+  const engines = new EngineHouse(world, ledger, random.pick([undefined, "exact", "partial"]));
+  const options = { exclusive, onDisconnect, disturbance } as const;
+  const processes = new Processes({ world, ledger, store, engines, options });
+  const reader = new Reader(world, ledger);
+  const { key: apiKey, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
+  await ledger.truth.createKey(keyRecord("owner", { id: "key_1", scope: "full_access", prefix, hash }), 1);
+  const clients = new Clients({ world, ledger, engines, processes, reader, apiKey, onDisconnect });
+  return { world, ledger, store, engines, processes, reader, clients };
+}
+
+async function play(cast: Cast): Promise<void> {
+  const { world, store, processes, clients } = cast;
+  const { random } = world;
+  processes.live();
+  await Promise.all(Array.from({ length: random.between(1, 5) }, () => clients.act(random.between(3, 10))));
+  store.calm();
+  const process = await processes.settle();
+  await world.pause(restMs);
+  await requireRest(cast);
+  clients.checkAtEnd();
+  await process.service.close({ graceMs: 0 });
+  if (process.pendingTimers() > 0) world.violate("a closed service has timers");
+}
+
+/** Checks that nothing is busy, and that no engine is still running. */
+async function requireRest({ world, ledger, engines }: Cast): Promise<void> {
+  for (const { id } of ledger.busy) world.violate(`${id} never ended`);
+  const { items } = await ledger.truth.listConversations({ owner: "owner" }, { offset: 0, limit: 100 });
+  for (const { id, replyId } of items) {
+    if (replyId !== null) world.violate(`${id} is busy forever`);
+    const begun = [...ledger.replies.values()].filter(({ conversationId }) => conversationId === id);
+    const slice = { offset: 0, limit: 0, order: "asc" } as const;
+    const stored = await ledger.truth.listMessages({ owner: "owner" }, id, slice);
+    if (stored?.total !== 2 * begun.length) world.violate(`${id} has a wrong number of messages`);
+  }
+  for (const run of engines.runs) {
+    if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs forever`);
+  }
 }

@@ -5,6 +5,7 @@
 import { createService, createTwinList, type Service } from "../../core/mod.ts";
 import { newTwin, unlimited } from "../support/harness.ts";
 import type { EngineHouse } from "./engine.ts";
+import type { Ledger } from "./ledger.ts";
 import type { SimulatedStore } from "./store.ts";
 import type { World } from "./world.ts";
 
@@ -17,39 +18,6 @@ const noticeMs = 5_000;
 /** How much longer after a store outage, which gives living holders time to renew first. */
 const settlingMs = 10_000;
 
-export interface Process {
-  readonly service: Service;
-  /** Whether it has not been killed. */
-  readonly alive: () => boolean;
-  /** Resolves when it is killed. */
-  readonly died: Promise<void>;
-  /** When it had first checked the store. */
-  readyAt: number | undefined;
-  closing: boolean;
-  /** Resolves once it does not stand still. */
-  awake(): Promise<void>;
-  /** How many of its timers are pending. */
-  readonly pendingTimers: () => number;
-  kill(): void;
-  /** Stands still for a while, as a process whose machine sleeps. */
-  freeze(milliseconds: number): void;
-  /** Cannot reach the store for a while. */
-  cutOff(milliseconds: number): void;
-}
-
-export interface Processes {
-  /** A process to talk to. Undefined: none is up. */
-  any(): Process | undefined;
-  /** Lets processes come and go from now on. */
-  live(): void;
-  /** No more crashes: one process stays, or is started. */
-  settle(): Promise<Process>;
-  /** Whether a process was ever killed or shut down. */
-  readonly disturbed: boolean;
-  /** A reply whose lease ran out must have been noticed in time. */
-  check(): void;
-}
-
 export interface ProcessOptions {
   readonly exclusive: boolean;
   readonly onDisconnect: "continue" | "cancel";
@@ -57,31 +25,50 @@ export interface ProcessOptions {
   readonly disturbance: number;
 }
 
-export function createProcesses(
-  world: World,
-  store: SimulatedStore,
-  engines: EngineHouse,
-  options: ProcessOptions,
-): Processes {
-  const { random } = world;
-  const slots: (Process | undefined)[] = Array(options.exclusive ? 1 : random.between(2, 3)).fill(undefined);
-  const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
-  let disturbed = false;
-  let calm = false;
-  let started = 0;
-  let lives: Promise<unknown> = Promise.resolve();
+/** What a process is made of besides its own state. */
+export interface Surroundings {
+  readonly world: World;
+  readonly ledger: Ledger;
+  readonly store: SimulatedStore;
+  readonly engines: EngineHouse;
+  readonly options: ProcessOptions;
+}
 
-  function start(): Process {
-    let living = true;
-    let die = () => {};
-    let [frozenUntil, cutOffUntil] = [0, 0];
-    const alive = () => living;
-    const connected = { alive, frozenUntil: () => frozenUntil, cutOffUntil: () => cutOffUntil };
-    const clock = world.clockOf(alive, connected.frozenUntil);
-    const service = createService({
-      store: store.connect(connected),
+export class Process {
+  readonly service: Service;
+  /** Whether it has not been killed. */
+  readonly alive = (): boolean => this.#alive;
+  /** Until when it stands still, as a process whose machine sleeps. */
+  readonly frozenUntil = (): number => this.#frozenUntil;
+  /** Until when it cannot reach the store. */
+  readonly cutOffUntil = (): number => this.#cutOffUntil;
+  /** How many of its timers are pending. */
+  readonly pendingTimers: () => number;
+  /** Resolves when it is killed. */
+  readonly died: Promise<void>;
+  /** When it had first checked the store. */
+  readyAt: number | undefined;
+  closing = false;
+  readonly #world: World;
+  readonly #ledger: Ledger;
+  #alive = true;
+  #die = () => {};
+  #frozenUntil = 0;
+  #cutOffUntil = 0;
+
+  constructor({ world, ledger, store, engines, options }: Surroundings) {
+    const { random } = world;
+    this.#world = world;
+    this.#ledger = ledger;
+    this.died = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+    const clock = world.clockOf(this.alive, this.frozenUntil);
+    this.pendingTimers = clock.pending;
+    this.service = createService({
+      store: store.connect(this),
       twins,
-      engines: { chance: engines.engineOf(connected) },
+      engines: { chance: engines.engineOf(this) },
       limiter: unlimited,
       log(level, message) {
         if (level === "warn" || level === "error") world.trace(`log ${message}`);
@@ -96,134 +83,167 @@ export function createProcesses(
       maxReplyMs,
       onDisconnect: options.onDisconnect,
     });
-    const process: Process = {
-      service,
-      alive,
-      died: new Promise((resolve) => {
-        die = resolve;
-      }),
-      readyAt: undefined,
-      closing: false,
-      async awake() {
-        while (frozenUntil > world.now()) await world.pause(frozenUntil - world.now());
-      },
-      pendingTimers: () => clock.pending,
-      kill() {
-        living = false;
-        die();
-      },
-      freeze(milliseconds) {
-        frozenUntil = world.now() + milliseconds;
-        store.noteTrouble(frozenUntil);
-        world.trace(`a process stands still for ${milliseconds} ms`);
-      },
-      cutOff(milliseconds) {
-        cutOffUntil = world.now() + milliseconds;
-        store.noteTrouble(cutOffUntil);
-        world.trace(`a process is cut off for ${milliseconds} ms`);
-      },
-    };
-    world.trace(`process ${++started} starts`);
-    void becomeReady(process);
+  }
+
+  /** Resolves once it does not stand still. */
+  async awake(): Promise<void> {
+    while (this.#frozenUntil > this.#world.now()) {
+      await this.#world.pause(this.#frozenUntil - this.#world.now());
+    }
+  }
+
+  kill(): void {
+    this.#alive = false;
+    this.#die();
+  }
+
+  freeze(milliseconds: number): void {
+    this.#frozenUntil = this.#world.now() + milliseconds;
+    this.#ledger.noteTrouble(this.#frozenUntil);
+    this.#world.trace(`a process stands still for ${milliseconds} ms`);
+  }
+
+  cutOff(milliseconds: number): void {
+    this.#cutOffUntil = this.#world.now() + milliseconds;
+    this.#ledger.noteTrouble(this.#cutOffUntil);
+    this.#world.trace(`a process is cut off for ${milliseconds} ms`);
+  }
+}
+
+const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
+
+export class Processes {
+  readonly #surroundings: Surroundings;
+  readonly #world: World;
+  readonly #ledger: Ledger;
+  readonly #options: ProcessOptions;
+  readonly #slots: (Process | undefined)[];
+  /** Whether a process was ever killed or shut down. */
+  disturbed = false;
+  #calm = false;
+  #started = 0;
+  #lives: Promise<unknown> = Promise.resolve();
+
+  constructor(surroundings: Surroundings) {
+    const { world, ledger, options } = surroundings;
+    this.#surroundings = surroundings;
+    this.#world = world;
+    this.#ledger = ledger;
+    this.#options = options;
+    this.#slots = Array(options.exclusive ? 1 : world.random.between(2, 3)).fill(undefined);
+  }
+
+  /** A process to talk to. Undefined: none is up. */
+  any(): Process | undefined {
+    const up = this.#slots.filter((process) => process?.alive());
+    return up[this.#world.random.between(0, up.length - 1)];
+  }
+
+  /** Lets processes come and go from now on. */
+  live(): void {
+    this.#lives = Promise.all(this.#slots.map((_, slot) => this.#keep(slot)));
+    this.#lives.catch(() => {}); // settle() rejects with it; the world reports a rule broken before that
+  }
+
+  /** No more crashes: one process stays, or is started. */
+  async settle(): Promise<Process> {
+    this.#calm = true;
+    await this.#lives;
+    const process = this.#slots.find((found) => found?.alive() && !found.closing) ?? this.#start();
+    while (process.readyAt === undefined) await this.#world.pause(100);
     return process;
   }
 
-  async function becomeReady(process: Process): Promise<void> {
-    const startedAt = world.now();
+  /** A reply whose lease ran out must have been noticed in time. */
+  check(): void {
+    const readyAt = this.#slots
+      .filter((process) => process?.alive() && !process.closing)
+      .map((process) => process?.readyAt ?? Number.POSITIVE_INFINITY);
+    const since = Math.max(this.#ledger.lastTrouble + settlingMs, Math.min(...readyAt));
+    for (const { id, leaseUntil } of this.#ledger.busy) {
+      if (this.#world.now() > Math.max(leaseUntil, since) + noticeMs) {
+        this.#world.violate(`${id} is in progress, but nobody holds it`);
+      }
+    }
+  }
+
+  #start(): Process {
+    const process = new Process(this.#surroundings);
+    this.#world.trace(`process ${++this.#started} starts`);
+    void this.#becomeReady(process);
+    return process;
+  }
+
+  async #becomeReady(process: Process): Promise<void> {
+    const startedAt = this.#world.now();
     while (process.alive() && process.readyAt === undefined) {
       try {
         await Promise.race([process.service.ready(), process.died]);
         if (!process.alive()) return;
-        process.readyAt = world.now();
+        process.readyAt = this.#world.now();
         // One that is told to stop meanwhile leaves them to the next.
-        if (options.exclusive && !process.closing) requireNoOrphans(process, startedAt);
+        if (this.#options.exclusive && !process.closing) this.#requireNoOrphans(process, startedAt);
       } catch {
-        await world.pause(100); // the store was unavailable; a server would exit, or try again
+        await this.#world.pause(100); // the store was unavailable; a server would exit, or try again
       }
     }
   }
 
-  function requireNoOrphans(process: Process, before: number): void {
-    for (const reply of store.busy) {
+  #requireNoOrphans(process: Process, before: number): void {
+    for (const reply of this.#ledger.busy) {
       if (reply.begunAt < before && reply.holder !== process.alive)
-        world.violate(`the orphan ${reply.id} outlived the start of its store's owner`);
+        this.#world.violate(`the orphan ${reply.id} outlived the start of its store's owner`);
     }
   }
 
-  function requireNothingLeft(process: Process): void {
-    for (const { id, holder, question } of store.busy) {
+  #requireNothingLeft(process: Process): void {
+    for (const { id, holder, question } of this.#ledger.busy) {
       // A process need not end a reply whose beginning it was never told of.
-      const produced = engines.runs.some(
+      const produced = this.#surroundings.engines.runs.some(
         (run) => run.content === question.content && run.alive === process.alive,
       );
-      if (holder === process.alive && produced) world.violate(`${id} was left in progress by a shutdown`);
+      if (holder === process.alive && produced)
+        this.#world.violate(`${id} was left in progress by a shutdown`);
     }
   }
 
-  async function shutDown(process: Process): Promise<void> {
+  async #shutDown(process: Process): Promise<void> {
+    const world = this.#world;
     process.closing = true;
     const closingAt = world.now();
     world.trace("a process shuts down");
-    await Promise.race([process.service.close({ graceMs: random.pick([0, 500, 5_000]) }), process.died]);
+    const graceMs = world.random.pick([0, 500, 5_000]);
+    await Promise.race([process.service.close({ graceMs }), process.died]);
     world.trace("a process has shut down");
-    if (process.alive() && store.lastTrouble < closingAt) requireNothingLeft(process);
+    if (process.alive() && this.#ledger.lastTrouble < closingAt) this.#requireNothingLeft(process);
     await world.pause(100); // lets its last answers go out
     process.kill();
   }
 
-  async function disturb(slot: number, process: Process): Promise<void> {
-    disturbed = true;
+  async #disturb(slot: number, process: Process): Promise<void> {
+    const { random } = this.#world;
+    this.disturbed = true;
     const dice = random.next();
     if (dice < 0.2) return process.freeze(random.between(100, 3 * leaseMs));
     if (dice < 0.4) return process.cutOff(random.between(100, 3 * leaseMs));
     if (dice < 0.7) {
-      world.trace("a process is killed");
+      this.#world.trace("a process is killed");
       process.kill();
     } else {
-      await shutDown(process);
+      await this.#shutDown(process);
     }
-    await world.pause(random.between(0, 3_000));
-    slots[slot] = start();
+    await this.#world.pause(random.between(0, 3_000));
+    this.#slots[slot] = this.#start();
   }
 
-  async function keep(slot: number): Promise<void> {
-    slots[slot] = start();
-    while (!calm) {
-      await world.pause(random.between(100, 1_900));
-      const process = slots[slot];
-      if (process && !calm && random.chance(options.disturbance)) await disturb(slot, process);
+  async #keep(slot: number): Promise<void> {
+    const { random } = this.#world;
+    this.#slots[slot] = this.#start();
+    while (!this.#calm) {
+      await this.#world.pause(random.between(100, 1_900));
+      const process = this.#slots[slot];
+      if (process && !this.#calm && random.chance(this.#options.disturbance))
+        await this.#disturb(slot, process);
     }
   }
-
-  return {
-    any() {
-      const up = slots.filter((process) => process?.alive());
-      return up[random.between(0, up.length - 1)];
-    },
-    live() {
-      lives = Promise.all(slots.map((_, slot) => keep(slot)));
-      lives.catch(() => {}); // settle() rejects with it; the world reports a rule broken before that
-    },
-    async settle() {
-      calm = true;
-      await lives;
-      const process = slots.find((found) => found?.alive() && !found.closing) ?? start();
-      while (process.readyAt === undefined) await world.pause(100);
-      return process;
-    },
-    get disturbed() {
-      return disturbed;
-    },
-    check() {
-      const readyAt = slots
-        .filter((process) => process?.alive() && !process.closing)
-        .map((process) => process?.readyAt ?? Number.POSITIVE_INFINITY);
-      const since = Math.max(store.lastTrouble + settlingMs, Math.min(...readyAt));
-      for (const { id, leaseUntil } of store.busy) {
-        if (world.now() > Math.max(leaseUntil, since) + noticeMs) {
-          world.violate(`${id} is in progress, but nobody holds it`);
-        }
-      }
-    },
-  };
 }

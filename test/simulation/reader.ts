@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import type { EventStream, MessageResource } from "../../core/mod.ts";
 import { messageResource } from "../../core/wire/resources.ts";
 import { parseEvents, type StreamEvent } from "../support/harness.ts";
+import type { Ledger, StoredReply } from "./ledger.ts";
 import type { Process } from "./processes.ts";
-import type { Ledger, StoredReply } from "./store.ts";
 import type { World } from "./world.ts";
 
 /** A stream that a client reads. */
@@ -37,125 +37,38 @@ export interface Read {
   ended: boolean;
 }
 
-export interface Reader {
-  /** Reads until the stream ends, the client leaves, or the process dies. */
-  read(reading: Reading): Promise<Read>;
-  /** Checks that a message that was handed out equals the stored one. */
-  requireStored(message: MessageResource): Promise<void>;
+/** Reads streams, and judges them. */
+export class Reader {
+  readonly #world: World;
+  readonly #ledger: Ledger;
   /** How many streams went on with another attempt. */
-  readonly continued: number;
-}
+  continued = 0;
 
-export function createReader(world: World, ledger: Ledger): Reader {
-  const { random } = world;
-  let continued = 0;
-
-  function storedReply(id: string | undefined): StoredReply {
-    return ledger.replies.get(id ?? "") ?? world.violate(`nobody began the reply ${id}`);
+  constructor(world: World, ledger: Ledger) {
+    this.#world = world;
+    this.#ledger = ledger;
   }
 
-  async function requireStored(message: MessageResource): Promise<void> {
-    const stored = storedReply(message.id);
-    if (stored.deleted) return;
-    if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
-    const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, message.id);
-    try {
-      assert.deepEqual(message, record && messageResource(record));
-    } catch (error) {
-      world.violate(`${message.id} is not stored as it was reported: ${error}`);
+  /** Reads until the stream ends, the client leaves, or the process dies. */
+  async read(reading: Reading): Promise<Read> {
+    const judge = new Judge(this.#world, this.#ledger, reading);
+    const { stream } = reading;
+    if (typeof stream === "string") {
+      for (const event of parseEvents(stream)) await judge.judge(event);
+      if (!judge.read.ended) this.#world.violate("a stream's text lacks its last event");
+    } else {
+      await this.#follow(stream, reading, judge);
     }
+    this.continued += judge.continued;
+    return judge.read;
   }
 
-  /** The deltas must be the stored text from the resume point on. */
-  async function requireText(reading: Reading, stored: StoredReply, { from, text }: Shown): Promise<void> {
-    if (stored.deleted) return;
-    const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, stored.id);
-    const content = record?.content ?? "";
-    if (content.slice(from) === text) return;
-    // Text that was sent but not yet saved may be lost with its process; text is never changed.
-    const whole = content.slice(0, from) + text;
-    const ended = stored.end?.leaseExpiredBefore !== undefined; // by another process
-    const interrupted = ended || stored.end?.error?.code === "interrupted";
-    if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
-    world.violate(`the deltas of ${stored.id} are not its text from ${reading.from} on`);
-  }
-
-  async function judgeEnd(reading: Reading, read: Read, event: StreamEvent, shown: Shown): Promise<void> {
-    const stored = storedReply(read.replyId ?? reading.replyId);
-    if (event.data.type === "complete") {
-      if (event.data.message.id !== stored.id) world.violate("a stream ended with another reply");
-      await requireStored(event.data.message);
-    } else if (event.data.type === "error" && !stored.deleted) {
-      const { code } = event.data.error;
-      if (stored.end?.error?.code !== code)
-        world.violate(`${stored.id} ended its stream with ${code}, but is stored otherwise`);
-    }
-    await requireText(reading, stored, shown);
-  }
-
-  function judgeFirst(reading: Reading, read: Read, event: StreamEvent): void {
-    if (isContinuation(event)) {
-      read.replyId = reading.replyId;
-      if (event.id >= reading.from) world.violate("a stream begins with a cut that is none");
-      return;
-    }
-    if (event.id !== reading.from) world.violate(`the first event has id ${event.id}, not ${reading.from}`);
-    const { data } = event;
-    if (data.type === "error") return; // an interrupted reply that has less text than its reader
-    if (data.type !== "progress" || data.progress.stage !== "accepted") world.violate("nothing was accepted");
-    read.replyId = String(data.progress.messageId);
-    if (reading.replyId && reading.replyId !== read.replyId) world.violate("a stream has another reply");
-    storedReply(read.replyId);
-  }
-
-  /** A stream is cut back only to what was saved when its reply was taken over. */
-  function judgeContinuation(event: StreamEvent, id: string | undefined): void {
-    const { takenOver, attempt } = storedReply(id);
-    continued++;
-    const progress: Record<string, unknown> = event.data.type === "progress" ? event.data.progress : {};
-    const { from, attempt: told } = progress;
-    if (from !== event.id || from !== takenOver?.length || told !== attempt) {
-      world.violate(`a stream goes on from ${from} in attempt ${told}, but not its reply`);
-    }
-  }
-
-  async function read(reading: Reading): Promise<Read> {
-    const { stream, process } = reading;
-    const result: Read = { replyId: undefined, ids: [], ended: false };
-    const leaveAt = world.now() + reading.patience;
-    let offset = reading.from;
-    let shown: Shown = { from: reading.from, text: "" };
+  async #follow(stream: EventStream, { process, patience }: Reading, judge: Judge): Promise<void> {
+    const world = this.#world;
+    const { random } = world;
+    const leaveAt = world.now() + patience;
     let wake = () => {};
     let cut = false;
-
-    async function judge(event: StreamEvent): Promise<void> {
-      world.trace(`event ${event.id} ${event.data.type}`);
-      if (result.ended) world.violate("there is an event after the last one");
-      if (result.ids.length === 0) judgeFirst(reading, result, event);
-      if (event.data.type === "delta") {
-        const { content } = event.data;
-        if (content === "" || !content.isWellFormed()) world.violate("a delta is empty, or half a pair");
-        offset += content.length;
-        shown = { ...shown, text: shown.text + content };
-      }
-      if (isContinuation(event)) {
-        judgeContinuation(event, result.replyId);
-        offset = event.id;
-        const from = Math.min(shown.from, offset);
-        shown = { from, text: shown.text.slice(0, offset - from) };
-      }
-      if (event.id !== offset) world.violate(`an event's id is ${event.id}, not ${offset}`);
-      result.ids.push(event.id);
-      if (event.data.type !== "complete" && event.data.type !== "error") return;
-      result.ended = true;
-      await judgeEnd(reading, result, event, shown);
-    }
-
-    if (typeof stream === "string") {
-      for (const event of parseEvents(stream)) await judge(event);
-      if (!result.ended) world.violate("a stream's text lacks its last event");
-      return result;
-    }
     stream.attach(
       () => wake(),
       () => {
@@ -169,9 +82,9 @@ export function createReader(world: World, ledger: Ledger): Reader {
       });
       await Promise.race([process.awake(), process.died]);
       const piece = process.alive() ? stream.read() : "";
-      for (const event of parseEvents(piece)) await judge(event);
+      for (const event of parseEvents(piece)) await judge.judge(event);
       // A process that stops releases the followers of replies that another one produces.
-      if (stream.ended !== result.ended && !process.closing)
+      if (stream.ended !== judge.read.ended && !process.closing)
         world.violate("a stream's end is not its last event");
       if (stream.ended) break;
       if (piece === "") await Promise.race([ready, process.died, world.pause(leaveAt - world.now())]);
@@ -180,16 +93,122 @@ export function createReader(world: World, ledger: Ledger): Reader {
     if (stream.ended && stream.read() !== "") world.violate("there is text after the last event");
     stream.detach();
     if (random.chance(0.1)) stream.detach();
-    return result;
+  }
+}
+
+/** Judges the events of one stream. */
+class Judge {
+  readonly read: Read = { replyId: undefined, ids: [], ended: false };
+  /** How often the stream went on with another attempt. */
+  continued = 0;
+  readonly #world: World;
+  readonly #ledger: Ledger;
+  readonly #reading: Reading;
+  #offset: number;
+  #shown: Shown;
+
+  constructor(world: World, ledger: Ledger, reading: Reading) {
+    this.#world = world;
+    this.#ledger = ledger;
+    this.#reading = reading;
+    this.#offset = reading.from;
+    this.#shown = { from: reading.from, text: "" };
   }
 
-  return {
-    read,
-    requireStored,
-    get continued() {
-      return continued;
-    },
-  };
+  async judge(event: StreamEvent): Promise<void> {
+    const { read } = this;
+    this.#world.trace(`event ${event.id} ${event.data.type}`);
+    if (read.ended) this.#world.violate("there is an event after the last one");
+    if (read.ids.length === 0) this.#judgeFirst(event);
+    if (event.data.type === "delta") {
+      const { content } = event.data;
+      if (content === "" || !content.isWellFormed()) this.#world.violate("a delta is empty, or half a pair");
+      this.#offset += content.length;
+      this.#shown = { ...this.#shown, text: this.#shown.text + content };
+    }
+    if (isContinuation(event)) this.#judgeContinuation(event);
+    if (event.id !== this.#offset) this.#world.violate(`an event's id is ${event.id}, not ${this.#offset}`);
+    read.ids.push(event.id);
+    if (event.data.type !== "complete" && event.data.type !== "error") return;
+    read.ended = true;
+    await this.#judgeEnd(event);
+  }
+
+  #judgeFirst(event: StreamEvent): void {
+    const { from, replyId } = this.#reading;
+    if (isContinuation(event)) {
+      this.read.replyId = replyId;
+      if (event.id >= from) this.#world.violate("a stream begins with a cut that is none");
+      return;
+    }
+    if (event.id !== from) this.#world.violate(`the first event has id ${event.id}, not ${from}`);
+    const { data } = event;
+    if (data.type === "error") return; // an interrupted reply that has less text than its reader
+    if (data.type !== "progress" || data.progress.stage !== "accepted")
+      this.#world.violate("nothing was accepted");
+    this.read.replyId = String(data.progress.messageId);
+    if (replyId && replyId !== this.read.replyId) this.#world.violate("a stream has another reply");
+    storedReply(this.#world, this.#ledger, this.read.replyId);
+  }
+
+  /** A stream is cut back only to what was saved when its reply was taken over. */
+  #judgeContinuation(event: StreamEvent): void {
+    const { takenOver, attempt } = storedReply(this.#world, this.#ledger, this.read.replyId);
+    this.continued++;
+    const progress: Record<string, unknown> = event.data.type === "progress" ? event.data.progress : {};
+    const { from, attempt: told } = progress;
+    if (from !== event.id || from !== takenOver?.length || told !== attempt) {
+      this.#world.violate(`a stream goes on from ${from} in attempt ${told}, but not its reply`);
+    }
+    this.#offset = event.id;
+    const shownFrom = Math.min(this.#shown.from, event.id);
+    this.#shown = { from: shownFrom, text: this.#shown.text.slice(0, event.id - shownFrom) };
+  }
+
+  async #judgeEnd({ data }: StreamEvent): Promise<void> {
+    const stored = storedReply(this.#world, this.#ledger, this.read.replyId ?? this.#reading.replyId);
+    if (data.type === "complete") {
+      if (data.message.id !== stored.id) this.#world.violate("a stream ended with another reply");
+      await requireStored(this.#world, this.#ledger, data.message);
+    } else if (data.type === "error" && !stored.deleted) {
+      const { code } = data.error;
+      if (stored.end?.error?.code !== code)
+        this.#world.violate(`${stored.id} ended its stream with ${code}, but is stored otherwise`);
+    }
+    await this.#requireText(stored);
+  }
+
+  /** The deltas must be the stored text from the resume point on. */
+  async #requireText(stored: StoredReply): Promise<void> {
+    if (stored.deleted) return;
+    const { owner, conversationId, id, end } = stored;
+    const { from, text } = this.#shown;
+    const content = (await this.#ledger.truth.getMessage({ owner }, conversationId, id))?.content ?? "";
+    if (content.slice(from) === text) return;
+    // Text that was sent but not yet saved may be lost with its process; text is never changed.
+    const whole = content.slice(0, from) + text;
+    const ended = end?.leaseExpiredBefore !== undefined; // by another process
+    const interrupted = ended || end?.error?.code === "interrupted";
+    if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
+    this.#world.violate(`the deltas of ${id} are not its text from ${this.#reading.from} on`);
+  }
+}
+
+function storedReply(world: World, ledger: Ledger, id: string | undefined): StoredReply {
+  return ledger.replies.get(id ?? "") ?? world.violate(`nobody began the reply ${id}`);
+}
+
+/** Checks that a message that was handed out equals the stored one. */
+export async function requireStored(world: World, ledger: Ledger, message: MessageResource): Promise<void> {
+  const stored = storedReply(world, ledger, message.id);
+  if (stored.deleted) return;
+  if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
+  const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, message.id);
+  try {
+    assert.deepEqual(message, record && messageResource(record));
+  } catch (error) {
+    world.violate(`${message.id} is not stored as it was reported: ${error}`);
+  }
 }
 
 function isContinuation({ data }: StreamEvent): boolean {

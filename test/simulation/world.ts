@@ -36,28 +36,6 @@ export class Violation extends Error {
   override readonly name = "Violation";
 }
 
-export interface World {
-  readonly random: Random;
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** A clock whose timers stop once `alive` is false, and wait until `frozenUntil`: a process's own. */
-  clockOf(alive: () => boolean, frozenUntil?: () => number): Clock & { readonly pending: number };
-  /** Resolves some time from now: for whatever is not part of a process. */
-  pause(milliseconds: number): Promise<void>;
-  /** Records what happened. */
-  trace(text: string): void;
-  /** A hash of everything that has happened so far. */
-  readonly hash: string;
-  /** What happened last, for people to read. */
-  readonly lines: readonly string[];
-  /** Aborts the run, wherever it is called. */
-  violate(rule: string): never;
-  /** The first broken rule, even if its error was caught on the way. */
-  readonly violation: Violation | undefined;
-  /** Lets events happen until `done`, with `check` after each. Fails if that takes longer than `limitMs`. */
-  run(done: () => boolean, check: () => void, limitMs: number): Promise<void>;
-}
-
 interface Timer {
   readonly at: number;
   /** Decides between timers of the same moment. */
@@ -72,86 +50,100 @@ const never = () => 0;
 /** How many of the latest lines are kept. */
 const keptLines = 400;
 
-export function createWorld(seed: number, startMs: number): World {
-  const random = createRandom(seed);
-  const timers = new Set<Timer>();
-  const lines: string[] = [];
-  let now = startMs;
-  let hash = 0x811c9dc5;
-  let violation: Violation | undefined;
+export class World {
+  readonly random: Random;
+  /** What happened last, for people to read. */
+  readonly lines: string[] = [];
+  /** The first broken rule, even if its error was caught on the way. */
+  violation: Violation | undefined;
+  readonly #timers = new Set<Timer>();
+  readonly #startMs: number;
+  #now: number;
+  #hash = 0x811c9dc5;
 
-  function schedule(milliseconds: number, owner: Pick<Timer, "alive" | "frozenUntil">, callback: () => void) {
+  constructor(seed: number, startMs: number) {
+    this.random = createRandom(seed);
+    this.#startMs = startMs;
+    this.#now = startMs;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#now;
+  }
+
+  /** A clock whose timers stop once `alive` is false, and wait until `frozenUntil`: a process's own. */
+  clockOf(alive: () => boolean, frozenUntil = never): Clock & { readonly pending: () => number } {
+    return {
+      now: () => this.#now,
+      after: (milliseconds, callback) => this.#schedule(milliseconds, { alive, frozenUntil }, callback),
+      pending: () => [...this.#timers].filter((timer) => timer.alive === alive).length,
+    };
+  }
+
+  /** Resolves some time from now: for whatever is not part of a process. */
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#schedule(milliseconds, { alive: () => true, frozenUntil: never }, resolve);
+    });
+  }
+
+  /** Records what happened. */
+  trace(text: string): void {
+    const line = `${this.#now - this.#startMs} ${text}`;
+    for (let index = 0; index < line.length; index++) {
+      this.#hash = Math.imul(this.#hash ^ line.charCodeAt(index), 0x01000193);
+    }
+    if (this.lines.push(line) > 2 * keptLines) this.lines.splice(0, keptLines);
+  }
+
+  /** A hash of everything that has happened so far. */
+  get hash(): string {
+    return (this.#hash >>> 0).toString(16).padStart(8, "0");
+  }
+
+  /** Aborts the run, wherever it is called. */
+  violate(rule: string): never {
+    this.violation ??= new Violation(rule);
+    throw this.violation;
+  }
+
+  /** Lets events happen until `done`, with `check` after each. Fails if that takes longer than `limitMs`. */
+  async run(done: () => boolean, check: () => void, limitMs: number): Promise<void> {
+    const until = this.#now + limitMs;
+    while (!done()) {
+      const timer = this.#takeNext();
+      if (!timer || timer.at > until) throw new Violation("something waits forever");
+      this.#now = timer.at;
+      timer.callback();
+      // One macrotask: every promise that can settle without time passing has settled before it.
+      await new Promise((resolve) => setImmediate(resolve));
+      check();
+      if (this.violation) throw this.violation;
+    }
+  }
+
+  #schedule(milliseconds: number, owner: Pick<Timer, "alive" | "frozenUntil">, callback: () => void) {
+    const at = this.#now + Math.max(0, milliseconds);
     // Timers of the same moment fire in random order, because a runtime promises none.
-    const timer = { ...owner, at: now + Math.max(0, milliseconds), order: random.next(), callback };
-    timers.add(timer);
+    const timer = { ...owner, at, order: this.random.next(), callback };
+    this.#timers.add(timer);
     return () => {
-      timers.delete(timer);
+      this.#timers.delete(timer);
     };
   }
 
   /** Removes and returns the next timer, and drops those of dead processes on the way. */
-  function takeNext(): Timer | undefined {
+  #takeNext(): Timer | undefined {
     let next: { timer: Timer; at: number } | undefined;
-    for (const timer of timers) {
+    for (const timer of this.#timers) {
       const at = Math.max(timer.at, timer.frozenUntil());
-      if (!timer.alive()) timers.delete(timer);
+      if (!timer.alive()) this.#timers.delete(timer);
       else if (!next || at < next.at || (at === next.at && timer.order < next.timer.order))
         next = { timer, at };
     }
     if (!next) return undefined;
-    timers.delete(next.timer);
+    this.#timers.delete(next.timer);
     return { ...next.timer, at: next.at };
   }
-
-  return {
-    random,
-    now: () => now,
-    clockOf(alive, frozenUntil = never) {
-      return {
-        now: () => now,
-        after: (milliseconds, callback) => schedule(milliseconds, { alive, frozenUntil }, callback),
-        get pending() {
-          let count = 0;
-          for (const timer of timers) if (timer.alive === alive) count++;
-          return count;
-        },
-      };
-    },
-    pause(milliseconds) {
-      return new Promise((resolve) => {
-        schedule(milliseconds, { alive: () => true, frozenUntil: never }, resolve);
-      });
-    },
-    trace(text) {
-      const line = `${now - startMs} ${text}`;
-      for (let index = 0; index < line.length; index++) {
-        hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193);
-      }
-      if (lines.push(line) > 2 * keptLines) lines.splice(0, keptLines);
-    },
-    get hash() {
-      return (hash >>> 0).toString(16).padStart(8, "0");
-    },
-    lines,
-    violate(rule) {
-      violation ??= new Violation(rule);
-      throw violation;
-    },
-    get violation() {
-      return violation;
-    },
-    async run(done, check, limitMs) {
-      const until = now + limitMs;
-      while (!done()) {
-        const timer = takeNext();
-        if (!timer || timer.at > until) throw new Violation("something waits forever");
-        now = timer.at;
-        timer.callback();
-        // One macrotask: every promise that can settle without time passing has settled before it.
-        await new Promise((resolve) => setImmediate(resolve));
-        check();
-        if (violation) throw violation;
-      }
-    },
-  };
 }
