@@ -4,14 +4,16 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, MessageResource, TwinResource, UsageResource } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource, UsageResource } from "../../core/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import {
   assertErrorAnswer,
   assertRefusedField,
+  countConversations,
   dataOf,
   errorOf,
   type Fixture,
+  listIds,
   openFixture,
   transports,
 } from "../support/harness.ts";
@@ -118,13 +120,9 @@ for (const transport of transports) {
       const given = await converse(fixture, key, { endUser: "ann" });
       const others = [await converse(fixture, key, { endUser: "bob" }), await converse(fixture, key)];
       others.push(await converse(fixture, await fixture.key("full_access", "carol"), { endUser: "ann" }));
-      const list = async (query = "") => {
-        const response = await fixture.call("GET", `/conversations${query}`, token);
-        return (await dataOf<ConversationResource[]>(response)).map(({ id }) => id);
-      };
-      assert.deepEqual(await list(), [given, mine]);
-      assert.deepEqual(await list("?endUser=ann"), [given, mine]);
-      assert.deepEqual(await list("?endUser=bob"), []);
+      assert.deepEqual(await listIds(fixture, token, "/conversations"), [given, mine]);
+      assert.deepEqual(await listIds(fixture, token, "/conversations?endUser=ann"), [given, mine]);
+      assert.deepEqual(await listIds(fixture, token, "/conversations?endUser=bob"), []);
       const read = await fixture.call("GET", `/conversations/${mine}`, key);
       assert.equal((await dataOf<ConversationResource>(read)).endUser, "ann");
       const missing = await fixture.call("GET", "/conversations/conv_0", token);
@@ -139,9 +137,8 @@ for (const transport of transports) {
           ["POST", `/conversations/${id}/messages/stream`, { content: "Hi" }],
         ] as const) {
           const response = await fixture.call(method, path, token, body);
-          assert.equal(response.status, 404, `${method} ${path}`);
-          const { code, message } = await errorOf(response);
-          assert.deepEqual([code, message], [told.code, told.message]);
+          const { message } = await assertErrorAnswer(response, 404, told.code, `${method} ${path}`);
+          assert.equal(message, told.message);
         }
       }
       const named = await fixture.call("POST", "/conversations", token, { twinId: "echo", endUser: "bob" });
@@ -153,22 +150,14 @@ for (const transport of transports) {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const { token } = await createToken(fixture, key, { twinIds: ["private"] });
-      const twins = await dataOf<TwinResource[]>(await fixture.call("GET", "/twins", token));
-      assert.deepEqual(
-        twins.map(({ id }) => id),
-        ["private"],
-      );
+      assert.deepEqual(await listIds(fixture, token, "/twins"), ["private"]);
       assert.equal(await statusOf(fixture, token), 404);
       assert.equal((await fixture.call("POST", "/conversations", token, { twinId: "echo" })).status, 404);
       const kept = await converse(fixture, token, { twinId: "private" });
       const hidden = await converse(fixture, key, { endUser: "ann" });
-      const conversations = await fixture.call("GET", "/conversations", token);
-      const { data, pagination } = (await conversations.json()) as {
-        data: ConversationResource[];
-        pagination: { total: number };
-      };
-      assert.deepEqual([pagination.total, data.map(({ id }) => id)], [1, [kept]]);
-      assert.deepEqual(await dataOf(await fixture.call("GET", "/conversations?twinId=echo", token)), []);
+      assert.deepEqual(await listIds(fixture, token, "/conversations"), [kept]);
+      assert.equal(await countConversations(fixture, token), 1);
+      assert.deepEqual(await listIds(fixture, token, "/conversations?twinId=echo"), []);
       for (const [method, path, body] of [
         ["GET", `/conversations/${hidden}`, undefined],
         ["PATCH", `/conversations/${hidden}`, { title: "stolen" }],
@@ -248,9 +237,7 @@ for (const transport of transports) {
         `twinct_${"0".repeat(49)}`,
       ]) {
         const refused = await fixture.call("GET", "/twins", wrong);
-        assert.equal(refused.status, 401);
-        const { code, message } = await errorOf(refused);
-        assert.deepEqual([code, message], [told.code, told.message]);
+        assert.equal((await assertErrorAnswer(refused, 401, told.code)).message, told.message);
       }
     });
 

@@ -11,14 +11,15 @@ import {
   type MessageResource,
 } from "../../core/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
-import { openChat } from "../support/chat.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import {
+  assertErrorAnswer,
   assertRefusedField,
   dataOf,
-  errorOf,
   eventsOf,
   type Fixture,
   inProcess,
+  listIds,
   openFixture,
   terminal,
   transports,
@@ -39,10 +40,7 @@ for (const transport of transports) {
       await converse(fixture, key, { endUser: "bob" });
       const b = await converse(fixture, key, { endUser, twinId: "private" });
       await converse(fixture, key);
-      const list = async (query: string) => {
-        const response = await fixture.call("GET", `/conversations?${query}`, key);
-        return (await dataOf<ConversationResource[]>(response)).map(({ id }) => id);
-      };
+      const list = (query: string) => listIds(fixture, key, `/conversations?${query}`);
       const filter = `endUser=${encodeURIComponent(endUser)}`;
       assert.deepEqual(await list(filter), [b.id, a.id]);
       assert.deepEqual(await list(`${filter}&twinId=echo`), [a.id]);
@@ -147,7 +145,7 @@ for (const transport of transports) {
           ["DELETE", `/end-users/${name}`],
         ] as const) {
           const refused = await fixture.call(method, path, key);
-          assert.deepEqual([refused.status, (await errorOf(refused)).code], [400, "validation_error"], name);
+          await assertErrorAnswer(refused, 400, "validation_error", name);
         }
       }
     });
@@ -223,41 +221,32 @@ for (const transport of transports) {
       }
     });
 
+    /** A reply in progress to an end user. */
+    async function begin({ fixture, key, engine }: Chat, endUser: string) {
+      const { id } = await converse(fixture, key, { twinId: "scripted", endUser });
+      const streaming = fixture.call("POST", `/conversations/${id}/messages/stream`, key, { content: "Hi" });
+      await engine.next();
+      return { id, stream: await streaming };
+    }
+
     test("erasing stops a running reply, whose stream ends as cancelled", async () => {
       await using chat = await openChat(transport);
-      const { fixture, key } = chat;
-      const { id } = await dataOf<ConversationResource>(
-        await fixture.call("POST", "/conversations", key, { twinId: "scripted", endUser: "ann" }),
-      );
-      const path = `/conversations/${id}/messages/stream`;
-      const streaming = fixture.call("POST", path, key, { content: "Hi" });
-      (await chat.engine.next()).write("Half");
-      const stream = await streaming;
-      const erased = await dataOf(await fixture.call("DELETE", "/end-users/ann", key));
+      const { stream } = await begin(chat, "ann");
+      const erased = await dataOf(await chat.fixture.call("DELETE", "/end-users/ann", chat.key));
       assert.deepEqual(erased, { endUser: "ann", conversations: 1, messages: 2, clientTokens: 0 });
       const [last] = terminal(await eventsOf(stream));
-      assert.ok(last?.data.type === "complete");
-      assert.equal(last.data.message.status, "cancelled");
+      assert.ok(last?.data.type === "complete" && last.data.message.status === "cancelled");
     });
 
     test("a reply that is stopped by deleting or erasing is counted", async () => {
       await using chat = await openChat(transport);
-      const { fixture, key } = chat;
-      const replying = async (endUser: string) => {
-        const { id } = await dataOf<ConversationResource>(
-          await fixture.call("POST", "/conversations", key, { twinId: "scripted", endUser }),
-        );
-        const path = `/conversations/${id}/messages/stream`;
-        const streaming = fixture.call("POST", path, key, { content: "Hi" });
-        await chat.engine.next();
-        return { id, stream: await streaming };
-      };
-      const [bob, ann] = [await replying("bob"), await replying("ann")];
-      await fixture.call("DELETE", `/conversations/${bob.id}`, key);
-      await fixture.call("DELETE", "/end-users/ann", key);
+      const { call } = chat.fixture;
+      const [bob, ann] = [await begin(chat, "bob"), await begin(chat, "ann")];
+      await call("DELETE", `/conversations/${bob.id}`, chat.key);
+      await call("DELETE", "/end-users/ann", chat.key);
       for (const { stream } of [bob, ann]) await stream.text();
       const none = { inputTokens: 0, outputTokens: 0 };
-      assert.deepEqual(await dataOf(await fixture.call("GET", "/usage/history?groupBy=endUser", key)), [
+      assert.deepEqual(await dataOf(await call("GET", "/usage/history?groupBy=endUser", chat.key)), [
         { group: null, replies: 1, ...none },
         { group: "bob", replies: 1, ...none },
       ]);
@@ -277,8 +266,8 @@ describe("erasing", () => {
     await using fixture = await openFixture(inProcess, { limiter });
     const key = await fixture.key();
     const refused = await fixture.call("DELETE", "/end-users/ann", key);
-    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
-    assert.equal((await errorOf(refused)).code, "unavailable");
+    assert.equal(refused.headers.get("retry-after"), "5");
+    await assertErrorAnswer(refused, 503, "unavailable");
     down = false;
     assert.equal((await fixture.call("DELETE", "/end-users/ann", key)).status, 200);
   });

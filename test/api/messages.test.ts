@@ -13,7 +13,6 @@ import { type Chat, type ChatOptions, openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,
   dataOf,
-  errorOf,
   eventsOf,
   newTwin,
   type Transport,
@@ -164,9 +163,7 @@ for (const transport of transports) {
         };
         await using chat = await openChat(transport, { engines: { scripted: engine } });
         const response = await chat.send("Hi");
-        assert.equal(response.status, status);
-        const error = await errorOf(response);
-        assert.equal(error.code, code);
+        const error = await assertErrorAnswer(response, status, code);
         const [, reply] = (await list(chat)).messages;
         assert.equal(error.details?.messageId, reply?.id);
         assert.equal(reply?.status, "failed");

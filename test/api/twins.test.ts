@@ -3,10 +3,11 @@ import { describe, test } from "node:test";
 import { createTwinList, type Pagination, type TwinResource, type TwinSource } from "../../core/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import {
+  assertErrorAnswer,
   assertRefusedField,
   dataOf,
-  errorOf,
   inProcess,
+  listIds,
   newTwin,
   openFixture,
   transports,
@@ -48,19 +49,13 @@ for (const transport of transports) {
     test("a twin that the owner may not use gets the same answer as one that does not exist", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only", "mallory");
-      const list = await dataOf<TwinResource[]>(await fixture.call("GET", "/twins", key));
-      assert.deepEqual(
-        list.map(({ id }) => id),
-        ["echo"],
-      );
+      assert.deepEqual(await listIds(fixture, key, "/twins"), ["echo"]);
       const refusals = ["private", "nowhere"].map(async (id) => {
         const response = await fixture.call("GET", `/twins/${id}`, key);
-        assert.equal(response.status, 404);
-        const { requestId, ...error } = await errorOf(response);
+        const { requestId, ...error } = await assertErrorAnswer(response, 404, "twin_not_found");
         return error;
       });
       const [hidden, missing] = await Promise.all(refusals);
-      assert.equal(hidden?.code, "twin_not_found");
       assert.deepEqual(hidden, missing);
     });
 

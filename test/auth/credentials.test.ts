@@ -272,9 +272,8 @@ function concrete(pattern: string): string {
 
 /** Fails unless no credential was found. `what` says in a failure which request it was. */
 async function assertAskedForCredentials(response: Response, what?: string): Promise<void> {
-  assert.equal(response.status, 401, what);
   assert.equal(response.headers.get("www-authenticate"), challenge, what);
-  assert.equal((await errorOf(response)).code, "missing_credentials", what);
+  await assertErrorAnswer(response, 401, "missing_credentials", what);
 }
 
 /** Fails unless the credential was not accepted. `what` as above. Returns the error's message. */

@@ -62,11 +62,9 @@ for (const transport of transports) {
       const messageId = await acceptedId(stream);
       for (const path of ["/messages", "/messages/stream"]) {
         const refused = await chat.post(path, { content: "second" });
-        assert.equal(refused.status, 409);
         assert.equal(refused.headers.get("retry-after"), "1");
-        const error = await errorOf(refused);
-        assert.equal(error.code, "conversation_busy");
-        assert.deepEqual(error.details, { messageId });
+        const { details } = await assertErrorAnswer(refused, 409, "conversation_busy");
+        assert.deepEqual(details, { messageId });
       }
       assert.equal(await chat.status(), "busy");
       const running = await chat.message(messageId);

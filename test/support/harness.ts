@@ -207,6 +207,11 @@ export async function dataOf<Data>(response: Response): Promise<Data> {
   return (JSON.parse(text) as { data: Data }).data;
 }
 
+/** The ids in a list, in its order. */
+export async function listIds({ call }: Fixture, credential: string, path: string): Promise<string[]> {
+  return (await dataOf<{ id: string }[]>(await call("GET", path, credential))).map(({ id }) => id);
+}
+
 /** How many conversations a key's owner has. */
 export async function countConversations({ call }: Fixture, key: string): Promise<number> {
   const response = await call("GET", "/conversations", key);
