@@ -47,13 +47,6 @@ describe("bodies", () => {
     assertRefused(text, 401, "missing_credentials");
   });
 
-  test("a chunked body is read, wherever it is split", async () => {
-    const request = head(create, await credential(fixture), jsonType, chunked);
-    const chunks = [...body].map(chunkOf).join("");
-    const [answer] = parseAnswers(await sendBytes(fixture.url, request, `${chunks}0\r\n\r\n`));
-    assert.equal(answer?.status, 201);
-  });
-
   test("a chunked body that arrives before it is needed is read to its end", async () => {
     const limiter = createMemoryLimiter();
     await using fixture = await openFixture(overSocket, {

@@ -46,6 +46,19 @@ describe("what a host gives the service, and takes of it", () => {
     }
   });
 
+  test("spaces and tabs around a credential are not part of it, if a host hands them over", async () => {
+    await using fixture = await openFixture(inProcess);
+    const key = await fixture.key("read_only");
+    for (const [name, value] of [
+      ["x-api-key", `\t ${key} `],
+      ["authorization", ` \tBearer \t ${key} \t`],
+    ] as const) {
+      const headers = { get: (asked: string) => (asked.toLowerCase() === name ? value : null) };
+      const request = { method: "GET", url: "/api/v1/twins", headers, body: null };
+      assert.equal((await fixture.service.answer(request)).status, 200, name);
+    }
+  });
+
   test("a fragment is not part of a request's target", async () => {
     await using fixture = await openFixture(inProcess);
     for (const path of ["/healthz#/nowhere", "/healthz?a=b#/nowhere"]) {

@@ -17,10 +17,10 @@ limiterContract("fallback over memory", async () => {
 
 describe("a fallback limiter", () => {
   /** A shared limiter that can be down. */
-  function open({ down = false } = {}) {
+  function open() {
     const clock = createManualClock();
     const memory = createMemoryLimiter({ clock });
-    const state = { down, asked: 0 };
+    const state = { down: false, asked: 0 };
     const unlessDown =
       <Asked extends unknown[], Answer>(method: (...asked: Asked) => Promise<Answer>) =>
       async (...asked: Asked): Promise<Answer> => {
@@ -77,16 +77,6 @@ describe("a fallback limiter", () => {
     await clock.advance(5000);
     await limiter.take("a", policy);
     assert.equal((await memory.peek("a", policy)).debt, interval);
-  });
-
-  test("it starts while the shared limiter is down", async () => {
-    const { clock, state, memory, limiter, told } = open({ down: true });
-    assert.equal((await limiter.take("a", policy)).allowed, true);
-    state.down = false;
-    await clock.advance(5000);
-    await limiter.take("a", policy);
-    assert.equal((await memory.peek("a", policy)).debt, interval);
-    assert.deepEqual(told(), ["warn", "info"]);
   });
 
   test("it no longer checks whether the shared limiter is back once it is closed", async () => {
