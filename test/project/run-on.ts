@@ -41,7 +41,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       process.execPath,
       "--enable-source-maps",
       "--test",
-      "--test-concurrency=2",
+      "--test-concurrency=3", // many files wait for other processes
       "--test-timeout=300000",
       "--test-reporter=spec",
     ],
@@ -49,7 +49,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     prepare: bundle,
   },
   node26: {
-    command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=2"],
+    command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=3"],
     leftOut: {
       "bench/live.test.ts": otherNode,
       "bench/stop.test.ts": otherNode,
