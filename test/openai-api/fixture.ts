@@ -73,10 +73,9 @@ interface Setting {
   readonly key: string;
 }
 
-function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
-  const { transport, engine, all, key } = setting;
-  const base = all.basePath ?? "";
-  const send: OpenAIFixture["send"] = (method, path, body, headers) => {
+/** Sends requests to a path below `/v1`, with a key. */
+function senderTo(fixture: Fixture, key: string, base = ""): OpenAIFixture["send"] {
+  return (method, path, body, headers) => {
     const init: RequestInit = {
       method,
       headers: {
@@ -91,6 +90,11 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
       ? fixture.service.fetch(new Request(`http://twins.test${target}`, init))
       : fetch(fixture.url + target, init);
   };
+}
+
+function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
+  const { transport, engine, all, key } = setting;
+  const send = senderTo(fixture, key, all.basePath);
   const conversations = async () =>
     dataOf<ConversationResource[]>(await fixture.call("GET", "/conversations?limit=100", key));
   return {
@@ -107,14 +111,10 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
       ),
     conversations,
     async messages() {
-      const all = await Promise.all(
-        (await conversations()).map(async ({ id }) =>
-          dataOf<MessageResource[]>(
-            await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key),
-          ),
-        ),
+      const lists = (await conversations()).map(async ({ id }) =>
+        dataOf<MessageResource[]>(await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key)),
       );
-      return all.flat().sort((one, other) => (one.id < other.id ? -1 : 1));
+      return (await Promise.all(lists)).flat().sort((one, other) => (one.id < other.id ? -1 : 1));
     },
     another: async (options = {}) =>
       openOn(await openFixture(transport, { ...all, ...options }, fixture.clock), setting),
