@@ -33,7 +33,7 @@ describe("the store's queries in SQLite", () => {
       plans += plan.join("\n");
       const whole = /SCAN|TEMP B-TREE|messages_(in_order|failed) \(conversation_id=\?\)/;
       const walks = plan.filter((step) => whole.test(step) && !walksFew(sql, step));
-      if (!/^DELETE FROM messages/.test(sql)) assert.deepEqual(walks, [], sql);
+      if (!readsWhatItDeletes.test(sql)) assert.deepEqual(walks, [], sql);
     }
     assert.doesNotMatch(plans, /messages_\w+ \(owner=/, "messages are found by ids, which ascend");
     const indexes = explaining.all(
@@ -57,6 +57,9 @@ describe("the store's queries in SQLite", () => {
     }
   });
 });
+
+/** The statements that delete a conversation's messages, and before that count the one in progress. */
+const readsWhatItDeletes = /^(DELETE FROM messages|INSERT INTO usage_sums[\s\S]+FROM messages WHERE owner)/;
 
 /** Whether a step of a plan only looks as if it scanned everything. */
 function walksFew(sql: string, step: string): boolean {
