@@ -151,12 +151,12 @@ async function run(settings: Settings): Promise<void> {
   stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
 
   await useProxies();
-  const opening = openStorage(settings, { log, signal: parts.closing });
-  const storage = await parts.open("storage", opening, (opened) => opened.close());
-  const { secret, verifyToken } = await openTokens(settings, log);
   const engines = await createEngines(settings, log);
   const twinsDir = await findTwins(settings, samples, log);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
+  const opening = openStorage(settings, { log, signal: parts.closing });
+  const storage = await parts.open("storage", opening, (opened) => opened.close());
+  const { secret, verifyToken } = await openTokens(settings, log);
   const metrics = await openMetrics(settings, parts);
   const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
   const service = createService(serviceOptions(settings, given));

@@ -34,6 +34,15 @@ test("a folder that cannot be created for a SQLite file is named", {
   await assertComplaint("sqlite:/proc/x/y.db", `DATABASE_URL (--database): ${cause}; ${accepted}`);
 });
 
+test("a start without twins leaves no database behind", async () => {
+  const { folder } = await scratch();
+  const database = `sqlite:${join(folder, "data", "twins.db")}`;
+  const { code, stderr } = await runServer(["--twins", join(folder, "none"), "--database", database]);
+  assert.match(stderr, /^twin-service: TWINS_DIR \(--twins\): the folder .+none cannot be read/);
+  assert.equal(code, 1);
+  assert.ok(!(await readdir(folder)).includes("data"));
+});
+
 test("a database that cannot be written when orphans must be ended is named, with the cause", async () => {
   const path = join((await scratch()).folder, "twins.db");
   const sqlite = await openSqlite(path);
