@@ -175,17 +175,6 @@ describe("errors", () => {
     });
   });
 
-  test("name the running reply of a busy conversation", async () => {
-    const busy = { error: { code: "conversation_busy", message: "Busy.", details: { messageId: "msg_1" } } };
-    const fetch = async () => Response.json(busy, { status: 409 });
-    const refused = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch });
-    await assert.rejects(refused.messages.send("conv_1", { content: "Hello" }), (error) => {
-      assert.ok(error instanceof ConflictError);
-      assert.equal(error.details?.messageId, "msg_1");
-      return true;
-    });
-  });
-
   test("tell a service that cannot be reached, after the retries", async () => {
     let calls = 0;
     const fetch = async () => {

@@ -214,10 +214,11 @@ describe("a reply that another process takes over", () => {
 });
 
 describe("a stream without an end", () => {
-  test("is resumed, then fails", async () => {
-    const { urls, client } = scripted([[accepted(), delta(5, "Hello")]], 1);
+  test("is resumed, then fails once that many connections in a row have brought nothing new", async () => {
+    const again = [accepted(5), continued(5)];
+    const { urls, client } = scripted([[accepted(), delta(5, "Hello")], again, again], 1);
     await assert.rejects(client.messages.stream("conv_1", { content: "Hello?" }).final(), ConnectionError);
-    assert.equal(urls.length, 2);
+    assert.equal(urls.length, 3);
   });
 
   test("is one that lacks a part of the text", async () => {
