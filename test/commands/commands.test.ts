@@ -48,7 +48,7 @@ describe("token", () => {
 
   test("it says that the server at its address refuses what it prints", async () => {
     const { flags } = await scratch();
-    const first = await runServer(["token", "--sub", "alice", ...flags]);
+    const first = await runServer(["token", "--sub", "alice", ...flags, "--port", "1"]);
     assert.deepEqual([first.code, first.stderr], [0, ""]);
     const server = await startServer(flags, otherSecret);
     const { port } = new URL(server.url);

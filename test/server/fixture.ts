@@ -57,11 +57,15 @@ export async function converse({ url }: ServerProcess, key: string, twinId: stri
   return `${url}/api/v1/conversations/${(await dataOf<{ id: string }>(made)).id}/messages`;
 }
 
+/** Has the server's command make a token. It asks no server that happens to listen at the default port. */
 export async function mint(
   flags: readonly string[],
   variables: Record<string, string> = {},
 ): Promise<string> {
-  const { code, stdout, stderr } = await runServer(["token", "--sub", "alice", ...flags], variables);
+  const { code, stdout, stderr } = await runServer(
+    ["token", "--sub", "alice", "--port", "1", ...flags],
+    variables,
+  );
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   return stdout.trim();

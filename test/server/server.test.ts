@@ -130,7 +130,8 @@ describe("the server", () => {
   });
 
   test("a warning from the runtime or a package is a line of the log", async () => {
-    const flags = ["--twins", (await scratch()).folder, "--database"]; // pg warns about the sslmode below
+    const { folder } = await scratch();
+    const flags = ["--twins", join(folder, "twins"), "--database"]; // pg warns about the sslmode below
     const { stderr } = await runServer([...flags, "postgres://nobody@127.0.0.1:1/none?sslmode=require"]);
     const [warning = "", refusal, ...more] = stderr.split("\n");
     assert.match(JSON.parse(warning).error.message, /sslmode=verify-full/);
@@ -146,8 +147,9 @@ describe("the server", () => {
       if (event === "SIGINT") ${warn}; // the server already listens for warnings
     })`);
     const variables = { NODE_OPTIONS: `--import=data:text/javascript,${early}` };
-    const nowhere = ["--twins", (await scratch()).folder, "--database", "postgres://nobody@127.0.0.1:1/none"];
-    assertRefusal(await runServer(nowhere, variables), /ECONNREFUSED/);
+    const twins = ["--twins", join((await scratch()).folder, "twins")];
+    const nowhere = ["--database", "postgres://nobody@127.0.0.1:1/none"];
+    assertRefusal(await runServer([...twins, ...nowhere], variables), /ECONNREFUSED/);
   });
 
   test("--help and --version print to stdout", async () => {
