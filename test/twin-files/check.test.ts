@@ -1,6 +1,7 @@
 /** `server.ts check`, as an operator runs it. */
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runServer } from "../server/process.ts";
@@ -37,6 +38,14 @@ test("twins that answer as they should pass, without a model", async (t) => {
     code: 0,
     lines: ["2 twin files, 4 questions: no faults"],
   });
+});
+
+test("the twin that twins.md shows passes with the tests that it shows", async (t) => {
+  const document = await readFile(new URL("../../docs/twins.md", import.meta.url), "utf8");
+  const [, twin = ""] = /^```markdown\n([\s\S]*?)^```$/m.exec(document) ?? [];
+  const [, tests = ""] = /^```yaml\n(tests:[\s\S]*?)^```$/m.exec(document) ?? [];
+  const { lines } = await check(t, { "odd.md": twin.replace("\n---\n", `\n${tests}---\n`) });
+  assert.deepEqual(lines, ["1 twin file, 1 question: no faults"]);
 });
 
 test("each fault is told with its file and line, and fails the check", async (t) => {
