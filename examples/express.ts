@@ -13,6 +13,7 @@ app.get("/", (_request, response) => {
   response.send("The host's own page.");
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", (error) => {
+  if (error) throw error;
   console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

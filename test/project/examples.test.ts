@@ -3,9 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -121,6 +122,21 @@ for (const name of names) {
         assert.equal(await status(), "cancelled");
       });
     });
+
+    // Express gives the error to the callback of `listen`, where it is easily overlooked.
+    if (name === "express") {
+      test("says that its port is taken", async () => {
+        const other = createServer().listen(0, "127.0.0.1");
+        await once(other, "listening");
+        const { stderr } = spawnSync(process.execPath, [...flags, "examples/express.ts"], {
+          encoding: "utf8",
+          env: { ...process.env, PORT: String((other.address() as AddressInfo).port) },
+          ...limitedTime,
+        });
+        other.close();
+        assert.match(stderr, /EADDRINUSE/);
+      });
+    }
   });
 }
 
