@@ -92,12 +92,12 @@ async function signingSecret(settings: Settings, address: string): Promise<strin
   if (jwtSecret !== undefined) return jwtSecret;
   if (tokenSource(settings) !== "secret") {
     throw new ConfigError(
-      "token needs a secret to sign with: these settings have a public key, so sign with its private key.",
+      "A token needs a secret to sign with: these settings have a public key, so sign with its private key.",
     );
   }
   if (database.kind === "memory") {
     throw new ConfigError(
-      "token needs JWT_SECRET: with DATABASE_URL=memory:, a server makes a secret and does not store it.",
+      "A token needs JWT_SECRET: with DATABASE_URL=memory:, a server makes a secret and does not store it.",
     );
   }
   const known = await readSecret(secretPath(database));

@@ -174,7 +174,7 @@ describe("the server", () => {
     const server = await startServer(flags);
     await server.stop();
     assert.deepEqual(await readdir(folder), ["twins"]);
-    assertRefusal(await runServer(["token", "--sub", "alice", ...flags]), /needs JWT_SECRET/);
+    assertRefusal(await runServer(["token", "--sub", "alice", ...flags]), /A token needs JWT_SECRET/);
   });
 
   for (const [where, database] of [
