@@ -107,6 +107,11 @@ async function copy({ settings, ...request }: CommandConfig<"copy">): Promise<vo
 }
 
 async function makeKey({ settings, sub, url, name, scope }: CommandConfig<"key">): Promise<void> {
+  if (url === undefined && settings.database.kind === "memory") {
+    throw new ConfigError(
+      "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
+    );
+  }
   const { client, close } =
     url === undefined
       ? await connectLocally(settings, { sub, log: openQuietLog(settings) })

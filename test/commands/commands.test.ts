@@ -78,6 +78,11 @@ describe("key", () => {
   });
 });
 
+test("key makes none that no server would know", async () => {
+  const made = runServer(["key", "--sub", "alice", "--database", "memory:"]);
+  assertRefusal(await made, /memory:.+no server would know the key.+--url/);
+});
+
 describe("chat", () => {
   const input = "Hello there\n\nGood bye\n";
 
