@@ -153,13 +153,13 @@ function createNodeServer(
   server.on("checkExpectation", answer(false));
   server.on("connect", (_, socket: Socket) => {
     socket.on("error", () => socket.destroy());
-    connectionOf(socket).endWith(() => void refuseBytes(service, connectRefusal, socket));
+    connectionOf(socket).endWith(() => refuseBytes(service, connectRefusal, socket));
   });
   server.on("clientError", (error: ParserError, socket: Socket) => {
     if (socket.writableEnded) return; // it was refused, and is still sending; destroyed now, it would get a reset instead
     if (!socket.writable || socket.bytesRead === 0)
       socket.destroy(); // it broke, or the client never sent anything
-    else connectionOf(socket).breakOff(error, () => void refuseBytes(service, refusalOf(error), socket));
+    else connectionOf(socket).breakOff(error, () => refuseBytes(service, refusalOf(error), socket));
   });
   return { server, connections: connectionsOf(server) };
 }

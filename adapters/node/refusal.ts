@@ -26,8 +26,6 @@ export interface Refusal {
   readonly error: ApiError;
   /** The method, if there was one: the answer to HEAD has no body. */
   readonly method: string;
-  /** The target, if nothing but the method is unknown: the service then says what is wrong with the request. */
-  readonly target?: string | undefined;
 }
 
 /** The refusal of CONNECT, whose connection the server would have to pass on. */
@@ -37,20 +35,13 @@ export const connectRefusal: Refusal = {
 };
 
 /** Answers with an error in our shape, and closes the connection. */
-export async function refuseBytes(
-  service: Service,
-  { error, method, target }: Refusal,
-  socket: Socket,
-): Promise<void> {
-  const { body, ...answer } =
-    target === undefined
-      ? service.refuse(error)
-      : await service.answer({ method, url: target, headers: new Headers(), body: null });
+export function refuseBytes(service: Service, { error, method }: Refusal, socket: Socket): void {
   const message = Object.assign(new IncomingMessage(socket), { method });
   const response = new ServerResponse(message);
   response.assignSocket(socket);
   response.once("finish", () => socket.destroySoon()); // as Node does with its own
   closesLate(response);
+  const { body, ...answer } = service.refuse(error);
   answer.headers.Connection = "close";
   writeText(answer, typeof body === "string" ? body : null, response);
 }
@@ -58,19 +49,14 @@ export async function refuseBytes(
 /** Why Node's parser stopped. */
 export function refusalOf(error: ParserError): Refusal {
   const begun = beginning(error);
-  const [, method = "", target] = requestLine.exec(begun) ?? [];
-  const refusal = { error: toApiError(error, begun), method };
-  return error.code === "HPE_INVALID_METHOD" ? { ...refusal, target } : refusal;
+  return { error: toApiError(error, begun), method: /^[A-Z]+(?= )/.exec(begun)?.[0] ?? "" };
 }
 
-/** A method, and the target if the whole line is there. */
-const requestLine = /^([\w!#$%&'*+.^`|~-]+) (?:(\/[!-~]*) HTTP\/1\.1\r\n)?/;
-
-/** The request that is refused, as far as it came in one packet. */
+/** The beginning of the request that is refused, as far as it came in one packet. */
 function beginning({ rawPacket, bytesParsed }: ParserError): string {
-  const packet = rawPacket?.toString("latin1") ?? "";
-  const before = packet.slice(0, bytesParsed).lastIndexOf("\r\n\r\n");
-  return before < 0 ? packet : packet.slice(before + "\r\n\r\n".length);
+  const read = rawPacket?.toString("latin1", 0, bytesParsed) ?? "";
+  const before = read.lastIndexOf("\r\n\r\n");
+  return before < 0 ? read : read.slice(before + "\r\n\r\n".length);
 }
 
 function toApiError({ code }: ParserError, begun: string): ApiError {
