@@ -50,7 +50,7 @@ import {
   openTokens,
   tokenSource,
 } from "./server/tokens.ts";
-import { blameTwinsDir, findTwins, openTwins } from "./server/twins.ts";
+import { blameTwinsDir, findTwins, openTwins, warnOfSamples } from "./server/twins.ts";
 import { usage } from "./server/usage.ts";
 
 /** The sample twins, next to this file. */
@@ -86,7 +86,8 @@ async function main(): Promise<void> {
 }
 
 async function check(settings: Settings): Promise<void> {
-  const twinsDir = await findTwins(settings, samples, openLog(settings));
+  const twinsDir = await findTwins(settings, samples);
+  warnOfSamples(settings, twinsDir, openLog(settings));
   const { lines, passed } = await checkTwins(twinsDir).catch(blameTwinsDir(twinsDir));
   process.stdout.write(`${lines.join("\n")}\n`);
   if (!passed) process.exitCode = 1;
@@ -137,7 +138,9 @@ async function talkLocally(settings: Settings, sub: string): Promise<Connection>
   const log = openQuietLog(settings);
   await useProxies();
   const engines = await createEngines(settings, log, { pauseMs: 30 }); // or the offline engines' replies would appear at once
-  const twins = await openTwins(await findTwins(settings, samples, log), engines, log);
+  const twinsDir = await findTwins(settings, samples);
+  warnOfSamples(settings, twinsDir, log);
+  const twins = await openTwins(twinsDir, engines, log);
   const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
   return {
     client,
@@ -157,7 +160,7 @@ async function run(settings: Settings): Promise<void> {
 
   await useProxies();
   const engines = await createEngines(settings, log);
-  const twinsDir = await findTwins(settings, samples, log);
+  const twinsDir = await findTwins(settings, samples);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
   const opening = openStorage(settings, { log, signal: parts.closing });
   const storage = await parts.open("storage", opening, (opened) => opened.close());
@@ -173,6 +176,7 @@ async function run(settings: Settings): Promise<void> {
   );
 
   process.stdout.write(`listening on ${server.url}\n`);
+  warnOfSamples(settings, twinsDir, log);
   logStart(settings, twinsDir, log);
   logTokens(settings, log);
   void warnOfModel(settings, log, parts.closing);

@@ -28,12 +28,16 @@ export function blameTwinsDir(twinsDir: string): (error: unknown) => never {
 }
 
 /** The folder of the settings; else `./twins`, or the samples if that folder does not exist. */
-export async function findTwins({ twinsDir }: Settings, samples: string, log: Log): Promise<string> {
+export async function findTwins({ twinsDir }: Settings, samples: string): Promise<string> {
   if (twinsDir !== undefined) return twinsDir;
   const own = "./twins";
-  if ((await exists(own)) || !(await exists(samples))) return own;
-  log("warn", "there is no folder ./twins, so the sample twins are served", { folder: samples });
-  return samples;
+  return (await exists(own)) || !(await exists(samples)) ? own : samples;
+}
+
+/** Says so if the sample twins are served, because nobody has asked for them. */
+export function warnOfSamples({ twinsDir }: Settings, folder: string, log: Log): void {
+  if (twinsDir !== undefined || folder === "./twins") return;
+  log("warn", "there is no folder ./twins, so the sample twins are served", { folder });
 }
 
 function exists(path: string): Promise<boolean> {
