@@ -133,14 +133,6 @@ for (const { name, skip, start } of browsers) {
       await page.click("#signin-form button");
       await page.locator("#twins button").waitFor();
     });
-
-    test("has no obstacle for screen readers and keyboards, in the middle of a conversation", async () => {
-      await using opened = await open();
-      const { page } = opened;
-      await say(page, longText);
-      await replyOn(page);
-      await assertAccessible(page);
-    });
   });
 }
 

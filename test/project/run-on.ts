@@ -51,15 +51,14 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   node26: {
     command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=3"],
     leftOut: {
-      "bench/live.test.ts": otherNode,
-      "bench/stop.test.ts": otherNode,
-      "bench/visit.test.ts": otherNode,
-      "bench/cluster.test.ts": otherNode,
+      bench: otherNode,
       browser: otherNode,
       clients: otherNode,
       "client/size.test.ts": otherNode,
+      knowledge: otherNode,
       "project/pages.test.ts": otherNode,
       "project/files-entered.test.ts": otherNode,
+      simulation: otherNode,
       "web/browsers.test.ts": otherNode,
       "sql/copy.test.ts": otherNode,
       "server/demo.test.ts": otherNode,
