@@ -4,7 +4,7 @@
 
 import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Fault } from "../client/breaking-proxy.ts";
 import {
   assertWhole,
@@ -46,15 +46,17 @@ async function readIn(page: Page, script: string, to: Connection): Promise<Readi
 for (const { name, skip, start } of browsers) {
   describe(`a reply over a connection that breaks, in ${name}`, { skip }, () => {
     let browser: Browser;
+    let context: BrowserContext;
     let script: string;
     before(async () => {
       [browser, script] = await Promise.all([start(), bundleScript()]);
+      context = await browser.newContext();
     });
     after(() => browser?.close());
 
     /** A conversation in a page of its own. */
     async function converseInPage(faults: readonly Fault[]) {
-      const page = await browser.newPage();
+      const page = await context.newPage();
       try {
         return await converse(faults, (to) => readIn(page, script, to));
       } finally {
