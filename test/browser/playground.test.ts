@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { assertAccessible, assertFitsScreens, browsers, openPage, type WatchedPage } from "./browsers.ts";
-import { longText, openPlayground, type Playground, replyOn, say } from "./playground.ts";
+import { lastingText, longText, openPlayground, type Playground, replyOn, say, send } from "./playground.ts";
 
 for (const { name, skip, start } of browsers) {
   describe(`the playground in ${name}`, { skip }, () => {
@@ -57,11 +57,11 @@ for (const { name, skip, start } of browsers) {
     test("goes on where the connection was cut", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(page, longText);
+      await say(page, lastingText);
       await page.click("#cut");
       const offset = /offset (\d+)/.exec(await page.innerText("#state"))?.[1];
       await page.click("#resume");
-      assert.equal(await replyOn(page), longText);
+      assert.equal(await replyOn(page), lastingText);
       assert.equal((await server.stored(page)).length, 2);
       assert.ok(
         (await page.locator("#wire .request").allInnerTexts()).some((line) =>
@@ -73,10 +73,10 @@ for (const { name, skip, start } of browsers) {
     test("goes on after a reload in the middle of a reply", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(page, longText);
+      await say(page, lastingText);
       await page.reload();
       await page.locator(".message.user").waitFor();
-      assert.equal(await replyOn(page), longText);
+      assert.equal(await replyOn(page), lastingText);
       assert.equal((await server.stored(page)).length, 2);
     });
 
@@ -91,18 +91,18 @@ for (const { name, skip, start } of browsers) {
     test("cancels a reply, which keeps its text so far", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(page, longText);
+      await say(page, lastingText);
       await page.click("#cancel");
       await page.locator(".notes", { hasText: "Cancelled" }).waitFor();
       const [, reply] = await server.stored(page);
       assert.equal(reply?.status, "cancelled");
-      assert.ok(reply.content.length > 0 && longText.startsWith(reply.content));
+      assert.ok(reply.content.length > 0 && lastingText.startsWith(reply.content));
     });
 
     test("renders Markdown, and nothing that could run", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(
+      await send(
         page,
         "**bold** <img src=x onerror=alert(1)> <b onclick=alert(2)>b</b> [link](javascript:alert(3)) <style>*{}</style>",
       );

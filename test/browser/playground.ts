@@ -22,7 +22,14 @@ engine: echo
 `;
 
 /** What is said to the twin that repeats it: two seconds long at the playground's pace. */
-export const longText = Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ");
+export const longText = words(60);
+
+/** The same for what must be done before the reply ends, even on a slow machine: it takes four seconds. */
+export const lastingText = words(120);
+
+function words(length: number): string {
+  return Array.from({ length }, (_, index) => `word${index}`).join(" ");
+}
 
 /** A server with a twin that repeats what it is told. */
 export interface Playground extends AsyncDisposable {
@@ -61,10 +68,15 @@ export async function openPlayground(variables: Variables = {}): Promise<Playgro
   };
 }
 
-/** Sends a message, and resolves once the reply has begun to arrive. */
-export async function say(page: Page, content: string, button = "#send"): Promise<void> {
+/** Sends a message. */
+export async function send(page: Page, content: string, button = "#send"): Promise<void> {
   await page.fill("#content", content);
   await page.click(button);
+}
+
+/** Sends a message, and resolves while the reply arrives: only for one that lasts, like that to `longText`. */
+export async function say(page: Page, content: string, button?: string): Promise<void> {
+  await send(page, content, button);
   await page.locator(".message.twin[aria-busy=true] .text p").waitFor();
 }
 

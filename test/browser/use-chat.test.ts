@@ -11,7 +11,7 @@ import type { Browser } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
 import { listen } from "../support/ports.ts";
 import { browsers, openPage } from "./browsers.ts";
-import { longText, openPlayground, type Playground } from "./playground.ts";
+import { lastingText, longText, openPlayground, type Playground } from "./playground.ts";
 
 const [chromium] = browsers;
 
@@ -93,17 +93,17 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   });
 
   test("goes on with a reply after a reload in the middle of it", async () => {
-    await using chat = await ask(longText);
+    await using chat = await ask(lastingText);
     assert.equal(await chat.page.innerText("#status"), "streaming");
     await chat.page.reload();
     await chat.page.locator(".assistant").waitFor();
     await chat.page.locator("#status", { hasText: "ready" }).waitFor();
-    assert.deepEqual(await chat.page.locator(".assistant").allInnerTexts(), [longText]);
+    assert.deepEqual(await chat.page.locator(".assistant").allInnerTexts(), [lastingText]);
     assert.equal((await chat.stored()).length, 2);
   });
 
   test("stops a reply, which keeps its text so far", async () => {
-    await using chat = await ask(longText);
+    await using chat = await ask(lastingText);
     await chat.page.click("#stop");
     await chat.page.locator("#status", { hasText: "ready" }).waitFor();
     const [, reply] = await chat.stored();

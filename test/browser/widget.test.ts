@@ -9,7 +9,7 @@ import { TwinClient } from "../../client/mod.ts";
 import { freePort } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, browsers, openPage } from "./browsers.ts";
-import { longText, openPlayground, type Playground } from "./playground.ts";
+import { lastingText, longText, openPlayground, type Playground } from "./playground.ts";
 
 /** Lets a page keep what its scripts fetch, as browsers do not keep streams. */
 const keepFetched = `
@@ -98,17 +98,17 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("goes on with a reply after a reload in the middle of a word", async () => {
-      await using opened = await ask(longText);
+      await using opened = await ask(lastingText);
       const { page } = opened;
       await page.reload();
       await page.locator("twin-chat button", { hasText: "Stop" }).waitFor();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
-      assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), longText);
+      assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), lastingText);
       assert.equal(await page.locator("twin-chat [part~=user]").count(), 1);
     });
 
     test("stops a reply", async () => {
-      await using opened = await ask(longText);
+      await using opened = await ask(lastingText);
       const { page } = opened;
       await page.locator("twin-chat button", { hasText: "Stop" }).click();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
