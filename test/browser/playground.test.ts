@@ -35,7 +35,7 @@ for (const { name, skip, start } of browsers) {
       assert.match(await opened.page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
     });
 
-    test("holds a conversation, and shows each event with its offset", async () => {
+    test("holds a conversation without obstacles, and shows each event with its offset", async () => {
       await using opened = await open();
       const { page } = opened;
       await say(page, longText);
@@ -52,6 +52,7 @@ for (const { name, skip, start } of browsers) {
       const lines = await page.locator("#wire .event").allInnerTexts();
       assert.match(lines[0] ?? "", /^0\s*progress/);
       assert.match(lines.at(-1) ?? "", new RegExp(`^${longText.length}\\s*complete`));
+      await assertAccessible(page);
     });
 
     test("goes on where the connection was cut", async () => {
