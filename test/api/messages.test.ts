@@ -142,9 +142,10 @@ for (const transport of transports) {
       assert.ok(deltas.length < tokens.length / 2, `${deltas.length} deltas`);
     });
 
-    test("a stream that is complete at once is sent as one text of known length", async () => {
-      await using chat = await openEcho(transport, { joinTokens: true });
-      const response = await chat.post("/messages/stream", { content: "Séance" });
+    test("the stream of a reply that has ended is sent as one text of known length", async () => {
+      await using chat = await openEcho(transport);
+      const { id } = await dataOf<MessageResource>(await chat.send("Séance"));
+      const response = await chat.get(`/messages/${id}/stream`);
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (chat.fixture.url) assert.equal(response.headers.get("content-length"), String(bytes.length));
       assert.equal(textOf(await eventsOf(new Response(bytes))), "Séance");
