@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { toSvg } from "../../bench/report/chart.ts";
 import { browsers } from "./browsers.ts";
@@ -39,7 +39,6 @@ describe("a chart in Chromium", { skip: installed?.skip ?? "it is not looked for
   before(async () => {
     if (installed) browser = await installed.start();
   });
-  after(() => browser.close());
 
   for (const [name, svg] of [...published, ["of the longest labels", longest] as const]) {
     test(`${name} has all its texts within its edges, and none over another`, async () => {

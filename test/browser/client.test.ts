@@ -4,7 +4,7 @@
 
 import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import type { Fault } from "../client/breaking-proxy.ts";
 import {
   assertWhole,
@@ -37,7 +37,7 @@ async function readIn(page: Page, script: string, to: Connection): Promise<Readi
   await page.evaluate((to) => globalThis.sendMessage(to), to);
   return {
     async reach(length) {
-      await page.waitForFunction((length) => globalThis.receivedLength() >= length, length);
+      await page.waitForFunction((length) => globalThis.receivedLength() >= length, length, { polling: 50 });
     },
     end: () => page.evaluate(() => globalThis.whatCame()),
   };
@@ -45,14 +45,13 @@ async function readIn(page: Page, script: string, to: Connection): Promise<Readi
 
 for (const { name, skip, start } of browsers) {
   describe(`a reply over a connection that breaks, in ${name}`, { skip }, () => {
-    let browser: Browser;
     let context: BrowserContext;
     let script: string;
     before(async () => {
-      [browser, script] = await Promise.all([start(), bundleScript()]);
-      context = await browser.newContext();
+      script = await bundleScript();
+      context = await (await start()).newContext();
     });
-    after(() => browser?.close());
+    after(() => context?.close());
 
     /** A conversation in a page of its own. */
     async function converseInPage(faults: readonly Fault[]) {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { assertAccessible, assertFitsScreens, browsers, openPage, type WatchedPage } from "./browsers.ts";
-import { lastingText, longText, openPlayground, type Playground, replyOn, say, send } from "./playground.ts";
+import { lastingText, openPlayground, type Playground, replyOn, say, send, someText } from "./playground.ts";
 
 for (const { name, skip, start } of browsers) {
   describe(`the playground in ${name}`, { skip }, () => {
@@ -16,10 +16,7 @@ for (const { name, skip, start } of browsers) {
       server = await openPlayground();
       browser = await start();
     });
-    after(async () => {
-      await browser?.close();
-      await server[Symbol.asyncDispose]();
-    });
+    after(() => server[Symbol.asyncDispose]());
 
     /** A page with the playground, signed in. */
     async function open(): Promise<WatchedPage> {
@@ -38,20 +35,20 @@ for (const { name, skip, start } of browsers) {
     test("holds a conversation without obstacles, and shows each event with its offset", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(page, longText);
-      assert.equal(await replyOn(page), longText);
+      await send(page, someText);
+      assert.equal(await replyOn(page), someText);
       const stored = await server.stored(page);
       assert.deepEqual(
         stored.map(({ content }) => content),
-        [longText, longText],
+        [someText, someText],
       );
       assert.equal(
         await page.inputValue("#offset").catch(() => page.innerText("#offset")),
-        String(longText.length),
+        String(someText.length),
       );
       const lines = await page.locator("#wire .event").allInnerTexts();
       assert.match(lines[0] ?? "", /^0\s*progress/);
-      assert.match(lines.at(-1) ?? "", new RegExp(`^${longText.length}\\s*complete`));
+      assert.match(lines.at(-1) ?? "", new RegExp(`^${someText.length}\\s*complete`));
       await assertAccessible(page);
     });
 
@@ -76,7 +73,7 @@ for (const { name, skip, start } of browsers) {
       const { page } = opened;
       await say(page, lastingText);
       await page.reload();
-      await page.locator(".message.user").waitFor();
+      await page.locator(".message.twin[aria-busy=true]").waitFor();
       assert.equal(await replyOn(page), lastingText);
       assert.equal((await server.stored(page)).length, 2);
     });
@@ -84,7 +81,7 @@ for (const { name, skip, start } of browsers) {
     test("sends a message twice, and gets one reply", async () => {
       await using opened = await open();
       const { page } = opened;
-      await say(page, longText, "#twice");
+      await send(page, someText, "#twice");
       await page.locator(".notes", { hasText: "stored once" }).waitFor();
       assert.equal((await server.stored(page)).length, 2);
     });
@@ -124,6 +121,35 @@ for (const { name, skip, start } of browsers) {
       assert.equal(await replyOn(page), "first line\nsecond");
     });
 
+    test("shows the end of a growing reply, but not to a reader who has scrolled up", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      const messages = page.locator("#messages");
+      const reply = page.locator(".message.twin:last-child");
+      await say(page, "line\n".repeat(120));
+      await reply.locator("br").nth(9).waitFor({ state: "attached" });
+      const unseen = await messages.evaluate(
+        (list) => list.scrollHeight - list.clientHeight - list.scrollTop,
+      );
+      assert.ok(unseen < 50, `${unseen} pixels below`);
+      await messages.evaluate((list) => {
+        list.scrollTop = 0;
+      });
+      await reply.locator("br").nth(29).waitFor({ state: "attached" });
+      assert.equal(await messages.evaluate((list) => list.scrollTop), 0);
+    });
+
+    test("leaves the focus where it is while a reply arrives and ends", async () => {
+      await using opened = await open();
+      const { page } = opened;
+      await say(page, lastingText);
+      await page.focus("#conversations button");
+      await page.locator(".message.twin", { hasText: "word20" }).waitFor();
+      await page.locator("#cancel").dispatchEvent("click"); // which leaves the focus alone
+      await replyOn(page);
+      assert.equal(await page.locator("#conversations button:focus").innerText(), "New conversation");
+    });
+
     test("asks for a credential if its link has expired", async () => {
       await using opened = await openPage(browser);
       const { page } = opened;
@@ -146,10 +172,7 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
     server = await openPlayground();
     browser = (await chromium?.start()) as Browser;
   });
-  after(async () => {
-    await browser?.close();
-    await server[Symbol.asyncDispose]();
-  });
+  after(() => server[Symbol.asyncDispose]());
 
   for (const colorScheme of ["light", "dark"] as const) {
     test(`have no obstacles in ${colorScheme} colors, and fit screens from 360 pixels on`, async () => {
@@ -157,7 +180,7 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
       const { page } = opened;
       await page.goto(await server.link());
       await page.locator("#twins button").waitFor();
-      await say(page, `${longText} ${"x".repeat(300)}`);
+      await send(page, `${someText} ${"x".repeat(300)}`);
       await replyOn(page);
       await assertFitsScreens(page);
       await assertAccessible(page);

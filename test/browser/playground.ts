@@ -21,10 +21,10 @@ engine: echo
 ---
 `;
 
-/** What is said to the twin that repeats it: two seconds long at the playground's pace. */
-export const longText = words(60);
+/** What is said to the twin that repeats it. */
+export const someText = words(12);
 
-/** The same for what must be done before the reply ends, even on a slow machine: it takes four seconds. */
+/** The same for what must be done before the reply ends, even on a slow machine: it takes four seconds to repeat. */
 export const lastingText = words(120);
 
 function words(length: number): string {
@@ -74,7 +74,7 @@ export async function send(page: Page, content: string, button = "#send"): Promi
   await page.click(button);
 }
 
-/** Sends a message, and resolves while the reply arrives: only for one that lasts, like that to `longText`. */
+/** Sends a message, and resolves while the reply arrives: only for one that lasts, like that to `lastingText`. */
 export async function say(page: Page, content: string, button?: string): Promise<void> {
   await send(page, content, button);
   await page.locator(".message.twin[aria-busy=true] .text p").waitFor();
@@ -82,6 +82,6 @@ export async function say(page: Page, content: string, button?: string): Promise
 
 /** The text of the newest reply, once it has ended. */
 export async function replyOn(page: Page): Promise<string> {
-  await page.locator(".message.twin[aria-busy=false]").waitFor();
+  await page.locator(".message.twin:last-child[aria-busy=false]").waitFor();
   return page.locator(".message.twin .text").last().innerText();
 }

@@ -11,7 +11,7 @@ import type { Browser } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
 import { listen } from "../support/ports.ts";
 import { browsers, openPage } from "./browsers.ts";
-import { lastingText, longText, openPlayground, type Playground } from "./playground.ts";
+import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
 
 const [chromium] = browsers;
 
@@ -64,7 +64,6 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     browser = (await chromium?.start()) as Browser;
   });
   after(async () => {
-    await browser?.close();
     app?.closeAllConnections();
     app?.close();
     await server?.[Symbol.asyncDispose]();
@@ -83,12 +82,12 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   }
 
   test("shows a reply, which is stored once", async () => {
-    await using chat = await ask(longText);
+    await using chat = await ask(someText);
     await chat.page.locator("#status", { hasText: "ready" }).waitFor();
-    assert.equal(await chat.page.innerText(".assistant"), longText);
+    assert.equal(await chat.page.innerText(".assistant"), someText);
     assert.deepEqual(
       (await chat.stored()).map(({ content }) => content),
-      [longText, longText],
+      [someText, someText],
     );
   });
 

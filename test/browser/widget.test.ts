@@ -9,7 +9,7 @@ import { TwinClient } from "../../client/mod.ts";
 import { freePort } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, browsers, openPage } from "./browsers.ts";
-import { lastingText, longText, openPlayground, type Playground } from "./playground.ts";
+import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
 
 /** Lets a page keep what its scripts fetch, as browsers do not keep streams. */
 const keepFetched = `
@@ -72,7 +72,6 @@ for (const { name, skip, start } of browsers) {
       browser = await start();
     });
     after(async () => {
-      await browser?.close();
       app?.signal("SIGKILL");
       await app?.ended;
       await server?.[Symbol.asyncDispose]();
@@ -90,10 +89,10 @@ for (const { name, skip, start } of browsers) {
     }
 
     test("greets, and shows a reply", async () => {
-      await using opened = await ask(longText);
+      await using opened = await ask(someText);
       const { page } = opened;
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
-      assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), longText);
+      assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), someText);
       await assertAccessible(page);
     });
 

@@ -66,7 +66,7 @@ export class ConversationView {
     this.#list.replaceChildren();
     if (greeting !== null) this.#list.append(this.#reply(name, greeting));
     for (const message of newest.data.reverse()) this.#show(message);
-    this.#scroll();
+    this.#showEnd();
   }
 
   /** Leaves the conversation; a reply that runs goes on. */
@@ -83,6 +83,7 @@ export class ConversationView {
       this.#client.messages.stream(this.conversation.id, { content }, { idempotencyKey });
     const stream = sendOnce();
     const running = this.#follow(stream, undefined);
+    this.#showEnd();
     if (twice) void this.#compare(stream, sendOnce(), running.shown);
   }
 
@@ -171,7 +172,6 @@ export class ConversationView {
         shown.fail(`${event.error.code}: ${event.error.message}`);
         break;
     }
-    this.#scroll();
     const hasEnded = event.type === "complete" || event.type === "error";
     if (hasEnded) this.#running = undefined;
     if (hasEnded) this.#listener.ended();
@@ -185,10 +185,8 @@ export class ConversationView {
     if (one.value.id === other.value.id) shown.note(`Sent twice, stored once: ${one.value.id}`);
   }
 
-  #scroll(): void {
-    requestAnimationFrame(() => {
-      this.#list.scrollTop = this.#list.scrollHeight;
-    });
+  #showEnd(): void {
+    this.#list.scrollTop = this.#list.scrollHeight;
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { type Conversation, RateLimitError, type Twin, TwinServiceError } from "../../client/mod.ts";
 import { byId } from "../shared/dom.ts";
+import { followEnd } from "../shared/follow-end.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
 import { conversationOfPage, nameConversation, type Session, signIn, tokenOfPage } from "./session.ts";
 import { Wire } from "./wire.ts";
@@ -102,7 +103,6 @@ function showNewConversation(): void {
   const { greeting } = required(twin);
   page.messages.replaceChildren(...(greeting === null ? [] : [greetingOf(greeting)]));
   show();
-  if (matchMedia("(hover: hover)").matches) page.content.focus();
 }
 
 function greetingOf(text: string): HTMLElement {
@@ -128,14 +128,14 @@ function leaveConversation(): void {
 function viewOf(conversation: Conversation): ConversationView {
   const { client } = required(session);
   const listener = {
-    changed: show,
+    changed: showState,
     ended() {
-      show();
+      showState();
       void showUsage();
     },
     failed(error: unknown) {
       page.problem.textContent = reasonOf(error);
-      show();
+      showState();
     },
   };
   return new ConversationView(conversation, { client, twin: required(twin), list: page.messages, listener });
@@ -148,7 +148,6 @@ async function send(twice: boolean): Promise<void> {
   page.content.value = "";
   grow();
   current.send(content, { twice });
-  show();
 }
 
 async function beginConversation(content: string): Promise<ConversationView> {
@@ -157,10 +156,11 @@ async function beginConversation(content: string): Promise<ConversationView> {
   conversations = [created, ...conversations];
   nameConversation(created.id);
   view = viewOf(created);
+  show();
   return view;
 }
 
-/** Shows what is chosen, and which buttons do something. */
+/** Shows what there is to choose, and what is chosen. The chosen button is a new one, so the focus goes on to the text. */
 function show(): void {
   const chosen = required(twin);
   page.title.textContent = chosen.name;
@@ -178,8 +178,10 @@ function show(): void {
     }),
   );
   showState();
+  if (matchMedia("(hover: hover)").matches) page.content.focus();
 }
 
+/** Shows what the reply is doing, and which buttons do something. */
 function showState(): void {
   const state = view?.state ?? "idle";
   buttons.send.disabled = state !== "idle";
@@ -228,6 +230,7 @@ function showPart(part: string): void {
   }
 }
 
+followEnd(page.messages);
 for (const part of ["people", "chat", "wire"]) {
   byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
 }

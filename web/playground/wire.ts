@@ -5,6 +5,7 @@
  */
 
 import { h } from "../shared/dom.ts";
+import { followEnd } from "../shared/follow-end.ts";
 import { baseUrl } from "./session.ts";
 
 /** How many lines are kept. */
@@ -18,6 +19,7 @@ export class Wire {
 
   constructor(list: HTMLElement, offset: HTMLOutputElement) {
     this.#list = list;
+    followEnd(list);
     this.#offset = offset;
   }
 
@@ -97,7 +99,6 @@ export class Wire {
   }
 
   #add(kind: string, mark: string, what: string, more?: string): void {
-    const atEnd = this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 40;
     const line = h(
       "li",
       { class: kind },
@@ -107,7 +108,6 @@ export class Wire {
     if (more !== undefined) line.append(h("span", { class: "more", title: more }, more));
     this.#list.append(line);
     if (this.#list.childElementCount > mostLines) this.#list.firstElementChild?.remove();
-    if (atEnd) this.#list.scrollTop = this.#list.scrollHeight;
   }
 }
 

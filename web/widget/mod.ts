@@ -12,6 +12,7 @@ import {
   TwinClient,
 } from "../../client/mod.ts";
 import { h } from "../shared/dom.ts";
+import { followEnd } from "../shared/follow-end.ts";
 import { style } from "./style.ts";
 
 /** The browser's class; where there is none, as on a server that renders pages, one that does nothing. */
@@ -79,6 +80,7 @@ export class TwinChatElement extends Base {
       form.requestSubmit();
     });
     root.append(this.#messages, this.#status, form);
+    followEnd(this.#messages);
   }
 
   /** Shows the tab's conversation with this twin, or the twin's greeting. */
@@ -128,6 +130,7 @@ export class TwinChatElement extends Base {
     }
     this.#input.value = "";
     this.#add("user", content);
+    this.#messages.scrollTop = this.#messages.scrollHeight;
     this.#follow(client.messages.stream(this.#conversationId, { content }));
   }
 
@@ -154,7 +157,6 @@ export class TwinChatElement extends Base {
     for await (const event of reply) {
       text = textAfter(text, event);
       element.replaceChildren(this.renderReply(text));
-      this.#scroll();
     }
     if (this.#reply === reply) await reply.final();
   }
@@ -163,12 +165,7 @@ export class TwinChatElement extends Base {
     const content = part === "reply" ? this.renderReply(text) : text;
     const element = h("div", { part: `message ${part}` }, content);
     this.#messages.append(element);
-    this.#scroll();
     return element;
-  }
-
-  #scroll(): void {
-    this.#messages.scrollTop = this.#messages.scrollHeight;
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {
