@@ -1,5 +1,5 @@
 /**
- * `npm start` as a supervisor sees it: one command that stops when told to; and what it needs.
+ * The commands that start the sources, as a supervisor sees them: each stops when told to; and what they need.
  */
 
 import assert from "node:assert/strict";
@@ -29,31 +29,42 @@ test("the commands in package.json's scripts are also found on Windows", () => {
   }
 });
 
-// npm forwards a signal only to its own child: with a shell in between, the server would outlive it.
-test("a signal to npm start shuts the server down cleanly", { skip, timeout: 60_000 }, async (t) => {
-  const child = spawn("npm", ["start"], {
-    cwd,
-    env: { ...surroundings, PORT: "0", DATABASE_URL: "memory:" },
-    stdio: ["ignore", "pipe", "ignore"],
-    detached: true, // a process group of its own, so that anything left over can be killed at the end
-  });
-  t.after(() => {
-    try {
-      process.kill(-Number(child.pid), "SIGKILL");
-    } catch {
-      // Nothing is left over, as it should be.
-    }
-  });
-  let output = "";
-  for await (const text of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
-    output += text;
-    if (/^listening on /m.test(output)) break;
-  }
-  const [, url = ""] = /^listening on (\S+)$/m.exec(output) ?? [];
-  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+const starts = [
+  // npm forwards a signal only to its own child: with a shell in between, the server would outlive it.
+  { command: "npm start", skip },
+  {
+    command: "node server.ts",
+    skip: skip || (!process.features.typescript && "this Node runs no TypeScript"),
+  },
+];
 
-  child.kill("SIGTERM");
-  const [code] = await once(child, "exit");
-  assert.equal(code, 0);
-  await assert.rejects(fetch(`${url}/healthz`), "nothing is listening any more");
-});
+for (const { command, skip } of starts) {
+  test(`a signal to ${command} shuts the server down cleanly`, { skip, timeout: 60_000 }, async (t) => {
+    const [program = "", ...args] = command.split(" ");
+    const child = spawn(program === "node" ? process.execPath : program, args, {
+      cwd,
+      env: { ...surroundings, PORT: "0", DATABASE_URL: "memory:" },
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true, // a process group of its own, so that anything left over can be killed at the end
+    });
+    t.after(() => {
+      try {
+        process.kill(-Number(child.pid), "SIGKILL");
+      } catch {
+        // Nothing is left over, as it should be.
+      }
+    });
+    let output = "";
+    for await (const text of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+      output += text;
+      if (/^listening on /m.test(output)) break;
+    }
+    const [, url = ""] = /^listening on (\S+)$/m.exec(output) ?? [];
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    assert.equal(code, 0);
+    await assert.rejects(fetch(`${url}/healthz`), "nothing is listening any more");
+  });
+}

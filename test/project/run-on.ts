@@ -6,8 +6,10 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundle } from "./bundle.ts";
 
 interface Runtime {
@@ -15,7 +17,7 @@ interface Runtime {
   /** Test files, and folders of them, that do not run there, and why. */
   readonly leftOut: Readonly<Record<string, string>>;
   /** What the files become before they run there. */
-  readonly prepare?: (files: readonly string[]) => Promise<readonly string[]>;
+  readonly prepare?: (files: readonly string[]) => readonly string[] | Promise<readonly string[]>;
 }
 
 /** A command of an npm package that is pinned. */
@@ -35,21 +37,42 @@ const leavePostgresOut = (reason: string) => ({
   "postgres/start.test.ts": reason,
 });
 
+/** What Deno and Bun leave out. */
+const leftToNode = {
+  "http/bodies.test.ts": ownFraming,
+  "http/framing.test.ts": ownFraming,
+  "http/fuzz.test.ts": ownFraming,
+  "node/handler.test.ts": onlyNode,
+  "node/long-answers.test.ts": onlyNode,
+  "node/pipelining.test.ts": onlyNode,
+  "node/server.test.ts": onlyNode,
+  browser: ownNode,
+  clients: ownNode,
+  "client/size.test.ts": ownNode,
+  "project/doc-examples.test.ts": ownNode,
+  "project/pages.test.ts": ownNode,
+  "project/files-entered.test.ts": ownNode,
+  "sql/copy.test.ts": ownNode,
+  "sql/fair-reads.test.ts": ownNode,
+  "web/browsers.test.ts": ownNode,
+};
+
 const runtimes: Readonly<Record<string, Runtime>> = {
   node: {
     command: [
       process.execPath,
       "--enable-source-maps",
       "--test",
-      "--test-concurrency=3", // many files wait for other processes
-      "--test-timeout=300000",
+      "--test-concurrency=3", // many tests wait for other processes
+      "--test-timeout=600000",
       "--test-reporter=spec",
     ],
     leftOut: {},
-    prepare: bundle,
+    prepare: (files) => bundle(joinFolders(files)),
   },
   node26: {
     command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=3"],
+    prepare: joinFolders,
     leftOut: {
       bench: otherNode,
       browser: otherNode,
@@ -72,19 +95,9 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   },
   deno: {
     command: [...fetched("deno@2.9.6"), "deno", "test", "--parallel", "--allow-all", "--no-check", "--quiet"],
+    prepare: joinFolders,
     leftOut: {
-      "http/bodies.test.ts": ownFraming,
-      browser: ownNode,
-      clients: ownNode,
-      "client/size.test.ts": ownNode,
-      "project/pages.test.ts": ownNode,
-      "project/files-entered.test.ts": ownNode,
-      "http/framing.test.ts": ownFraming,
-      "http/fuzz.test.ts": ownFraming,
-      "node/handler.test.ts": onlyNode,
-      "node/long-answers.test.ts": onlyNode,
-      "node/pipelining.test.ts": onlyNode,
-      "node/server.test.ts": onlyNode,
+      ...leftToNode,
       "openai/connections.test.ts": "expects Node's message for a refused connection",
       ...leavePostgresOut("starts PostgreSQL and holds its connections; a run on Node covers the store"),
       "redis/redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
@@ -99,19 +112,8 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   bun: {
     command: [...fetched("bun@1.4.5"), "bun", "test", "--timeout", "60000"],
     leftOut: {
-      "http/bodies.test.ts": ownFraming,
-      browser: ownNode,
-      clients: ownNode,
-      "client/size.test.ts": ownNode,
-      "project/pages.test.ts": ownNode,
-      "project/files-entered.test.ts": ownNode,
-      "http/framing.test.ts": ownFraming,
-      "http/fuzz.test.ts": ownFraming,
+      ...leftToNode,
       "http/http.test.ts": "Bun's fetch sends unknown methods as GET, and // in a path as /",
-      "node/handler.test.ts": onlyNode,
-      "node/long-answers.test.ts": onlyNode,
-      "node/pipelining.test.ts": onlyNode,
-      "node/server.test.ts": onlyNode,
       "openai/connections.test.ts": "forces garbage collections with a flag of V8",
       ...leavePostgresOut("starts PostgreSQL and kills connections; a run on Node covers the store"),
       "redis/redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
@@ -119,6 +121,21 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     },
   },
 };
+
+/**
+ * Writes a module for each folder that imports the folder's files, which then share a process: the service is loaded and
+ * compiled once for them all. Returns the modules, which go with this process.
+ */
+function joinFolders(files: readonly string[]): string[] {
+  const place = mkdtempSync(join(tmpdir(), "twin-service-tests-"));
+  process.once("exit", () => rmSync(place, { recursive: true }));
+  return [...new Set(files.map((file) => dirname(file)))].map((folder) => {
+    const own = files.filter((file) => dirname(file) === folder);
+    const module = join(place, `${basename(folder)}.mts`);
+    writeFileSync(module, own.map((file) => `import ${JSON.stringify(pathToFileURL(file))};\n`).join(""));
+    return module;
+  });
+}
 
 /** The files of `npm test`, one level deep: deeper lie packages with tests of their own. */
 function testFiles(): string[] {

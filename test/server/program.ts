@@ -1,8 +1,8 @@
 /**
  * The command that starts the reference server in tests.
  *
- * Where Node does not strip types, the server is bundled once for each test file: starting its sources through tsx
- * costs a second of CPU time each time, the bundle a third of that. `npm-start.test.ts` starts the sources as users do.
+ * For Node, the server is bundled once for each process with tests: starting its sources costs a second of CPU time each
+ * time, the bundle a third of that. `npm-start.test.ts` starts the sources as users do.
  */
 
 import { mkdirSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ export const serverCommand: readonly string[] = [process.execPath, ...(await sou
 
 async function sources(): Promise<string[]> {
   if (runtime === "deno") return ["run", "-A", `${project}server.ts`];
-  if (runtime === "bun" || process.features.typescript) return [`${project}server.ts`];
+  if (runtime === "bun") return [`${project}server.ts`];
   return [await bundle()];
 }
 
