@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import { nodePipe } from "../../bench/contenders/node-pipe/contender.ts";
 import { completionsService, twinService } from "../../bench/contenders/twin-service/contender.ts";
 import { fatesOf, killing, leaving } from "../../bench/fate/stages.ts";
@@ -17,9 +17,12 @@ import { skipOffNode } from "../support/script-process.ts";
 const skip = skipOffNode || (process.platform !== "linux" && "it reads Linux's /proc");
 const timeout = 300_000;
 
+before(async () => {
+  if (!skip) await buildAll();
+});
+
 /** Has a test use a stage, and ends its processes, those of `sessions` first. */
 async function onStage(act: (stage: Stage, sessions: Session[]) => Promise<void>): Promise<void> {
-  await buildAll();
   const sessions: Session[] = [];
   const load = startLoad();
   const model = await startModel();
