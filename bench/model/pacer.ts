@@ -19,9 +19,15 @@ export function pace(takers: readonly (() => void)[], perSecond: number): Pace {
   const perMs = (takers.length * perSecond) / 1000;
   const startedAt = performance.now();
   let turns = 0;
+  let isStopped = false;
   const timer = setInterval(() => {
     const due = Math.floor((performance.now() - startedAt) * perMs);
-    for (; turns < due; turns++) takers[turns % takers.length]?.();
+    for (; turns < due && !isStopped; turns++) takers[turns % takers.length]?.();
   }, tickMs);
-  return { stop: () => clearInterval(timer) };
+  return {
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
 }

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { narrow } from "../../bench/live/capacity.ts";
 import { createCheck } from "../../bench/load/answers.ts";
+import { pace } from "../../bench/model/pacer.ts";
 import { liveQuestion, replyQuestion, scriptIn } from "../../bench/model/script.ts";
 import { createTokenReader, tokenOf } from "../../bench/model/tokens.ts";
 import { toSvg } from "../../bench/report/chart.ts";
@@ -13,6 +14,7 @@ import { atMost, columnAtMost, flat, timesAtLeast, timesAtMost, withGoal } from 
 import { loadNotes } from "../../bench/report/notes.ts";
 import { toTable } from "../../bench/report/tables.ts";
 import { deltaEvent, tokens } from "../../bench/requests/reply.ts";
+import { runtime } from "../support/runtime.ts";
 
 describe("the benchmark's checks", () => {
   const deltas = tokens.map(deltaEvent).join("");
@@ -141,4 +143,17 @@ describe("a table", () => {
     const rows = [{ ...row, median: Number.NaN, low: 100, high: Number.POSITIVE_INFINITY }];
     assert.match(toTable({ scenario: "x", title: "X", unit: "u", rows }), /\| not found \| 100 – none \|/);
   });
+});
+
+const onNode = { skip: runtime !== "node" && "stops Node's own timers" };
+
+test("a pace that is stopped gives no more turns, even if it has some to make up for", onNode, ({ mock }) => {
+  let now = 0;
+  mock.method(performance, "now", () => now);
+  mock.timers.enable({ apis: ["setInterval"] });
+  let turns = 0;
+  const rate = pace([() => ++turns === 2 && rate.stop()], 1000);
+  now = 5;
+  mock.timers.tick(1);
+  assert.equal(turns, 2);
 });
