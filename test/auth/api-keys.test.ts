@@ -145,8 +145,7 @@ for (const transport of transports) {
 
     test("a stream that has begun is completed when its key is revoked", async () => {
       await using chat = await openChat(transport);
-      const stream = await chat.stream();
-      const run = await chat.engine.next();
+      const { stream, run } = await chat.begin();
       const [key] = await listKeys(chat.fixture);
       const token = await chat.fixture.token();
       assert.equal((await chat.fixture.call("DELETE", `${keys}/${key?.id}`, token)).status, 204);

@@ -55,9 +55,7 @@ async function start(name: string, executablePath: string): Promise<Browser> {
 }
 
 /** A page that remembers its complaints. */
-export interface WatchedPage extends AsyncDisposable {
-  readonly page: Page;
-}
+export type WatchedPage = Page & AsyncDisposable;
 
 /** Opens a page. When it is disposed of, it must not have written an error, or broken its own policy. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
@@ -70,13 +68,12 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (message.type() === "error") complaints.push(message.text());
   });
   page.setDefaultTimeout(15_000);
-  return {
-    page,
+  return Object.assign(page, {
     async [Symbol.asyncDispose]() {
       await context.close();
       assert.deepEqual(complaints, []);
     },
-  };
+  });
 }
 
 /** Fails if a page has an obstacle for people who cannot see it or use a mouse. `except`: a part that is left out. */

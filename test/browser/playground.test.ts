@@ -20,21 +20,20 @@ for (const { name, skip, start } of browsers) {
 
     /** A page with the playground, signed in. */
     async function open(): Promise<WatchedPage> {
-      const opened = await openPage(browser);
-      await opened.page.goto(await server.link());
-      await opened.page.locator("#twins button").waitFor();
-      return opened;
+      const page = await openPage(browser);
+      await page.goto(await server.link());
+      await page.locator("#twins button").waitFor();
+      return page;
     }
 
     test("signs in by the link, whose token leaves the address", async () => {
-      await using opened = await open();
-      assert.doesNotMatch(opened.page.url(), /token/);
-      assert.match(await opened.page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
+      await using page = await open();
+      assert.doesNotMatch(page.url(), /token/);
+      assert.match(await page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
     });
 
     test("holds a conversation without obstacles, and shows each event with its offset", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await send(page, someText);
       assert.equal(await replyOn(page), someText);
       const stored = await server.stored(page);
@@ -53,8 +52,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("goes on where the connection was cut", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await say(page, lastingText);
       await page.click("#cut");
       const offset = /offset (\d+)/.exec(await page.innerText("#state"))?.[1];
@@ -69,8 +67,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("goes on after a reload in the middle of a reply", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await say(page, lastingText);
       await page.reload();
       await page.locator(".message.twin[aria-busy=true]").waitFor();
@@ -79,16 +76,14 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("sends a message twice, and gets one reply", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await send(page, someText, "#twice");
       await page.locator(".notes", { hasText: "stored once" }).waitFor();
       assert.equal((await server.stored(page)).length, 2);
     });
 
     test("cancels a reply, which keeps its text so far", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await say(page, lastingText);
       await page.click("#cancel");
       await page.locator(".notes", { hasText: "Cancelled" }).waitFor();
@@ -98,8 +93,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("renders Markdown, and nothing that could run", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await send(
         page,
         "**bold** <img src=x onerror=alert(1)> <b onclick=alert(2)>b</b> [link](javascript:alert(3)) <style>*{}</style>",
@@ -111,8 +105,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("is used with the keyboard alone", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await page.focus("#content");
       await page.keyboard.type("first line");
       await page.keyboard.press("Shift+Enter");
@@ -122,8 +115,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("shows the end of a growing reply, but not to a reader who has scrolled up", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       const messages = page.locator("#messages");
       const reply = page.locator(".message.twin:last-child");
       await say(page, "line\n".repeat(120));
@@ -140,8 +132,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("leaves the focus where it is while a reply arrives and ends", async () => {
-      await using opened = await open();
-      const { page } = opened;
+      await using page = await open();
       await say(page, lastingText);
       await page.focus("#conversations button");
       await page.locator(".message.twin", { hasText: "word20" }).waitFor();
@@ -151,8 +142,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("asks for a credential if its link has expired", async () => {
-      await using opened = await openPage(browser);
-      const { page } = opened;
+      await using page = await openPage(browser);
       await page.goto(`${server.url}/`);
       await page.locator("#signin-form").waitFor();
       await assertAccessible(page);
@@ -176,8 +166,7 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
 
   for (const colorScheme of ["light", "dark"] as const) {
     test(`have no obstacles in ${colorScheme} colors, and fit screens from 360 pixels on`, async () => {
-      await using opened = await openPage(browser, { colorScheme });
-      const { page } = opened;
+      await using page = await openPage(browser, { colorScheme });
       await page.goto(await server.link());
       await page.locator("#twins button").waitFor();
       await send(page, `${someText} ${"x".repeat(300)}`);
@@ -192,8 +181,7 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
   }
 
   test("of the reference has each operation of the document", async () => {
-    await using opened = await openPage(browser);
-    const { page } = opened;
+    await using page = await openPage(browser);
     await page.goto(`${server.url}/docs`);
     await page.locator("article").first().waitFor();
     const shown = await page.locator("article").evaluateAll((articles) => articles.map(({ id }) => id));

@@ -21,8 +21,7 @@ const server = await startServer(["--database", "memory:"], { JWT_SECRET: secret
 const browser = await chromium.start();
 try {
   for (const colorScheme of ["light", "dark"] as const) {
-    await using opened = await openPage(browser, { colorScheme, viewport: wide });
-    const { page } = opened;
+    await using page = await openPage(browser, { colorScheme, viewport: wide });
     const save = (name: string) => page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
     const token = await signToken({ secret, sub: "playground", expiresInSeconds: 600 });
     await page.goto(`${server.url}/#token=${token}`);

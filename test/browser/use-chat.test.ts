@@ -72,13 +72,13 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   /** A page with a new conversation, that has been asked something. */
   async function ask(content: string) {
     const { id } = await client.conversations.create({ twinId: "echo" });
-    const opened = await openPage(browser);
-    await opened.page.goto(`${origin}/?conversation=${id}&key=${key}`);
-    await opened.page.fill("#text", content);
-    await opened.page.click("#send");
-    await opened.page.locator(".assistant").waitFor();
+    const page = await openPage(browser);
+    await page.goto(`${origin}/?conversation=${id}&key=${key}`);
+    await page.fill("#text", content);
+    await page.click("#send");
+    await page.locator(".assistant").waitFor();
     const stored = async (): Promise<Message[]> => (await client.messages.list(id)).data;
-    return { ...opened, stored };
+    return { page, stored, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
   }
 
   test("shows a reply, which is stored once", async () => {

@@ -78,27 +78,25 @@ for (const { name, skip, start } of browsers) {
     });
 
     /** A page with the widget, into which something was written. */
-    async function ask(content: string, opened = openPage(browser)) {
-      const { page } = await opened;
+    async function ask(content: string, opening = openPage(browser)) {
+      const page = await opening;
       await page.goto(origin);
       await page.locator("twin-chat [part~=reply]", { hasText: "Say something." }).waitFor();
       await page.locator("twin-chat textarea").fill(content);
       await page.locator("twin-chat textarea").press("Enter");
       await page.locator("twin-chat [part~=reply]", { hasText: "word0" }).waitFor();
-      return opened;
+      return page;
     }
 
     test("greets, and shows a reply", async () => {
-      await using opened = await ask(someText);
-      const { page } = opened;
+      await using page = await ask(someText);
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
       assert.equal(await page.locator("twin-chat [part~=reply]").last().innerText(), someText);
       await assertAccessible(page);
     });
 
     test("goes on with a reply after a reload in the middle of a word", async () => {
-      await using opened = await ask(lastingText);
-      const { page } = opened;
+      await using page = await ask(lastingText);
       await page.reload();
       await page.locator("twin-chat button", { hasText: "Stop" }).waitFor();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
@@ -107,8 +105,7 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("stops a reply", async () => {
-      await using opened = await ask(lastingText);
-      const { page } = opened;
+      await using page = await ask(lastingText);
       await page.locator("twin-chat button", { hasText: "Stop" }).click();
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
       const backend = new TwinClient({ baseUrl: server.url, apiKey: key });
@@ -118,10 +115,9 @@ for (const { name, skip, start } of browsers) {
     });
 
     test("the page talks through a client token of its visitor, and never has the key", async () => {
-      await using opened = await openPage(browser);
-      const { page } = opened;
+      await using page = await openPage(browser);
       const heard = await listenIn(page);
-      await ask("word0", Promise.resolve(opened));
+      await ask("word0", Promise.resolve(page));
       await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
       const passed = await heard();
       const sends = passed.filter((text) => /^POST \S+\/messages\/stream /.test(text));

@@ -98,8 +98,7 @@ describe("an Idempotency-Key", () => {
 
   test("a send that begins a reply ignores Last-Event-ID", async () => {
     await using chat = await openChat(inProcess);
-    const stream = await chat.stream("Hi", { ...once, "Last-Event-ID": "7" });
-    const run = await chat.engine.next();
+    const { stream, run } = await chat.begin("Hi", { ...once, "Last-Event-ID": "7" });
     run.write("Hello");
     run.finish();
     assert.equal(textOf(await stream.rest()), "Hello");

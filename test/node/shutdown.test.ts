@@ -17,6 +17,7 @@ import { acceptedId, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
+  assertErrorAnswer,
   dataOf,
   errorOf,
   eventsOf,
@@ -37,9 +38,7 @@ function assertInterrupted(events: readonly StreamEvent[]): void {
 
 test("a reply that ends within the grace period is completed, and its clients are told", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   run.write("just ");
   const closing = chat.service.close({ graceMs: 10_000 });
   await chat.clock.advance(9_000);
@@ -53,9 +52,7 @@ test("a reply that ends within the grace period is completed, and its clients ar
 
 test("a reply left after the grace period is stored as interrupted, and its stream ends with that error", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   run.write("cut");
   const closing = chat.service.close({ graceMs: 10_000 });
   await chat.clock.advance(9_999);
@@ -79,22 +76,17 @@ test("a normal send that is cut off is 503 shutting_down with the message's id",
   await chat.clock.advance(1);
   await closing;
   const answer = await sending;
-  assert.equal(answer.status, 503);
-  const { code, details } = await errorOf(answer);
-  assert.equal(code, "shutting_down");
+  const { details } = await assertErrorAnswer(answer, 503, "shutting_down");
   assert.equal((await chat.message(String(details?.messageId))).content, "cut");
 });
 
 test("while it drains, new sends are refused, but reading, resuming, cancelling and other refusals still work", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  await chat.engine.next();
+  const { messageId } = await chat.begin();
   const closing = chat.service.close({ graceMs: 10_000 });
   for (const path of ["/messages", "/messages/stream"]) {
     const refused = await chat.post(path, { content: "Hi" });
-    assert.equal(refused.status, 503);
-    assert.equal((await errorOf(refused)).code, "shutting_down");
+    await assertErrorAnswer(refused, 503, "shutting_down");
   }
   assert.equal((await chat.fixture.send("/readyz")).status, 503);
   assert.equal((await chat.fixture.send("/healthz")).status, 200);
@@ -135,8 +127,7 @@ for (const [moment, early] of [
 
 test("by default, running replies have 25 seconds to finish", async () => {
   await using chat = await openChat(inProcess);
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   const closing = chat.service.close();
   await chat.clock.advance(24_999);
   assert.equal(run.signal.aborted, false);

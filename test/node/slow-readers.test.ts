@@ -9,7 +9,7 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { acceptedId, type Chat, openChat } from "../support/chat.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import { skipOffV8 } from "../support/garbage.ts";
 import { inProcess, overSocket } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
@@ -55,9 +55,7 @@ test(`500 readers that read nothing of 16 MB cost less than ${most} MB together`
 
 test("over a socket, a reader that reads nothing for 60 s is cut", async () => {
   await using chat = await openChat(overSocket, { onDisconnect: "cancel" });
-  const stream = await chat.stream();
-  const messageId = await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, messageId, run } = await chat.begin();
   const path = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
   const socket = await openIdleReader(chat.fixture.url, path, chat.key);
   await stream.leave();
@@ -114,9 +112,7 @@ test("a reader that reads nothing is cut at most a minute later if the machine's
 
 test("a reader that reads now and then is not cut", async () => {
   await using chat = await openChat(inProcess, { onDisconnect: "cancel" });
-  const stream = await chat.stream();
-  await acceptedId(stream);
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   for (let minute = 0; minute < 4; minute++) {
     run.write("word ");
     await chat.clock.advance(55_000);

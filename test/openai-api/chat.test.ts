@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, ModelError, type Store, StoreUnavailable } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
-import { dataOf, inProcess, transports } from "../support/harness.ts";
+import { assertErrorAnswer, dataOf, inProcess, transports } from "../support/harness.ts";
 import { assertParam, openOpenAI, readData, startSeconds } from "./fixture.ts";
 
 interface ErrorBody {
@@ -357,8 +357,7 @@ for (const transport of transports) {
     test("without the option, there is nothing at /v1", async () => {
       await using api = await openOpenAI(transport, { openaiApi: undefined });
       const response = await api.send("GET", "/models");
-      assert.equal(response.status, 404);
-      assert.equal((await errorOf(response)).code, "not_found");
+      await assertErrorAnswer(response, 404, "not_found");
     });
   });
 }

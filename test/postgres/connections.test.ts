@@ -10,14 +10,13 @@ import { connect, createDatabase, openPool, sharedDatabase, skipWithoutPostgres 
 import { failingPool, openNetwork } from "./faults.ts";
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("connections to PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();
 
   test("connections killed while in use cause temporary failures, and lose nothing that was acknowledged", async () => {
     const database = await openPostgres(shared.url, { maxConnections: 4 });
-    const admin = await connect(shared.url);
+    await using admin = await connect(shared.url);
     let killing = true;
     let [stored, failed] = [0, 0];
 
@@ -41,7 +40,6 @@ describe("connections to PostgreSQL", { skip }, () => {
     const [row] = (await admin.query("SELECT count(*) FROM conversations WHERE owner LIKE 'killed-%'")).rows;
     assert.ok(Number(row?.count) >= stored, "what was acknowledged is stored");
     await until("the store answers", 5000, () => passes(() => database.store.ping()));
-    await admin.end();
     await database.close();
   });
 
@@ -67,7 +65,7 @@ describe("connections to PostgreSQL", { skip }, () => {
   }
 
   test("a batch whose BEGIN fails changes nothing", async () => {
-    const admin = await connect(shared.url);
+    await using admin = await connect(shared.url);
     await admin.query("CREATE TABLE begun (id INTEGER)");
     const driver = await driverWithout("BEGIN");
     const refused = driver.batch([
@@ -77,7 +75,6 @@ describe("connections to PostgreSQL", { skip }, () => {
     await assert.rejects(refused, /division by zero/);
     assert.deepEqual(await driver.all("SELECT id FROM begun", []), []);
     await driver.close();
-    await admin.end();
   });
 
   for (const [command, expect] of [
@@ -130,7 +127,7 @@ describe("connections to PostgreSQL", { skip }, () => {
   test("connections to a server that is read-only, as after a failover, are replaced", async () => {
     await using fresh = await createDatabase();
     const database = await openPostgres(fresh.url);
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     const readOnly = `DATABASE ${new URL(fresh.url).pathname.slice(1)} SET default_transaction_read_only`;
     await admin.query(`ALTER ${readOnly} = on`); // applies to new connections
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -144,14 +141,12 @@ describe("connections to PostgreSQL", { skip }, () => {
     await admin.query(`ALTER ${readOnly} = off`);
     await database.store.createConversation(conversation("a"));
     assert.equal((await database.limiter.take("key", { capacity: 200 })).allowed, true);
-    await admin.end();
     await database.close();
   });
 
-  test("a database that accepts no connections or was renamed is unavailable, and is used again when it is back", async (t) => {
+  test("a database that accepts no connections or was renamed is unavailable, and is used again when it is back", async () => {
     await using fresh = await createDatabase();
-    const admin = await connect(shared.url);
-    t.after(() => admin.end());
+    await using admin = await connect(shared.url);
     const database = await openPostgres(fresh.url);
     const name = new URL(fresh.url).pathname.slice(1);
     const refusal = async () => String(await database.store.ping().catch(causeOf));
@@ -180,10 +175,9 @@ describe("connections to PostgreSQL", { skip }, () => {
     };
     await until("the first signal has arrived", 5000, arrives("first"));
 
-    const admin = await connect(shared.url);
+    await using admin = await connect(shared.url);
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND query LIKE 'LISTEN%'`);
-    await admin.end();
     await until("the second signal has arrived", 5000, arrives("second"));
 
     stop();

@@ -5,7 +5,6 @@ import { storeContract } from "../contracts/store.contract.ts";
 import { sharedDatabase, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();

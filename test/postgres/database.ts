@@ -25,11 +25,11 @@ export async function skipWithoutPostgres(): Promise<string | false> {
 }
 
 /** One connection to a database, for what only an administrator does. */
-export async function connect(url: string): Promise<pg.Client> {
+export async function connect(url: string): Promise<pg.Client & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => {}); // tests end connections on purpose
   await client.connect();
-  return client;
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
 /**

@@ -9,7 +9,6 @@ import { connect, createDatabase, sharedDatabase, skipWithoutPostgres } from "./
 import { failingPool } from "./faults.ts";
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("limits in PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();
@@ -30,8 +29,8 @@ describe("limits in PostgreSQL", { skip }, () => {
 
   test("a bucket from before the database's clock was set back counts down again once it is looked at", async (t) => {
     const database = await openPostgres(shared.url);
-    const admin = await connect(shared.url);
-    t.after(() => Promise.all([admin.end(), database.close()]));
+    await using admin = await connect(shared.url);
+    t.after(() => database.close());
     const [id, policy] = [randomUUID(), { capacity: 200 }];
     const inTwoHours = (Date.now() + 7_200_000) * 1000;
     const insert = "INSERT INTO rate_buckets (id, debt, at) VALUES ($1, 3600000000, $2)";
@@ -71,7 +70,7 @@ describe("limits in PostgreSQL", { skip }, () => {
   test("only buckets that are full again are swept, at the first request and then every 10,000", async () => {
     await using fresh = await createDatabase();
     await (await openPostgres(fresh.url)).close();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     const database = await openPostgres(fresh.url);
     for (const takes of [1, 10_000]) {
       await admin.query(`INSERT INTO rate_buckets (id, debt, at)
@@ -83,7 +82,6 @@ describe("limits in PostgreSQL", { skip }, () => {
         return rows.length === 1 && rows[0]?.id === "is used";
       });
     }
-    await admin.end();
     await database.close();
   });
 });

@@ -10,7 +10,6 @@ import { callEverything } from "../contracts/store-calls.ts";
 import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 /** What PostgreSQL reports about one step of a plan. */
 interface PlanStep {

@@ -13,7 +13,6 @@ import { connect, createDatabase, sharedDatabase, skipWithoutPostgres } from "./
 import { openNetwork } from "./faults.ts";
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("starting on PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();
@@ -29,12 +28,11 @@ describe("starting on PostgreSQL", { skip }, () => {
 
   test("the tables are made in the schema that the address's options name", async () => {
     await using fresh = await createDatabase();
-    const client = await connect(fresh.url);
+    await using client = await connect(fresh.url);
     await client.query("CREATE SCHEMA apart");
     await (await openPostgres(`${fresh.url}?options=-c%20search_path%3Dapart`)).close();
     const { rows } = await client.query("SELECT schemaname FROM pg_tables WHERE tablename = 'messages'");
     assert.deepEqual(rows, [{ schemaname: "apart" }]);
-    await client.end();
   });
 
   test("PostgreSQL looks after idle connections, so that those of a machine that vanished do not fill it up", async () => {
@@ -59,10 +57,9 @@ describe("starting on PostgreSQL", { skip }, () => {
   for (const level of ["repeatable read", "serializable"]) {
     test(`processes that start and take tokens at once do not fail if the database's default is ${level}`, async () => {
       await using fresh = await createDatabase();
-      const admin = await connect(fresh.url);
+      await using admin = await connect(fresh.url);
       const name = new URL(fresh.url).pathname.slice(1);
       await admin.query(`ALTER DATABASE ${name} SET default_transaction_isolation = '${level}'`);
-      await admin.end();
       const opening = Array.from({ length: 4 }, () => openPostgres(fresh.url));
       const opened = (await Promise.allSettled(opening)).flatMap((each) =>
         "value" in each ? each.value : [],
@@ -84,7 +81,7 @@ describe("starting on PostgreSQL", { skip }, () => {
   }
 
   test("a database with an encoding other than UTF8 is refused with a line that says so", async () => {
-    const admin = await connect(shared.url);
+    await using admin = await connect(shared.url);
     const name = `${new URL(shared.url).pathname.slice(1)}_ascii`; // a name that nobody else has
     await admin.query(
       `CREATE DATABASE ${name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
@@ -98,13 +95,12 @@ describe("starting on PostgreSQL", { skip }, () => {
       );
     } finally {
       await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await admin.end();
     }
   });
 
   test("a start that waits for another process's migration says so, and can be aborted", async () => {
     await using fresh = await createDatabase();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
     const calling = new AbortController();
     const said: string[] = [];
@@ -123,27 +119,24 @@ describe("starting on PostgreSQL", { skip }, () => {
     });
     await admin.query("SELECT pg_advisory_unlock(1953982830)");
     await (await openPostgres(fresh.url)).close();
-    await admin.end();
   });
 
   test("a signal ends a server's start that waits for another process's migration", {
     skip: withoutSignals,
   }, async () => {
     await using fresh = await createDatabase();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     await admin.query("SELECT pg_advisory_lock(1953982830)");
     const server = launchServer(["--database", fresh.url]);
     await server.logged("waiting for another process that is bringing the database's tables up to date");
     assert.equal((await server.stop()).code, 0);
-    await admin.end();
   });
 
   test("a database that cannot be read stops a server's start with a line that reveals no credentials", async () => {
     await using fresh = await createDatabase();
     await (await openPostgres(fresh.url)).close();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     await admin.query("ALTER TABLE messages RENAME TO elsewhere");
-    await admin.end();
     const { code, stderr } = await runServer(["--port", "0", "--database", fresh.url]);
     assert.equal(code, 1);
     const { protocol, host, pathname } = new URL(fresh.url);
@@ -154,11 +147,10 @@ describe("starting on PostgreSQL", { skip }, () => {
 
   test("DATABASE_POOL_SIZE limits the connections of a server's store", async (t) => {
     const fresh = await createDatabase();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     const server = await startServer(["--database", fresh.url], { DATABASE_POOL_SIZE: "1" });
     t.after(async () => {
       await server.stop();
-      await admin.end();
       await fresh.drop();
     });
     const connections = async () =>
@@ -188,15 +180,14 @@ describe("starting on PostgreSQL", { skip }, () => {
   test("a database with a newer schema version is refused with a line that says so", async () => {
     await using fresh = await createDatabase();
     await (await openPostgres(fresh.url)).close();
-    const admin = await connect(fresh.url);
+    await using admin = await connect(fresh.url);
     await admin.query("UPDATE schema_version SET version = 999");
-    await admin.end();
     await assert.rejects(openPostgres(fresh.url), /version 999, created by a newer version of this program/);
   });
 
   test("a role that may not create tables can use tables that are up to date", async () => {
-    const fresh = await createDatabase();
-    const admin = await connect(fresh.url);
+    await using fresh = await createDatabase();
+    await using admin = await connect(fresh.url);
     const role = new URL(fresh.url).pathname.slice(1); // a name that nobody else has
     try {
       await (await openPostgres(fresh.url)).close();
@@ -209,21 +200,15 @@ describe("starting on PostgreSQL", { skip }, () => {
     } finally {
       await admin.query(`DROP OWNED BY ${role}`);
       await admin.query(`DROP ROLE ${role}`);
-      await admin.end();
-      await fresh.drop();
     }
   });
 
   test("a read-only database is refused with a line that says so, with or without tables", async () => {
-    const fresh = await createDatabase();
+    await using fresh = await createDatabase();
     const readOnly = `${fresh.url}?options=-c%20default_transaction_read_only%3Don`;
-    try {
-      await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
-      await (await openPostgres(fresh.url)).close();
-      await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
-    } finally {
-      await fresh.drop();
-    }
+    await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
+    await (await openPostgres(fresh.url)).close();
+    await assert.rejects(openPostgres(readOnly), /in a read-only transaction$/);
   });
 });
 

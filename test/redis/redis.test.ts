@@ -18,8 +18,6 @@ const policy = { capacity: 200 };
 /** For many requests at once, on machines that are busy with other tests. */
 const patient = { timeoutMs: 30_000 };
 
-if (skipWithoutRedis) console.log(`# Redis is not tested: ${skipWithoutRedis}`);
-
 /** A private Redis, which runs, and is removed after the test. */
 async function startRedis(t: TestContext, ...flags: string[]): Promise<PrivateRedis> {
   const redis = await createRedis(...flags);

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { withoutSignals } from "../support/child-process.ts";
 import { runtime } from "../support/runtime.ts";
 import { createScratch } from "./fixture.ts";
-import { fullAt, launchServer, startServer, startServerLoggingTo } from "./process.ts";
+import { launchServer, startServer, startServerAfter } from "./process.ts";
 
 const scratch = await createScratch();
 
@@ -82,8 +82,9 @@ describe("what the server logs", () => {
   }, async () => {
     const { folder } = await scratch();
     const file = join(folder, "log");
+    const fullAt = 4096;
     const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
-    const server = await startServerLoggingTo(file, flags);
+    const server = await startServerAfter(`ulimit -f ${fullAt / 512}`, flags, file);
     for (let lines = 0; lines < 40; lines++) await fetch(`${server.url}/api/v1/nowhere`);
     const { size } = await stat(file);
     await truncate(file);
@@ -96,7 +97,7 @@ describe("what the server logs", () => {
     skip: process.platform !== "linux" && "only Linux has a device that is always full",
   }, async () => {
     const { flags } = await scratch();
-    const server = await startServerLoggingTo("/dev/full", flags, "true");
+    const server = await startServerAfter("true", flags, "/dev/full");
     for (let asked = 0; asked < 3; asked++) {
       assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
     }

@@ -72,17 +72,10 @@ export function runInto(file: string, args: readonly string[]): Omit<Ended, "std
   return { code: status, stderr };
 }
 
-/** How large the file of {@link startServerLoggingTo} may grow, in bytes. */
-export const fullAt = 4096;
-
-/** A shell command that limits a process's files, as on a full disk, to {@link fullAt} bytes. */
-const limitFiles = `ulimit -f ${fullAt / 512}`;
-
-/** Starts the server with a log file, after a shell command that it is subject to. */
-export async function startServerLoggingTo(file: string, args: readonly string[], before = limitFiles) {
-  const limited = `${before} && log=$1 && shift && exec "$@" 2>>"$log"`;
-  const command = [...serverCommand, "--port", "0", ...args];
-  const child = spawn("sh", ["-c", limited, "sh", file, ...command], {
+/** Starts the server after a shell command that it is subject to, such as a limit. Its log is appended to a file. */
+export async function startServerAfter(before: string, args: readonly string[], log = "/dev/stderr") {
+  const words = [...serverCommand, "--port", "0", ...args];
+  const child = spawn("sh", ["-c", `${before} && exec "$@" 2>>"$0"`, log, ...words], {
     env: surroundings,
     stdio: ["ignore", "pipe", "inherit"],
     ...limitedTime,
@@ -94,26 +87,6 @@ export async function startServerLoggingTo(file: string, args: readonly string[]
     stop() {
       sendSignal(child, "SIGTERM");
       return exited;
-    },
-  };
-}
-
-/** Starts the server in a process that may have only so many files and connections open. */
-export async function startServerWithFewFiles(count: number) {
-  const command = [...serverCommand, "--port", "0", "--database", "memory:"];
-  const child = spawn("sh", ["-c", `ulimit -n ${count} && exec "$@"`, "sh", ...command], {
-    env: surroundings,
-    stdio: ["ignore", "pipe", "inherit"],
-    ...limitedTime,
-  });
-  const exited = once(child, "exit");
-  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
-  return {
-    url: String(line).trim().replace("listening on ", ""),
-    exitCode: () => child.exitCode,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await exited;
     },
   };
 }

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { tables } from "../../adapters/sql/schema.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
@@ -16,7 +16,6 @@ import { runServer } from "../server/process.ts";
 import { makeFolder, openConnection } from "../sqlite/fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 /** Runs `use` while the store is open: a file can only be opened once. */
 async function withStore<Result>(
@@ -72,7 +71,6 @@ async function newDatabase(): Promise<{ readonly url: string } & AsyncDisposable
 }
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 describe("a SQLite file copied into PostgreSQL", { skip }, () => {
   test("a copy that breaks off says why, leaves nothing behind, and can be repeated", async () => {
@@ -81,13 +79,12 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
     const { path, owners } = await makeFile();
     const read = await withStore(openSqlite(path), (store) => readOwners(store, owners));
     await withStore(openPostgres(url), async () => {});
-    const admin = await connect(url);
+    await using admin = await connect(url);
     await admin.query("ALTER TABLE messages ADD CONSTRAINT short CHECK (length(content) < 5)");
     assert.match(await complaint(path, url), /: The copy from \S+ to \S+ failed: .*"short"\.\n$/);
     for (const { name } of tables) assert.equal((await admin.query(`SELECT FROM ${name}`)).rowCount, 0);
 
     await admin.query("ALTER TABLE messages DROP CONSTRAINT short");
-    await admin.end();
     assert.equal((await copy(path, url)).code, 0);
     await withStore(openPostgres(url), async (store) =>
       assert.deepEqual(await readOwners(store, owners), read),

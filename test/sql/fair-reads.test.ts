@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { readLongTextsInTurn } from "../../adapters/sql/fair-reads.ts";
 import { noLog } from "../../core/base/log.ts";
 import { createMemoryStore } from "../../core/mod.ts";
@@ -13,11 +13,11 @@ import { readConfig } from "../../server/command-line.ts";
 import { openStorage, type Storage } from "../../server/storage.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "../contracts/store-records.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
-import { type Folder, makeFolder } from "../sqlite/fixture.ts";
+import { makeFolder } from "../sqlite/fixture.ts";
 import { createGate } from "../support/gate.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 
-let folder: Folder;
+const folder = await makeFolder();
 
 /** New, empty storage of a server. */
 async function openNew(kind: string): Promise<Storage & AsyncDisposable> {
@@ -101,11 +101,6 @@ function assertTurnsBetween(turns: readonly number[]): void {
 const skipPostgres = await skipWithoutPostgres();
 
 describe("the server's storage", () => {
-  before(async () => {
-    folder = await makeFolder();
-  });
-  after(() => folder.remove());
-
   for (const kind of ["memory", "sqlite"]) {
     test(`gives other work its turn between long pages that are asked for at once (${kind})`, async () => {
       await using storage = await openNew(kind);

@@ -57,6 +57,8 @@ interface FormerDatabase {
   dispose(): Promise<void>;
 }
 
+const folder = await makeFolder();
+
 function migrationTests(make: () => Promise<FormerDatabase>): void {
   let database: FormerDatabase;
   let store: Store;
@@ -66,14 +68,12 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
 
   before(async () => {
     database = await make();
-    const folder = await makeFolder();
     const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
     const today = createSqlStore(driver, { exclusive: true });
     [alice, bob] = [await fill(today), await fill(today)];
     read = [await readAll(today, alice), await readAll(today, bob)];
     await copyAll(driver, database.driver);
     await today.close();
-    await folder.remove();
     store = await database.upgrade();
   });
   after(() => database.dispose());
@@ -130,7 +130,6 @@ function migrationTests(make: () => Promise<FormerDatabase>): void {
 for (const version of versions) {
   describe(`a SQLite file of version ${version}`, () => {
     migrationTests(async () => {
-      const folder = await makeFolder();
       const path = folder.newPath();
       const connection = await openSqliteFile(path, {
         applicationId: 0x7477696e,
@@ -146,17 +145,13 @@ for (const version of versions) {
           upgraded = await openSqlite(path);
           return upgraded.store;
         },
-        async dispose() {
-          await upgraded?.close();
-          await folder.remove();
-        },
+        dispose: async () => upgraded?.close(),
       };
     });
   });
 }
 
 const skip = await skipWithoutPostgres();
-if (skip) console.log(`# PostgreSQL is not tested: ${skip}`);
 
 for (const version of versions) {
   describe(`a PostgreSQL database of version ${version}`, { skip }, () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, symlink, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { SqlStatement } from "../../adapters/sql/driver.ts";
 import { createSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
 import { connect } from "../../adapters/sqlite/connection.ts";
@@ -21,7 +21,6 @@ import {
 } from "./fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 /** A statement of the store, to be committed together with buckets. */
 const storeStatement: SqlStatement = {

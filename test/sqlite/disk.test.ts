@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
@@ -65,7 +65,6 @@ function logSyncsAndWords(trace: string): string[] {
 }
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 describe("a SQLite store and its disk", () => {
   test("what was acknowledged survives kill -9", async () => {

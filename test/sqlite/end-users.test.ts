@@ -5,15 +5,14 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createMemoryLimiter } from "../../core/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
 import { makeFolder } from "./fixture.ts";
 
-const { path: folder, newPath, remove } = await makeFolder();
-after(remove);
+const { path: folder, newPath } = await makeFolder();
 
 /** The files of a folder that contain a text. */
 async function filesWith(folder: string, text: string): Promise<string[]> {

@@ -11,6 +11,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql/schema.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
@@ -29,24 +30,15 @@ export const firstConversation: ConversationRecord = conversation("alice", { id:
 /** The folder that other processes run in. */
 export const project = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A folder for a test file's databases. */
-export interface Folder {
-  readonly path: string;
-  /** The path of a file that does not exist yet. */
-  newPath(): string;
-  remove(): Promise<void>;
-}
-
-export async function makeFolder(): Promise<Folder> {
+/** Makes a folder for the databases of a test file, after whose tests it is removed. */
+export async function makeFolder() {
   const path = await mkdtemp(join(tmpdir(), "twins-sqlite-"));
+  after(() => rm(path, { recursive: true }));
   let files = 0;
   return {
     path,
-    newPath() {
-      files++;
-      return join(path, `${files}.db`);
-    },
-    remove: () => rm(path, { recursive: true }),
+    /** The path of a file that does not exist yet. */
+    newPath: () => join(path, `${++files}.db`),
   };
 }
 

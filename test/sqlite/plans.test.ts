@@ -5,7 +5,6 @@ import { callEverything } from "../contracts/store-calls.ts";
 import { makeFolder, openConnection, storeOn, watched } from "./fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 describe("the store's queries in SQLite", () => {
   const texts = new Set<string>();

@@ -5,14 +5,13 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { schemaVersion } from "../../adapters/sql/schema.ts";
 import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { makeFolder } from "./fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 const refusals: { what: string; make: (path: string) => Promise<unknown>; message: RegExp }[] = [
   {

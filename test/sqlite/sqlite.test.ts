@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { readdir, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { firstConversation, makeFolder, runProcess } from "./fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 const isWindows = process.platform === "win32";
 const immovable = isWindows && "Windows cannot move an open file";

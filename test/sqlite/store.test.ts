@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
@@ -29,7 +29,6 @@ import {
 } from "./fixture.ts";
 
 const folder = await makeFolder();
-after(() => folder.remove());
 
 /** A store in a new file, with `afterRead` called after each read, before its result is returned. */
 async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<Store> {

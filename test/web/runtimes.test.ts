@@ -18,7 +18,7 @@ import {
   jsonType,
   keptOpen,
 } from "../http/raw-requests.ts";
-import { startServerWithFewFiles } from "../server/process.ts";
+import { startServerAfter } from "../server/process.ts";
 import { openChat } from "../support/chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { assertRefused, head, parseAnswers, post, sendBytes, talk } from "../support/raw-socket.ts";
@@ -203,8 +203,7 @@ test(`a closing server accepts no new connection, and closes one that never sent
     .resume();
   const ended = new Promise((resolve) => silent.once("close", resolve));
   await once(silent, "connect");
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   const closing = server.close({ graceMs: 10_000 });
   const [error] = await once(connect(Number(port), hostname), "error");
   assert.equal(error.code, "ECONNREFUSED");
@@ -226,7 +225,7 @@ test(`an answer sent during a shutdown has Connection: close, on ${runtime}`, as
 test("a server that has no file descriptor left for a connection goes on as soon as it has, on Deno", {
   skip: runtime !== "deno" && "only Deno's server gives up",
 }, async () => {
-  await using server = await startServerWithFewFiles(100);
+  const server = await startServerAfter("ulimit -n 100", ["--database", "memory:"]);
   const { hostname, port } = new URL(server.url);
   const idle = Array.from({ length: 150 }, () => connect(Number(port), hostname).on("error", () => {}));
   await until("a new connection is served", 5_000, async () => {
@@ -234,7 +233,7 @@ test("a server that has no file descriptor left for a connection goes on as soon
     return response?.ok ?? false;
   });
   for (const socket of idle) socket.destroy();
-  assert.equal(server.exitCode(), null);
+  assert.equal(await server.stop(), 0);
 });
 
 test("a flood of pipelined requests closes its connection, on Bun", {
@@ -274,8 +273,7 @@ test("the connection of a stream may be silent while it lasts, and 65 s once it 
   };
   await using chat = await openChat(overSocket);
   limits.length = 0; // of the requests that made the conversation
-  const stream = await chat.stream();
-  const run = await chat.engine.next();
+  const { stream, run } = await chat.begin();
   assert.deepEqual(limits, [0]);
   run.finish();
   await stream.rest();
