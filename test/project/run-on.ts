@@ -51,6 +51,7 @@ const leftToNode = {
   "client/size.test.ts": ownNode,
   "project/doc-examples.test.ts": ownNode,
   "project/pages.test.ts": ownNode,
+  "server/demo.test.ts": ownNode,
   "project/files-entered.test.ts": ownNode,
   "sql/copy.test.ts": ownNode,
   "sql/fair-reads.test.ts": ownNode,
