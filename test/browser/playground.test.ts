@@ -120,15 +120,18 @@ for (const { name, skip, start } of browsers) {
       const reply = page.locator(".message.twin:last-child");
       await say(page, "line\n".repeat(120));
       await reply.locator("br").nth(9).waitFor({ state: "attached" });
-      const unseen = await messages.evaluate(
-        (list) => list.scrollHeight - list.clientHeight - list.scrollTop,
-      );
-      assert.ok(unseen < 50, `${unseen} pixels below`);
+      const unseen = () =>
+        messages.evaluate((list) => list.scrollHeight - list.clientHeight - list.scrollTop);
+      assert.ok((await unseen()) < 50, "the end is shown");
       await messages.evaluate((list) => {
         list.scrollTop = 0;
       });
       await reply.locator("br").nth(29).waitFor({ state: "attached" });
       assert.equal(await messages.evaluate((list) => list.scrollTop), 0);
+      await page.click("#conversations button");
+      await send(page, "line\n".repeat(12)); // too much only together with the reply
+      await replyOn(page);
+      assert.ok((await unseen()) < 50, "another conversation is shown at its end");
     });
 
     test("leaves the focus where it is while a reply arrives and ends", async () => {

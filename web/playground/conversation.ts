@@ -10,6 +10,8 @@ import { ReplyElement, userMessage } from "./message.ts";
 
 /** What a conversation tells the page. */
 export interface ConversationListener {
+  /** It was opened, or a message was sent: its end is to be shown. */
+  moved(): void;
   /** Something about the reply that runs has changed. */
   changed(): void;
   /** A reply has ended. */
@@ -66,7 +68,7 @@ export class ConversationView {
     this.#list.replaceChildren();
     if (greeting !== null) this.#list.append(this.#reply(name, greeting));
     for (const message of newest.data.reverse()) this.#show(message);
-    this.#showEnd();
+    this.#listener.moved();
   }
 
   /** Leaves the conversation; a reply that runs goes on. */
@@ -83,7 +85,7 @@ export class ConversationView {
       this.#client.messages.stream(this.conversation.id, { content }, { idempotencyKey });
     const stream = sendOnce();
     const running = this.#follow(stream, undefined);
-    this.#showEnd();
+    this.#listener.moved();
     if (twice) void this.#compare(stream, sendOnce(), running.shown);
   }
 
@@ -183,10 +185,6 @@ export class ConversationView {
     const [one, other] = await Promise.allSettled([first.final(), second.final()]);
     if (one.status !== "fulfilled" || other.status !== "fulfilled") return;
     if (one.value.id === other.value.id) shown.note(`Sent twice, stored once: ${one.value.id}`);
-  }
-
-  #showEnd(): void {
-    this.#list.scrollTop = this.#list.scrollHeight;
   }
 }
 

@@ -35,6 +35,7 @@ const buttons = {
   resume: byId("resume", HTMLButtonElement),
   cancel: byId("cancel", HTMLButtonElement),
 };
+const showEnd = followEnd(page.messages);
 const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLOutputElement));
 
 let session: Session | undefined;
@@ -102,6 +103,7 @@ function showNewConversation(): void {
   nameConversation(undefined);
   const { greeting } = required(twin);
   page.messages.replaceChildren(...(greeting === null ? [] : [greetingOf(greeting)]));
+  showEnd();
   show();
 }
 
@@ -128,6 +130,7 @@ function leaveConversation(): void {
 function viewOf(conversation: Conversation): ConversationView {
   const { client } = required(session);
   const listener = {
+    moved: showEnd,
     changed: showState,
     ended() {
       showState();
@@ -230,7 +233,6 @@ function showPart(part: string): void {
   }
 }
 
-followEnd(page.messages);
 for (const part of ["people", "chat", "wire"]) {
   byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
 }

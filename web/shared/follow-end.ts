@@ -7,8 +7,11 @@
 /** How far from the end a reader still counts as being there, in pixels. */
 const tolerance = 40;
 
-/** Keeps the end of a list in view while it grows, once a frame, unless its reader has scrolled up. */
-export function followEnd(list: HTMLElement): void {
+/**
+ * Keeps the end of a list in view while it grows, once a frame, unless its reader has scrolled up. Returns what shows the
+ * end again, wherever its reader is.
+ */
+export function followEnd(list: HTMLElement): () => void {
   let isFollowed = true;
   let isDue = false;
   let lastTop = 0;
@@ -27,4 +30,8 @@ export function followEnd(list: HTMLElement): void {
     });
   };
   new MutationObserver(grown).observe(list, { childList: true, subtree: true, characterData: true });
+  return () => {
+    isFollowed = true;
+    list.scrollTop = list.scrollHeight;
+  };
 }

@@ -48,6 +48,7 @@ export class TwinChatElement extends Base {
     placeholder: "Write a message",
   });
   readonly #button = h("button", { part: "button", type: "submit" }, "Send");
+  #showEnd = () => {};
   #client: TwinClient | undefined;
   #conversationId: string | undefined;
   #reply: ReplyStream | undefined;
@@ -80,7 +81,7 @@ export class TwinChatElement extends Base {
       form.requestSubmit();
     });
     root.append(this.#messages, this.#status, form);
-    followEnd(this.#messages);
+    this.#showEnd = followEnd(this.#messages);
   }
 
   /** Shows the tab's conversation with this twin, or the twin's greeting. */
@@ -130,7 +131,7 @@ export class TwinChatElement extends Base {
     }
     this.#input.value = "";
     this.#add("user", content);
-    this.#messages.scrollTop = this.#messages.scrollHeight;
+    this.#showEnd();
     this.#follow(client.messages.stream(this.#conversationId, { content }));
   }
 
