@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { runtime } from "../support/runtime.ts";
 import { bundle } from "./bundle.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -59,9 +58,9 @@ declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;
 `;
 
 describe("examples", () => {
-  test("those in doc comments and documents pass the type check", async () => {
-    await using temporary = await newFolder();
-    const { folder } = temporary;
+  test("those in doc comments and documents pass the type check", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
+    t.after(() => rm(folder, { recursive: true }));
     await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction"); // on Windows, anyone may create one
     await writeFile(join(folder, "given.d.ts"), given);
     for (const file of await filesWithExamples()) {
@@ -82,7 +81,7 @@ describe("examples", () => {
       }
     }
     const sources = Object.values<string>(entries);
-    const modules = runtime === "node" ? await bundle(sources) : sources.map((source) => join(root, source));
+    const modules = await bundle(sources);
     for (const [index, source] of sources.entries()) {
       const { href } = pathToFileURL(modules[index] ?? "");
       for (const [name, value] of Object.entries(await import(href))) {
@@ -92,12 +91,6 @@ describe("examples", () => {
     }
   });
 });
-
-/** A new folder, to be removed by its holder: on Deno, a test within a suite has no `after`. */
-async function newFolder(): Promise<{ readonly folder: string } & AsyncDisposable> {
-  const folder = await mkdtemp(join(tmpdir(), "twin-service-examples-"));
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
-}
 
 const functionWithExample = /@example(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?function (\w+)/g;
 
