@@ -114,6 +114,21 @@ for (const { name, skip, start } of browsers) {
       assert.equal(reply?.status, "cancelled");
     });
 
+    test("shows the end of a growing reply, but not to a reader who has scrolled up", async () => {
+      await using page = await ask(lastingText.replaceAll(" ", "\n"));
+      const messages = page.locator("twin-chat [part~=messages]");
+      const reply = page.locator("twin-chat [part~=reply]").last();
+      await reply.getByText("word29").waitFor();
+      const unseen = () =>
+        messages.evaluate((list) => list.scrollHeight - list.clientHeight - list.scrollTop);
+      assert.ok((await unseen()) < 50, "the end is shown");
+      await messages.evaluate((list) => {
+        list.scrollTop = 0;
+      });
+      await reply.getByText("word59").waitFor();
+      assert.equal(await messages.evaluate((list) => list.scrollTop), 0);
+    });
+
     test("the page talks through a client token of its visitor, and never has the key", async () => {
       await using page = await openPage(browser);
       const heard = await listenIn(page);
