@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -15,7 +14,6 @@ import { browsers as installed, skipWithout } from "../web/browser.ts";
 export interface TestBrowser {
   readonly name: string;
   readonly skip: string | false;
-  /** Starts it, once for all tests of this process, after which it is closed. */
   start(): Promise<Browser>;
 }
 
@@ -27,20 +25,8 @@ const hasPackages = existsSync(fileURLToPath(new URL("node_modules", import.meta
 export const browsers: readonly TestBrowser[] = installed.map((browser) => ({
   name: browser.name,
   skip: skipWithout(browser) || (!hasPackages && "needs npm ci --prefix test/browser"),
-  start: () => started(browser.name, pathOf(browser.program ?? "")),
+  start: () => start(browser.name, pathOf(browser.program ?? "")),
 }));
-
-const running = new Map<string, Promise<Browser>>();
-
-after(async () => {
-  for (const browser of running.values()) await (await browser).close();
-});
-
-function started(name: string, path: string): Promise<Browser> {
-  const browser = running.get(name) ?? start(name, path);
-  running.set(name, browser);
-  return browser;
-}
 
 /** The file of a program, for which Playwright does not look itself. */
 function pathOf(program: string): string {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { toSvg } from "../../bench/report/chart.ts";
-import { browsers } from "./browsers.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** What browsers choose where the chart's first fonts are missing, and the widest of all. */
 const fonts = ["system-ui", "DejaVu Sans", "Liberation Sans", "serif", "DejaVu Sans Mono"];
@@ -32,7 +32,7 @@ interface Box {
   readonly bottom: number;
 }
 
-const [installed] = browsers.filter(({ name }) => name === "Chromium");
+const [installed] = sharedBrowsers.filter(({ name }) => name === "Chromium");
 
 describe("a chart in Chromium", { skip: installed?.skip ?? "it is not looked for" }, () => {
   let browser: Browser;

@@ -15,8 +15,8 @@ import {
   type Reading,
   ways,
 } from "../client/broken-connections.ts";
-import { browsers } from "./browsers.ts";
 import type {} from "./client-page.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** What runs in the page, with the client, as a script. */
 async function bundleScript(): Promise<string> {
@@ -43,7 +43,7 @@ async function readIn(page: Page, script: string, to: Connection): Promise<Readi
   };
 }
 
-for (const { name, skip, start } of browsers) {
+for (const { name, skip, start } of sharedBrowsers) {
   describe(`a reply over a connection that breaks, in ${name}`, { skip }, () => {
     let context: BrowserContext;
     let script: string;

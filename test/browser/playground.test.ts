@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { assertAccessible, assertFitsScreens, browsers, openPage, type WatchedPage } from "./browsers.ts";
+import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, replyOn, say, send, someText } from "./playground.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
 
-for (const { name, skip, start } of browsers) {
+for (const { name, skip, start } of sharedBrowsers) {
   describe(`the playground in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;
@@ -156,7 +157,7 @@ for (const { name, skip, start } of browsers) {
   });
 }
 
-const [chromium] = browsers;
+const [chromium] = sharedBrowsers;
 
 describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   let browser: Browser;

@@ -10,10 +10,11 @@ import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
 import { listen } from "../support/ports.ts";
-import { browsers, openPage } from "./browsers.ts";
+import { openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
 
-const [chromium] = browsers;
+const [chromium] = sharedBrowsers;
 
 async function buildPage(): Promise<string> {
   const { outputFiles } = await build({

@@ -8,8 +8,9 @@ import type { Browser, Page, Request, Response } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { freePort } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
-import { assertAccessible, browsers, openPage } from "./browsers.ts";
+import { assertAccessible, openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** Lets a page keep what its scripts fetch, as browsers do not keep streams. */
 const keepFetched = `
@@ -53,7 +54,7 @@ async function receivedIn(response: Response): Promise<string> {
   return `${response.status()} ${response.url()} ${fields} ${body}`;
 }
 
-for (const { name, skip, start } of browsers) {
+for (const { name, skip, start } of sharedBrowsers) {
   describe(`the widget in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;
