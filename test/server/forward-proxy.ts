@@ -4,10 +4,9 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { listen } from "../support/ports.ts";
@@ -71,14 +70,11 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
   response.on("close", () => outgoing.destroy());
 }
 
-/** Makes a certificate for these hosts. Undefined: this machine has no openssl. */
-export function makeCertificate(...hosts: string[]): Certificate | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "certificate-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+/** Makes a certificate for a host, in files of a folder. Undefined: this machine has no openssl. */
+export function makeCertificate(folder: string, host: string): Certificate | undefined {
   const [key, file] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const names = hosts.map((host) => `DNS:${host}`).join(",");
   const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  const subject = ["-subj", "/CN=test", "-addext", `subjectAltName=${names}`];
+  const subject = ["-subj", "/CN=test", "-addext", `subjectAltName=DNS:${host}`];
   try {
     const options = ["req", ...kind, ...subject, "-keyout", key, "-out", file];
     execFileSync("openssl", options, { stdio: "ignore" });

@@ -115,7 +115,7 @@ describe("proxies that the environment names", () => {
     assert.deepEqual(proxy.asked, []);
   });
 
-  const certificate = makeCertificate("model.test");
+  const certificate = makeCertificate(folder, "model.test");
   test("are used for https addresses, through a tunnel", {
     skip:
       (runtime !== "node" && `${runtime} trusts certificates in ways of its own`) ||
