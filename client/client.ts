@@ -55,9 +55,10 @@ export class TwinClient {
   readonly endUsers: EndUsers;
   readonly usage: Usage;
 
-  /** @throws {TypeError} for an address or a credential that cannot be used. */
+  /** @throws {TypeError} for an option that cannot be used. */
   constructor(options: TwinClientOptions) {
     const { timeoutMs, maxRetries = 5, silenceMs = 20_000, onBusy = "throw" } = options;
+    requireLimits(maxRetries, { timeoutMs, silenceMs });
     // Called as a function of the global object, because browsers refuse another `this`.
     const { fetch = (input, init) => globalThis.fetch(input, init) } = options;
     const connection = {
@@ -75,6 +76,13 @@ export class TwinClient {
     this.clientTokens = new ClientTokens(requests);
     this.endUsers = new EndUsers(requests);
     this.usage = new Usage(requests);
+  }
+}
+
+function requireLimits(maxRetries: number, times: Readonly<Record<string, number | undefined>>): void {
+  if (!(maxRetries >= 0)) throw new TypeError("maxRetries must be a number, 0 or more.");
+  for (const [name, ms = Infinity] of Object.entries(times)) {
+    if (!(ms > 0)) throw new TypeError(`${name} must be a number of milliseconds, more than 0.`);
   }
 }
 

@@ -6,7 +6,7 @@
 
 import { ConnectionError } from "./errors.ts";
 import { failed } from "./requests.ts";
-import { within } from "./waiting.ts";
+import { startTimer, within } from "./waiting.ts";
 
 /** The limits of a long answer. */
 export interface LongAnswerOptions {
@@ -67,7 +67,7 @@ async function beforeSilence<Read>(reading: Promise<Read>, silenceMs: number): P
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
     const error = new ConnectionError(`The answer was silent for ${silenceMs} ms.`, { code: "timeout" });
-    timer = setTimeout(reject, silenceMs, error);
+    timer = startTimer(() => reject(error), silenceMs);
   });
   try {
     return await Promise.race([reading, silence]);

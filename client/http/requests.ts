@@ -143,17 +143,20 @@ export class Requests {
 
   /** Asks once for all requests that were refused with the same token. */
   async #renewedToken(refused: string): Promise<string> {
-    if ((await this.#currentToken()) === refused) this.#token = undefined;
+    const current = this.#currentToken();
+    if ((await current) === refused) this.#forget(current);
     return this.#currentToken();
   }
 
-  async #askForToken(): Promise<string> {
-    try {
-      return await this.#connection.getToken();
-    } catch (error) {
-      this.#token = undefined; // the next request asks again
-      throw error;
-    }
+  #askForToken(): Promise<string> {
+    const asked = (async () => this.#connection.getToken())(); // what it throws is a rejection, too
+    asked.catch(() => this.#forget(asked)); // the next request asks again
+    return asked;
+  }
+
+  /** Another request may have asked for a newer one already. */
+  #forget(token: Promise<string>): void {
+    if (this.#token === token) this.#token = undefined;
   }
 
   async #fetch(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Response> {

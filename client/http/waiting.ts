@@ -22,6 +22,14 @@ export function retryDelayMs(failures: number, error: unknown): number {
   return most * (0.5 + Math.random() / 2);
 }
 
+/** The longest time of a timer, in milliseconds: runtimes take a longer one for none. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Calls a function after some milliseconds, of which there may be `Infinity`. */
+export function startTimer(act: () => void, ms: number): ReturnType<typeof setTimeout> {
+  return setTimeout(act, Math.min(ms, longestTimerMs));
+}
+
 /** Resolves after some milliseconds. Rejects with the signal's reason as soon as that aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -51,7 +59,7 @@ export async function within<Result>(
   const controller = new AbortController();
   const { signal } = controller;
   const abort = () => controller.abort(outer?.reason);
-  const timer = setTimeout(() => controller.abort(timeout(ms)), ms);
+  const timer = startTimer(() => controller.abort(timeout(ms)), ms);
   outer?.addEventListener("abort", abort, { once: true });
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));

@@ -38,9 +38,10 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
   constructor(following: Omit<Following, "signal" | "joined">, signal: AbortSignal | undefined) {
     this.#following = following;
     this.#messageId = following.messageId;
-    if (signal?.aborted) this.#connection.abort(signal.reason);
-    signal?.addEventListener("abort", () => this.#connection.abort(signal.reason), { once: true });
-    void this.#run();
+    const abort = () => this.#connection.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort);
+    void this.#run().finally(() => signal?.removeEventListener("abort", abort)); // the signal may live much longer
   }
 
   /** The reply's id. Undefined before the service has accepted the message. */

@@ -16,6 +16,7 @@ import {
   TwinServiceError,
   UnprocessableEntityError,
 } from "../../client/mod.ts";
+import { createGate } from "../support/gate.ts";
 import { type Fixture, openFixture, overSocket } from "../support/harness.ts";
 import { allOf } from "./collect.ts";
 
@@ -108,6 +109,9 @@ describe("the client", () => {
     ["an address with /api/v1", { baseUrl: "http://localhost/api/v1", apiKey: "k" }],
     ["neither a key nor a way to get one", { baseUrl: "http://localhost" }],
     ["both", { baseUrl: "http://localhost", apiKey: "k", getToken: () => "k" }],
+    ["a time limit that is none", { baseUrl: "http://localhost", apiKey: "k", timeoutMs: NaN }],
+    ["a silence without length", { baseUrl: "http://localhost", apiKey: "k", silenceMs: 0 }],
+    ["a negative number of retries", { baseUrl: "http://localhost", apiKey: "k", maxRetries: -1 }],
   ] as const) {
     test(`refuses ${name}`, () => {
       assert.throws(() => new TwinClient(options), TypeError);
@@ -197,6 +201,14 @@ describe("errors", () => {
     );
   });
 
+  test("are none of a limit that is longer than a timer can be", async () => {
+    await using fixture = await openFixture(overSocket);
+    const limits = { timeoutMs: Infinity, silenceMs: Infinity };
+    const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key(), ...limits });
+    const { id } = await client.conversations.create({ twinId: "echo" });
+    assert.equal((await client.messages.stream(id, { content: "Hello" }).final()).content, "Hello");
+  });
+
   test("of an aborted call are its signal's reason", async () => {
     const client = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch: never });
     const controller = new AbortController();
@@ -275,18 +287,43 @@ describe("getToken", () => {
     assert.equal(calls, 2);
   });
 
-  test("that fails fails the call, and is asked again by the next", async () => {
+  test("is called once for all requests that a token is refused to at the same time", async () => {
     await using fixture = await openFixture(overSocket);
-    const key = await fixture.key();
+    const tokens = ["expired", await fixture.key()];
     let calls = 0;
-    const getToken = async () => {
-      if (calls++ === 0) throw new Error("not signed in");
-      return key;
+    const getToken = async () => tokens[calls++] ?? assert.fail("asked once too often");
+    const allRefused = createGate();
+    let refusals = 0;
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const response = await globalThis.fetch(input, init);
+      if (response.status === 401 && ++refusals === 4) allRefused.open();
+      if (response.status === 401) await allRefused.opened;
+      return response;
     };
-    const client = new TwinClient({ baseUrl: fixture.url, getToken });
-    await assert.rejects(client.twins.list(), /not signed in/);
-    assert.equal((await client.twins.list()).data.length, 2);
+    const client = new TwinClient({ baseUrl: fixture.url, getToken, fetch });
+    await Promise.all(Array.from({ length: 4 }, () => client.twins.list()));
+    assert.equal(calls, 2);
   });
+
+  for (const [way, fail] of [
+    ["rejects", () => Promise.reject(new Error("not signed in"))],
+    [
+      "throws",
+      () => {
+        throw new Error("not signed in");
+      },
+    ],
+  ] as const) {
+    test(`that ${way} fails the call, and is asked again by the next`, async () => {
+      await using fixture = await openFixture(overSocket);
+      const key = await fixture.key();
+      let calls = 0;
+      const getToken = () => (calls++ === 0 ? fail() : key);
+      const client = new TwinClient({ baseUrl: fixture.url, getToken });
+      await assert.rejects(client.twins.list(), /not signed in/);
+      assert.equal((await client.twins.list()).data.length, 2);
+    });
+  }
 
   test("that gives the same token again ends in the 401", async () => {
     await using fixture = await openFixture(overSocket);

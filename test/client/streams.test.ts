@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, test } from "node:test";
 import {
   ConflictError,
@@ -15,6 +16,7 @@ import {
 } from "../../client/mod.ts";
 import { ModelError } from "../../core/mod.ts";
 import { type Chat, openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import { dataOf, overSocket } from "../support/harness.ts";
 import { allOf, collect, textIn } from "./collect.ts";
@@ -106,6 +108,16 @@ describe("a stream", () => {
     await chat.engine.next();
     controller.abort(new Error("the page was left"));
     await assert.rejects(reply.final(), /the page was left/);
+  });
+
+  test("leaves the caller's signal alone once it has ended", async () => {
+    await using chat = await openChat(overSocket);
+    const { signal } = new AbortController();
+    const reply = clientOf(chat).messages.stream(chat.conversationId, { content: "Hello?" }, { signal });
+    (await chat.engine.next()).finish();
+    await reply.final();
+    await settle();
+    assert.deepEqual(getEventListeners(signal, "abort"), []);
   });
 
   test("into a busy conversation throws, and names the running reply", async () => {
