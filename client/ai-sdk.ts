@@ -71,13 +71,18 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
+      const conversationId = await conversationOf(chatId);
+      abortSignal?.throwIfAborted();
+      const broken = new AbortController();
       const content = textOf(messages.at(-1));
-      return chunksOf(client.messages.stream(await conversationOf(chatId), { content }), abortSignal);
+      const reply = client.messages.stream(conversationId, { content }, { signal: broken.signal });
+      if (abortSignal) cancelWith(abortSignal, reply, (reason) => broken.abort(reason));
+      return chunksOf(reply);
     },
     async reconnectToStream({ chatId }) {
       if (!chatId.startsWith("conv_")) return null;
       const running = await runningReply(client, chatId);
-      return running ? chunksOf(client.messages.resume(chatId, running.id), undefined) : null;
+      return running ? chunksOf(client.messages.resume(chatId, running.id)) : null;
     },
   };
 }
@@ -89,8 +94,8 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
  * ```ts
  * import { toUIMessages } from "twin-service/ai-sdk";
  *
- * const { data } = await client.messages.list(conversationId);
- * const messages = toUIMessages(data); // useChat({ id: conversationId, transport, messages, resume: true })
+ * const { data } = await client.messages.list(conversationId, { order: "desc", limit: 100 });
+ * const messages = toUIMessages(data.toReversed()); // useChat({ id: conversationId, transport, messages, resume: true })
  * ```
  */
 export function toUIMessages(
@@ -123,11 +128,16 @@ async function runningReply(
   }
 }
 
-/** A reply as chunks. The signal cancels it; a reader that leaves only leaves. */
-function chunksOf(reply: ReplyStream, signal: AbortSignal | undefined): ReadableStream<ChatChunk> {
-  const cancel = () => void reply.cancel().catch(() => {}); // who reads the stream gets the reason there
-  if (signal?.aborted) cancel();
-  signal?.addEventListener("abort", cancel, { once: true });
+/** Cancels a running reply when a signal aborts. If that fails, its reader is to know why. */
+function cancelWith(signal: AbortSignal, reply: ReplyStream, fail: (reason: unknown) => void): void {
+  const cancel = () => void reply.cancel().catch(fail);
+  const ended = () => signal.removeEventListener("abort", cancel);
+  signal.addEventListener("abort", cancel);
+  void reply.final().then(ended, ended);
+}
+
+/** A reply as chunks. A reader that leaves only leaves. */
+function chunksOf(reply: ReplyStream): ReadableStream<ChatChunk> {
   const chunks = toChunks(reply);
   return new ReadableStream({
     async pull(controller) {

@@ -102,6 +102,15 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     assert.equal((await chat.stored()).length, 2);
   });
 
+  test("begins with the end of a long conversation", async () => {
+    const { id } = await client.conversations.create({ twinId: "echo" });
+    for (let turn = 1; turn <= 11; turn++) await client.messages.send(id, { content: `turn${turn}` });
+    await using page = await openPage(browser);
+    await page.goto(`${origin}/?conversation=${id}&key=${key}`);
+    await page.locator(".assistant").first().waitFor();
+    assert.equal(await page.locator(".assistant").last().innerText(), "turn11");
+  });
+
   test("stops a reply, which keeps its text so far", async () => {
     await using chat = await ask(lastingText);
     await chat.page.click("#stop");

@@ -13,8 +13,9 @@ const { searchParams } = new URL(location.href);
 const id = searchParams.get("conversation") ?? "";
 const client = new TwinClient({ baseUrl: location.origin, apiKey: searchParams.get("key") ?? "" });
 const transport: ChatTransport<UIMessage> = createChatTransport(client, { twinId: "echo" });
-const history = id.startsWith("conv_") ? (await client.messages.list(id)).data : [];
-const messages: UIMessage[] = toUIMessages(history);
+const newest = { order: "desc", limit: 100 } as const;
+const history = id.startsWith("conv_") ? (await client.messages.list(id, newest)).data : [];
+const messages: UIMessage[] = toUIMessages(history.toReversed());
 
 function Chat() {
   const chat = useChat({ id, transport, messages, resume: true });
