@@ -212,8 +212,8 @@ class SavedBuckets {
 
   async forget(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      this.#held.delete(id);
-      this.#displaced.delete(id);
+      const entry = this.#held.peek(id) ?? this.#displaced.get(id);
+      if (entry) Object.assign(entry, { bucket: undefined, loading: undefined }); // it stays, as it may be in use
     }
     await this.#store.forget(ids);
   }
@@ -227,10 +227,12 @@ class SavedBuckets {
 
   #load(id: string): Entry {
     const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
-    entry.loading = this.#store.load(id).then((bucket) => {
+    const loading = this.#store.load(id).then((bucket) => {
+      if (entry.loading !== loading) return; // it was forgotten meanwhile
       entry.bucket = bucket;
       entry.loading = undefined;
     });
+    entry.loading = loading;
     this.#displaced.set(id, entry);
     return entry;
   }

@@ -219,6 +219,26 @@ describe("a memory limiter over a bucket store", () => {
     assert.equal(buckets.kept.get("a")?.debt, 3 * interval);
   });
 
+  for (const [meanwhile, answered] of [
+    ["loaded", 0],
+    ["saved", 1],
+  ] as const) {
+    test(`a bucket that is forgotten while it is ${meanwhile} does not come back`, async () => {
+      const { clock, buckets, limiter } = open();
+      buckets.kept.set("a", { debt: 100 * interval, at: clock.now() * 1000 });
+      limiter.take("a", policy);
+      for (let n = 0; n < answered; n++) await buckets.answer("run");
+      limiter.forget(["a"]);
+      limiter.take("a", policy);
+      for (let n = 0; n < 3; n++) await buckets.answer("run");
+      const before = buckets.kept.get("a")?.debt ?? 0;
+      assert.ok(before <= 2 * interval, `${before / interval} tokens are taken`);
+      limiter.take("a", policy);
+      for (let n = 0; n < 2; n++) await buckets.answer("run");
+      assert.equal(buckets.kept.get("a")?.debt, before + interval);
+    });
+  }
+
   test("a failed load rejects the take, and the next take tries again", async () => {
     const { buckets, limiter } = open();
     const failed = watch(limiter.take("a", policy));
