@@ -254,6 +254,10 @@ test("verbs that go with everything, and short words in compounds, do not hide w
 test("compounds are found by their parts", async () => {
   const text = "## Akkulaufzeit\n\nZehn Stunden.\n\n## Gewicht\n\nZwei Kilo.";
   assert.deepEqual((await ask(text, "Wie lange hält der Akku?")).sources, ["Akkulaufzeit"]);
+  const swedish =
+    "## Fisk\n\nVi har inget kött här.\n\n## Köttbullar\n\nServeras med lingon.\n\n## Öl\n\nKall.";
+  const { sources } = await ask(swedish, "kött");
+  assert.ok(sources.includes("Köttbullar"), sources.join());
 });
 
 const inOwnLanguage: readonly (readonly [

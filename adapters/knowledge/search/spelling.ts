@@ -61,7 +61,7 @@ export class Spelling {
   /** The compounds that a term is a part of, and the terms that are parts of it. */
   parts(term: string): ReadonlyMap<string, number> {
     if (!this.#compounds || [...term].length < shortestPart) return new Map();
-    const found = this.#similar(term).flatMap(([id]): [string, number][] => {
+    const found = this.#similar(fold(term)).flatMap(([id]): [string, number][] => {
       const candidate = this.#terms[id] ?? "";
       return candidate !== term && isPartOf(term, candidate) ? [[candidate, likeness.part]] : [];
     });
