@@ -15,7 +15,7 @@ export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } 
 
 /** What {@link openRedis} opens. */
 export interface Redis {
-  /** The same buckets for all processes; while Redis is down, buckets of this process. Never rejects. */
+  /** The same buckets for all processes; while Redis is down, buckets of this process. Only `forget` rejects then. */
   readonly limiter: RateLimiter;
   close(): void;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
@@ -308,6 +309,20 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
     const { entries } = await open(t, redis.url);
     await until("the warning is logged", 5000, () => entries.length > 0);
     assert.match(entries[0] ?? "", /^warn: Redis may evict rate limits/);
+  });
+
+  test("the user of the documents may do all that the limiter does", async (t) => {
+    const document = await readFile(new URL("../../docs/scaling.md", import.meta.url), "utf8");
+    const [, rights = ""] = /A user needs `([^`]+)`/.exec(document.replaceAll(/\s+/g, " ")) ?? [];
+    const redis = await startRedis(t, "--user", "twins", "on", ">secret", ...rights.split(" "));
+    const { limiter, entries } = await open(t, redis.url.replace("//", "//twins:secret@"));
+    const [key, user] = ["key_1", "key_1/ann"].map((id) => ({ id, policy }));
+    assert.ok(key && user);
+    for (let n = 0; n < 2; n++) await limiter.takeBoth(user, key);
+    await limiter.forget([user.id]);
+    assert.equal((await limiter.peek(user.id, policy)).debt, 0);
+    assert.equal((await limiter.peek(key.id, policy)).debt > 0, true);
+    assert.deepEqual(entries, []);
   });
 
   test("requests are admitted even if Redis's memory is full", async (t) => {
