@@ -60,8 +60,8 @@ export function takeOverMethods(driver: SqlDriver): Pick<Store, "findAbandonedRe
   return {
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
-        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested FROM messages
-          WHERE status = 'in_progress' AND lease_until < $1`,
+        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested, history_given
+          FROM messages WHERE status = 'in_progress' AND lease_until < $1`,
         [expiredBefore],
       );
       return rows.map(abandonedFromRow);
@@ -83,6 +83,7 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
     lease: { holder: String(row.lease_holder), until: Number(row.lease_until) },
     attempt: Number(row.attempt),
     cancelRequested: Number(row.cancel_requested) === 1,
+    historyGiven: Number(row.history_given) === 1,
   };
 }
 
@@ -106,7 +107,7 @@ const takeConversation = `UPDATE conversations
     AND (end_user = $6 OR $6 IS NULL)`;
 
 function insertMessages(
-  { owner, question, reply, lease, keyId }: BeginReply,
+  { owner, question, reply, lease, keyId, historyGiven = false }: BeginReply,
   position: number,
 ): SqlStatement {
   const { conversationId, id, content, createdAt, completedAt } = question;
@@ -119,14 +120,16 @@ function insertMessages(
     lease.until,
     reply.twinRevision,
     keyId ?? null,
+    historyGiven ? 1 : 0,
   ];
   return { sql: insertBoth, params: [...asked, ...answer] };
 }
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision, key_id) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL, NULL),
-  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13, $14)`;
+    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision, key_id,
+    history_given) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL, NULL, 0),
+  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13, $14, $15)`;
 
 /**
  * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an

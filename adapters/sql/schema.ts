@@ -114,6 +114,7 @@ const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
   nameEndUsers,
   createClientTokens,
   sumUsage,
+  rememberGivenHistories,
 ];
 
 /** A table of the current version. */
@@ -346,4 +347,9 @@ function sumUsage({ text }: SqlDialect): readonly string[] {
       PRIMARY KEY (owner, day, key_id, end_user, twin_id)
     )`,
   ];
+}
+
+/** Which replies were asked for with a history that only their clients have. */
+function rememberGivenHistories(): readonly string[] {
+  return ["ALTER TABLE messages ADD COLUMN history_given SMALLINT NOT NULL DEFAULT 0"];
 }

@@ -68,6 +68,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
       reply,
       lease,
       position,
+      historyGiven: history !== undefined,
       ...(claim && { claim }),
     });
   } finally {

@@ -160,7 +160,7 @@ interface NextAttempt {
 
 /** How to go on with an abandoned reply. Undefined: that is not possible, or not wanted any more. */
 async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<NextAttempt | undefined> {
-  if (found.cancelRequested || found.attempt >= mostAttempts) return undefined;
+  if (found.cancelRequested || found.historyGiven || found.attempt >= mostAttempts) return undefined;
   const { store, engines } = context;
   const { owner, conversationId, id } = found;
   const [conversation, reply] = await Promise.all([

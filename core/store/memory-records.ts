@@ -36,6 +36,8 @@ export interface MessageEntry {
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
   cancelRequested: boolean;
+  /** Whether its client gave the history. */
+  readonly historyGiven?: boolean | undefined;
   /** The key that asked for it. */
   readonly keyId?: string | undefined;
 }

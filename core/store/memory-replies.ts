@@ -76,11 +76,11 @@ export function takeOverMethods(
   return {
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
-      for (const { record, conversation, lease, cancelRequested } of records.running) {
+      for (const { record, conversation, lease, cancelRequested, historyGiven = false } of records.running) {
         if (!lease || lease.until >= expiredBefore) continue;
         const { owner, id: conversationId } = conversation.record;
         const { id, attempt } = record;
-        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested });
+        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested, historyGiven });
       }
       return abandoned;
     },
@@ -131,6 +131,7 @@ function storeMessages(
     seq: seq + 1,
     lease,
     cancelRequested: false,
+    historyGiven: begin.historyGiven,
     keyId: begin.keyId,
   };
   conversation.messages.push(asked, answer);

@@ -53,6 +53,8 @@ export interface BeginReply extends Reach {
   /** The key that asked, for the sums of {@link Store.listUsage}. */
   readonly keyId?: string | undefined;
   readonly claim?: IdempotencyClaim;
+  /** Whether the client gave the history, which is not stored. Default false. */
+  readonly historyGiven?: boolean | undefined;
   /**
    * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
    * as it does if the caller knows nothing, and begins the reply there. Default 0.
@@ -102,6 +104,8 @@ export interface AbandonedReply {
   /** Its record's `attempt`. */
   readonly attempt: number;
   readonly cancelRequested: boolean;
+  /** As it began: whether its engine was asked with a history that only the client has. */
+  readonly historyGiven: boolean;
 }
 
 /** Which conversations to list. */

@@ -60,7 +60,15 @@ export async function callEverything(given: Store): Promise<void> {
   await store.requestCancel({ owner }, reply.id);
   await store.findAbandonedReplies(start + day);
   const { conversationId, attempt } = reply;
-  const found = { owner, conversationId, id: reply.id, lease, attempt, cancelRequested: false };
+  const found = {
+    owner,
+    conversationId,
+    id: reply.id,
+    lease,
+    attempt,
+    cancelRequested: false,
+    historyGiven: false,
+  };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
   await store.endReply(toEnd(begun));

@@ -268,6 +268,18 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(new Set(ours), new Set(expected));
     });
 
+    test("an abandoned reply says whether its client gave the history, also once it was taken over", async () => {
+      const { owner, id } = await newConversation(store);
+      const begun = { ...toBegin(owner, id, { leaseUntil: start + 99 }), historyGiven: true };
+      assert.equal((await store.beginReply(begun)).result, "begun");
+      const find = async () =>
+        (await store.findAbandonedReplies(start + 100)).filter((each) => each.owner === owner);
+      const [found] = await find();
+      assert.deepEqual(found, { ...asFound(begun), historyGiven: true });
+      assert.equal(await store.takeOverReply(found, { holder: "them", until: start + 99 }, 0), true);
+      assert.equal((await find())[0]?.historyGiven, true);
+    });
+
     test("a reply that is taken over has another holder, one more attempt, and the text that was saved", async () => {
       const { owner, id, begun, taken } = await takenOver();
       const { reply, lease } = begun;
@@ -365,5 +377,5 @@ export function repliesContract(open: () => Store): void {
 /** A reply that was begun, as it is found once its lease has run out. */
 function asFound({ owner, reply, lease }: BeginReply): AbandonedReply {
   const { conversationId, id, attempt } = reply;
-  return { owner, conversationId, id, lease, attempt, cancelRequested: false };
+  return { owner, conversationId, id, lease, attempt, cancelRequested: false, historyGiven: false };
 }

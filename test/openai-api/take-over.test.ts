@@ -146,6 +146,20 @@ describe("a reply whose process died, for OpenAI's clients", { timeout: 60_000 }
     assert.match(JSON.stringify(events.at(-1)?.response), /"text":"One two\."/);
   });
 
+  test("whose history only its client has is not asked for again without it", async () => {
+    const earlier = [
+      { role: "user", content: "I am Bo." },
+      { role: "assistant", content: "Hello." },
+    ];
+    const input = [...earlier, { role: "user", content: "Who am I?" }];
+    await using two = await openTwo("exact", (first) =>
+      first.send("POST", "/responses", { model: "ada", input, stream: true }),
+    );
+    await two.expire();
+    assert.equal((await eventsOf(await two.resume(10))).at(-1)?.type, "response.failed");
+    assert.equal(two.first.engine.asked, 1);
+  });
+
   test("that cannot be gone on with is told to a client that has more than was saved", async () => {
     await using two = await openTwo(undefined, respond);
     await two.expire();
