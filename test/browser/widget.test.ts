@@ -130,6 +130,30 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await messages.evaluate((list) => list.scrollTop), 0);
     });
 
+    test("shows its conversation once after it was moved in the page", async () => {
+      await using page = await ask("word0 one");
+      await page.locator("twin-chat button", { hasText: "Send" }).waitFor();
+      await page.locator("twin-chat").evaluate((element) => {
+        for (let move = 0; move < 2; move++) document.body.append(element);
+      });
+      await page.locator("twin-chat textarea").fill("word0 two");
+      await page.locator("twin-chat textarea").press("Enter");
+      await page.locator("twin-chat [part~=reply]", { hasText: "word0 two" }).waitFor();
+      const messages = await page.locator("twin-chat [part~=message]").allInnerTexts();
+      assert.deepEqual(messages, ["Say something.", "word0 one", "word0 one", "word0 two", "word0 two"]);
+    });
+
+    test("sends a message once, though its form is submitted twice", async () => {
+      await using page = await ask("word0");
+      await page.reload();
+      await page.locator("twin-chat textarea").fill("word0 twice");
+      await page.locator("twin-chat form").evaluate((form: HTMLFormElement) => {
+        for (let time = 0; time < 2; time++) form.requestSubmit();
+      });
+      await page.locator("twin-chat [part~=reply]", { hasText: "word0 twice" }).waitFor();
+      assert.equal(await page.locator("twin-chat [part~=user]", { hasText: "twice" }).count(), 1);
+    });
+
     test("the page talks through a client token of its visitor, and never has the key", async () => {
       await using page = await openPage(browser);
       const heard = await listenIn(page);

@@ -49,17 +49,22 @@ export class TwinChatElement extends Base {
   });
   readonly #button = h("button", { part: "button", type: "submit" }, "Send");
   #showEnd = () => {};
+  /** The client of this stay in the page. */
   #client: TwinClient | undefined;
+  /** Resolves once what was said before is shown. */
+  #connected: Promise<TwinClient> | undefined;
   #conversationId: string | undefined;
   #reply: ReplyStream | undefined;
 
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
-    void this.#attempt(() => this.#begin());
+    void this.#attempt(async () => void (await this.#connect()));
   }
 
   /** A reply that runs goes on without the element. */
   disconnectedCallback(): void {
+    this.#client = undefined;
+    this.#connected = undefined;
     this.#reply?.detach();
     this.#reply = undefined;
   }
@@ -84,8 +89,20 @@ export class TwinChatElement extends Base {
     this.#showEnd = followEnd(this.#messages);
   }
 
+  /** The client, once the element shows what was said before. If that fails, the next call tries again. */
+  async #connect(): Promise<TwinClient> {
+    this.#connected ??= this.#begin();
+    const connected = this.#connected;
+    try {
+      return await connected;
+    } catch (error) {
+      if (this.#connected === connected) this.#connected = undefined;
+      throw error;
+    }
+  }
+
   /** Shows the tab's conversation with this twin, or the twin's greeting. */
-  async #begin(): Promise<void> {
+  async #begin(): Promise<TwinClient> {
     const client = new TwinClient({
       baseUrl: this.#required("src").replace(/\/+$/, ""),
       getToken: () => this.#getToken(),
@@ -93,27 +110,32 @@ export class TwinChatElement extends Base {
     });
     this.#client = client;
     const twin = await client.twins.get(this.#required("twin"));
+    const history = await this.#readHistory(client);
+    if (this.#client !== client) return client; // it has left this place in the page meanwhile
     this.#messages.replaceChildren();
     if (twin.greeting !== null) this.#add("reply", twin.greeting);
     this.#conversationId = sessionStorage.getItem(this.#storageKey) ?? undefined;
-    if (this.#conversationId !== undefined) await this.#showHistory(client, this.#conversationId);
+    for (const message of history) this.#show(client, message);
+    return client;
   }
 
-  async #showHistory(client: TwinClient, conversationId: string): Promise<void> {
+  async #readHistory(client: TwinClient): Promise<readonly Message[]> {
+    const conversationId = sessionStorage.getItem(this.#storageKey);
+    if (conversationId === null) return [];
     try {
       const { data } = await client.messages.list(conversationId, { order: "desc", limit: 100 });
-      for (const message of data.reverse()) this.#show(message);
+      return data.reverse();
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      this.#conversationId = undefined; // deleted, or of another person who used this tab
-      sessionStorage.removeItem(this.#storageKey);
+      sessionStorage.removeItem(this.#storageKey); // deleted, or of another person who used this tab
+      return [];
     }
   }
 
-  #show({ id, role, status, content }: Message): void {
+  #show(client: TwinClient, { id, conversationId, role, status, content }: Message): void {
     if (role === "user") this.#add("user", content);
     else if (status !== "in_progress") this.#add("reply", content);
-    else this.#follow(this.#connected.messages.resume(String(this.#conversationId), id));
+    else this.#follow(client.messages.resume(conversationId, id));
   }
 
   #submit(event: Event): void {
@@ -123,16 +145,26 @@ export class TwinChatElement extends Base {
   }
 
   async #send(content: string): Promise<void> {
-    const client = this.#connected;
+    this.#input.value = ""; // at once, so that nothing is sent twice
+    try {
+      const client = await this.#connect();
+      const conversationId = await this.#conversation(client);
+      this.#add("user", content);
+      this.#showEnd();
+      this.#follow(client.messages.stream(conversationId, { content }));
+    } catch (error) {
+      this.#input.value ||= content;
+      throw error;
+    }
+  }
+
+  async #conversation(client: TwinClient): Promise<string> {
     if (this.#conversationId === undefined) {
       const { id } = await client.conversations.create({ twinId: this.#required("twin") });
       this.#conversationId = id;
       sessionStorage.setItem(this.#storageKey, id);
     }
-    this.#input.value = "";
-    this.#add("user", content);
-    this.#showEnd();
-    this.#follow(client.messages.stream(this.#conversationId, { content }));
+    return this.#conversationId;
   }
 
   #follow(reply: ReplyStream): void {
@@ -182,11 +214,6 @@ export class TwinChatElement extends Base {
     if (!response.ok) throw new Error(`You cannot chat right now (${response.status}).`);
     const { token } = await response.json();
     return token;
-  }
-
-  get #connected(): TwinClient {
-    if (!this.#client) throw new Error("The chat is still connecting.");
-    return this.#client;
   }
 
   get #storageKey(): string {
