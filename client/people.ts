@@ -83,7 +83,7 @@ export class Usage {
     return this.#requests.data({ method: "GET", path: "/usage" }, options);
   }
 
-  /** What was used from a day to another, both `YYYY-MM-DD` (UTC). Default: the last 30 days, by day. */
+  /** What was used from a day to another, both `YYYY-MM-DD` (UTC). Default: the last 30 days, by day, 100 on a page. */
   history(
     query: PageQuery & {
       readonly from?: string;

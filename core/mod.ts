@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { OperationId } from "./api/routes.ts";
+export type { OperationId, Page } from "./api/routes.ts";
 export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
@@ -22,6 +22,7 @@ export type {
   RequestEnded,
   StreamEvent,
 } from "./base/observe.ts";
+export type { RequestsPerHour } from "./http/rate-limit.ts";
 export type { ApiExtension, PathParams } from "./http/route.ts";
 export {
   createFallbackLimiter,
@@ -32,6 +33,7 @@ export { type BucketStore, createMemoryLimiter, type MemoryLimiterOptions } from
 export {
   type Bucket,
   debtAt,
+  type NamedBucket,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
@@ -42,7 +44,9 @@ export type { ServiceOptions } from "./service-options.ts";
 export { createMemoryStore } from "./store/memory.ts";
 export type {
   ApiKeyRecord,
+  ClientTokenRecord,
   ConversationRecord,
+  CountedReply,
   EndReply,
   FinishReason,
   IdempotencyClaim,
@@ -58,9 +62,12 @@ export {
   type AbandonedReply,
   type BeginReply,
   type BeginResult,
+  type ConversationSlice,
+  type EndUserReach,
   type Lease,
   type Listing,
   type MessageSlice,
+  type Reach,
   type SaveReply,
   type SaveResult,
   type SignalTopic,
@@ -68,6 +75,9 @@ export {
   type Store,
   type StoreSignals,
   StoreUnavailable,
+  type UsageGroup,
+  type UsageSlice,
+  type UsageSum,
 } from "./store/store.ts";
 export {
   createEchoEngine,

@@ -2,8 +2,8 @@
  * The store written once in SQL that SQLite and PostgreSQL both understand, over a small driver for each.
  *
  * Every change is one batch of statements that contains its own conditions, so that no transaction stays open while
- * this process computes. Batches touch tables in a fixed order (claims, conversations, messages, totals), so that
- * concurrent ones wait for each other instead of deadlocking.
+ * this process computes. Batches touch tables in a fixed order (claims, conversations, messages, totals), and sums of
+ * usage once their conversation is locked, so that concurrent ones wait for each other instead of deadlocking.
  *
  * @module
  */

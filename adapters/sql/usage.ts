@@ -63,14 +63,14 @@ function addCounted({ owner, keyId, endUser, twinId, completedAt, usage }: Count
   };
 }
 
-/** Lets an end user's sums count under no end user. */
+/** Lets an end user's sums count under no end user, in an order in which two that do so at once do not deadlock. */
 export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   const params = [owner, endUser];
   return [
     {
       sql: `INSERT INTO usage_sums (${columns})
         SELECT owner, day, key_id, '', twin_id, replies, input_tokens, output_tokens
-        FROM usage_sums AS known WHERE owner = $1 AND end_user = $2 ${addToSums}`,
+        FROM usage_sums AS known WHERE owner = $1 AND end_user = $2 ORDER BY day, key_id, twin_id ${addToSums}`,
       params,
     },
     { sql: "DELETE FROM usage_sums WHERE owner = $1 AND end_user = $2", params },

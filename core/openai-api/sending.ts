@@ -32,12 +32,10 @@ export interface Sending {
 export interface SentOnce {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether this request began the reply. */
-  readonly isNew: boolean;
 }
 
 /** How long a request may be repeated as a retry, in milliseconds. */
-export const retryWindowMs = 60_000;
+const retryWindowMs = 60_000;
 
 /** Whether one of OpenAI's clients sends this request again. */
 export function isRetry({ headers }: Pick<Call, "headers">): boolean {
@@ -117,7 +115,7 @@ function retryClaim(
 }
 
 function begun(sent: Sent): SentOnce {
-  if ("feed" in sent) return { feed: sent.feed, headers: {}, isNew: true };
+  if ("feed" in sent) return { feed: sent.feed, headers: {} };
   throw new TypeError("A send without a claim cannot have been made before.");
 }
 
@@ -128,7 +126,7 @@ export async function join(
   { store, replies }: HandlerContext,
 ): Promise<SentOnce> {
   const reply = (await store.findMessage(reach, resourceId)) ?? messageNotFound();
-  return { feed: replies.follow(reach.owner, reply), headers: {}, isNew: false };
+  return { feed: replies.follow(reach.owner, reply), headers: {} };
 }
 
 /** How many requests are remembered whose client was cut off. */

@@ -28,7 +28,7 @@ const saveMs = 1000;
 /** That pause while a follower reads the saved text, in milliseconds. */
 const followedSaveMs = 150;
 
-/** Pause before an end that could not be stored is tried again, in milliseconds. */
+/** Pause before the store is asked again for an end or a history, in milliseconds. */
 export const retryMs = 500;
 
 /** What a saver is given besides the context. */
