@@ -86,7 +86,7 @@ async function main(): Promise<void> {
 }
 
 async function check(settings: Settings): Promise<void> {
-  const twinsDir = await findTwins(settings, samples);
+  const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, openLog(settings));
   const { lines, passed } = await checkTwins(twinsDir).catch(blameTwinsDir(twinsDir));
   process.stdout.write(`${lines.join("\n")}\n`);
@@ -138,7 +138,7 @@ async function talkLocally(settings: Settings, sub: string): Promise<Connection>
   const log = openQuietLog(settings);
   await useProxies();
   const engines = await createEngines(settings, log, { pauseMs: 30 }); // or the offline engines' replies would appear at once
-  const twinsDir = await findTwins(settings, samples);
+  const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, log);
   const twins = await openTwins(twinsDir, engines, log);
   const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
@@ -160,7 +160,7 @@ async function run(settings: Settings): Promise<void> {
 
   await useProxies();
   const engines = await createEngines(settings, log);
-  const twinsDir = await findTwins(settings, samples);
+  const twinsDir = findTwins(settings, samples);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
   const opening = openStorage(settings, { log, signal: parts.closing });
   const storage = await parts.open("storage", opening, (opened) => opened.close());

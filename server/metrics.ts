@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { urlOf } from "../adapters/http/running-server.ts";
 import type { Observer } from "../core/base/observe.ts";
 
 /** Metrics that a service's callbacks feed. */
@@ -156,12 +157,8 @@ export async function serveMetrics(metrics: Metrics, host: string, port: number)
   });
   server.listen(port, host);
   await once(server, "listening"); // rejects if the server emits an error first
-  return { url: urlOf(server), close: () => close(server) };
-}
-
-function urlOf(server: Server): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/metrics`;
+  const bound = server.address() as AddressInfo;
+  return { url: `${urlOf(bound.address, bound.port)}/metrics`, close: () => close(server) };
 }
 
 function close(server: Server): Promise<void> {

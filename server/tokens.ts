@@ -4,7 +4,7 @@
  * @module
  */
 
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { urlOf } from "../adapters/http/running-server.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt.ts";
@@ -103,7 +103,7 @@ async function signingSecret(settings: Settings, address: string): Promise<strin
   const known = await readSecret(secretPath(database));
   if (known !== undefined) return known;
   // A server that had to make its secret has stored it beside the database, before the database was used.
-  if (database.kind === "postgres" || (await exists(database.path))) {
+  if (database.kind === "postgres" || existsSync(database.path)) {
     throw foreignSecret("the server of this database");
   }
   // A server that runs already has a secret, so a new one would be another.
@@ -148,11 +148,4 @@ function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
 
 function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
   return { issuer, audience };
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { codeOf } from "../adapters/system.ts";
 import { openTwinFiles, type TwinFiles } from "../adapters/twin-files/mod.ts";
 import type { Log } from "../core/base/log.ts";
@@ -28,21 +28,14 @@ export function blameTwinsDir(twinsDir: string): (error: unknown) => never {
 }
 
 /** The folder of the settings; else `./twins`, or the samples if that folder does not exist. */
-export async function findTwins({ twinsDir }: Settings, samples: string): Promise<string> {
+export function findTwins({ twinsDir }: Settings, samples: string): string {
   if (twinsDir !== undefined) return twinsDir;
   const own = "./twins";
-  return (await exists(own)) || !(await exists(samples)) ? own : samples;
+  return existsSync(own) || !existsSync(samples) ? own : samples;
 }
 
 /** Says so if the sample twins are served, because nobody has asked for them. */
 export function warnOfSamples({ twinsDir }: Settings, folder: string, log: Log): void {
   if (twinsDir !== undefined || folder === "./twins") return;
   log("warn", "there is no folder ./twins, so the sample twins are served", { folder });
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

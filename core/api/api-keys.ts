@@ -6,7 +6,7 @@
 
 import { createApiKey } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
-import type { ApiKeyRecord } from "../store/records.ts";
+import { type ApiKeyRecord, dayMs } from "../store/records.ts";
 import { ApiError } from "../wire/errors.ts";
 import { apiKeyResource } from "../wire/resources.ts";
 import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";
@@ -14,8 +14,6 @@ import { pageOf, sliceOf } from "./pagination.ts";
 
 /** Keys of one owner that are neither revoked nor expired. */
 const maxLiveKeys = 50;
-
-const dayMs = 24 * 3600 * 1000;
 
 export const apiKeyRoutes = [
   route({

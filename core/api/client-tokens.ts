@@ -16,7 +16,8 @@ import { requireTwin } from "./lookup.ts";
 /** The most twins that a token is limited to. */
 const maxTwins = 50;
 
-const defaultRequestsPerHour = 100;
+/** What a token has in an hour, unless its key has less. */
+const usualRequestsPerHour = 100;
 
 export const clientTokenRoutes = [
   route({
@@ -35,7 +36,7 @@ export const clientTokenRoutes = [
       if (!key || !bucket) throw keyRequired("a client token is made with one, and ends with it");
       const { endUser, scope, expiresInSeconds } = body;
       const { capacity } = bucket.policy;
-      const { requestsPerHour = Math.min(defaultRequestsPerHour, capacity) } = body;
+      const { requestsPerHour = Math.min(usualRequestsPerHour, capacity) } = body;
       const twinIds = body.twinIds ? [...new Set(body.twinIds)] : null;
       requireLimits(twinIds, requestsPerHour, capacity);
       for (const id of twinIds ?? []) await requireTwin(twins, { owner }, id);

@@ -6,7 +6,7 @@
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, route } from "../http/route.ts";
-import type { ConversationRecord } from "../store/records.ts";
+import { type ConversationRecord, newConversation } from "../store/records.ts";
 import { conversationNotFound, validationError } from "../wire/errors.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
@@ -130,20 +130,6 @@ function endUserOf({ endUser }: CallerReach, named: string | undefined): string 
   throw validationError([
     { path: "endUser", message: "must be the one that the credential names, or absent" },
   ]);
-}
-
-function newConversation(
-  fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,
-  now: number,
-): ConversationRecord {
-  return {
-    ...fields,
-    replyId: null,
-    messageCount: 0,
-    lastMessageAt: null,
-    createdAt: now,
-    updatedAt: now,
-  };
 }
 
 function located(root: string, conversation: ConversationRecord, headers?: Readonly<Record<string, string>>) {

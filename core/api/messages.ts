@@ -9,12 +9,11 @@ import { type Call, type HandlerContext, type Result, route } from "../http/rout
 import { endOf, type ReplyFeed } from "../replies/feed.ts";
 import { followReply, isCutBack } from "../replies/follower.ts";
 import { splitsSurrogatePair } from "../replies/text.ts";
-import { type MessageRecord, messagesPath, type ReplyFailure } from "../store/records.ts";
+import { type MessageRecord, messagesPath } from "../store/records.ts";
 import {
-  ApiError,
   conversationNotFound,
-  type ErrorCode,
   messageNotFound,
+  replyFailed,
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
@@ -72,7 +71,7 @@ export const messageRoutes = [
     async handle(call, context) {
       const { feed, headers } = await send(call, context);
       const reply = await endOf(feed, call.request.signal);
-      if (reply.error) throw replyError(reply, reply.error, headers);
+      if (reply.error) throw replyFailed(reply.id, reply.error, headers);
       return { data: messageResource(reply), headers };
     },
   }),
@@ -236,22 +235,4 @@ function requireReachable(
       message: `must be the id of an event of this reply: a whole number from 0 to ${feed.text.length}`,
     },
   ]);
-}
-
-const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
-  model_error: "model_error",
-  model_timeout: "model_timeout",
-  interrupted: "shutting_down",
-};
-
-/** The answer to a normal send whose reply failed, or to a repetition of it. */
-function replyError(
-  reply: MessageRecord,
-  error: ReplyFailure,
-  headers: Readonly<Record<string, string>>,
-): ApiError {
-  return new ApiError(codeOfFailure[error.code], error.message, {
-    details: { messageId: reply.id },
-    headers,
-  });
 }

@@ -7,7 +7,7 @@
 import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
-import { dayOf } from "../store/records.ts";
+import { dayMs, dayOf } from "../store/records.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
 import {
   healthSchema,
@@ -104,8 +104,6 @@ export const statusRoutes = [
     },
   }),
 ];
-
-const dayMs = 24 * 3600 * 1000;
 
 /** The moment at which a day begins, which the calendar must have. */
 function requireDay(path: string, day: string): number {

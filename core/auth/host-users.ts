@@ -15,7 +15,7 @@ import {
 } from "../base/rules.ts";
 import { type Scope, scopes } from "../store/records.ts";
 import type { IncomingRequest } from "../wire/request.ts";
-import { endUserPattern } from "../wire/schemas.ts";
+import { endUserRule } from "../wire/schemas.ts";
 import { isOwnerName } from "./credentials.ts";
 
 /** A user whom the host knows. */
@@ -37,14 +37,6 @@ export type AuthenticateUser = (request: IncomingRequest) => HostUser | null | P
 export const capacityRange = [1, 1_000_000] as const;
 
 const ownerRule: Rule = { expected: "1 to 255 printable characters", accepts: isOwnerName };
-
-const endUserRule: Rule = {
-  expected: "1 to 128 characters without control characters, neither . nor ..",
-  accepts: (value) =>
-    typeof value === "string" && [...value].length <= 128 && value !== "" && endUsers.test(value),
-};
-
-const endUsers = new RegExp(endUserPattern, "u");
 
 const rules: RulesFor<HostUser> = {
   owner: ownerRule,

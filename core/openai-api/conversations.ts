@@ -5,7 +5,7 @@
  */
 
 import type { CallerReach, HandlerContext } from "../http/route.ts";
-import type { ConversationRecord, IdempotencyClaim, MessageRecord } from "../store/records.ts";
+import { type IdempotencyClaim, type MessageRecord, newConversation } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationNotFound } from "../wire/errors.ts";
@@ -74,19 +74,8 @@ export async function create(
   { id: twinId }: Twin,
   claim?: IdempotencyClaim,
 ): Promise<string | undefined> {
-  const now = clock.now();
-  const conversation: ConversationRecord = {
-    id: newId("conv"),
-    owner,
-    twinId,
-    endUser: endUser ?? null,
-    title: null,
-    replyId: null,
-    messageCount: 0,
-    lastMessageAt: null,
-    createdAt: now,
-    updatedAt: now,
-  };
+  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
+  const conversation = newConversation(named, clock.now());
   const made = await store.createConversation(conversation, claim);
   return made ? undefined : conversation.id;
 }

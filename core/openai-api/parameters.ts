@@ -6,7 +6,7 @@
 
 import { isJsonObject, isString, type JsonObject } from "../base/json.ts";
 import type { Call, CallerReach, Route } from "../http/route.ts";
-import { endUserPattern } from "../wire/schemas.ts";
+import { endUserRule } from "../wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
 
 /** What names the person who talks, and the parameter that it is in. */
@@ -69,10 +69,6 @@ export function reachOf(
   const { path, value: endUser } =
     inHeader === undefined ? user : { path: names.endUser ?? "", value: inHeader };
   if (endUser === undefined) return reach;
-  const isName =
-    isString(endUser) && [...endUser].length <= 128 && endUser !== "" && endUserName.test(endUser);
-  if (isName) return { ...reach, endUser };
-  return refuseParam(path, "must be 1 to 128 characters, neither . nor .., without control characters");
+  if (isString(endUser) && endUserRule.accepts(endUser)) return { ...reach, endUser };
+  return refuseParam(path, `must be ${endUserRule.expected}`);
 }
-
-const endUserName = new RegExp(endUserPattern, "u");

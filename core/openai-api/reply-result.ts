@@ -7,8 +7,8 @@
 import type { Call, HandlerContext, Result } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/feed.ts";
 import { followReply } from "../replies/follower.ts";
-import type { MessageRecord, ReplyFailure } from "../store/records.ts";
-import { ApiError, type ErrorCode } from "../wire/errors.ts";
+import type { MessageRecord } from "../store/records.ts";
+import { replyFailed } from "../wire/errors.ts";
 import type { ReplyEvents } from "../wire/resources.ts";
 
 /** The longest body of a request, in bytes: it may have a whole conversation. */
@@ -33,18 +33,11 @@ export function followAs(
   return { events: followReply(feed, options) };
 }
 
-const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
-  model_error: "model_error",
-  model_timeout: "model_timeout",
-  interrupted: "shutting_down",
-};
-
 /** A reply that has not failed. `headers`: what the answer says about how it came, also if it has. */
 export function requireCompleted(
   reply: MessageRecord,
   headers: Readonly<Record<string, string>>,
 ): MessageRecord {
-  const { error } = reply;
-  if (error) throw new ApiError(codeOfFailure[error.code], error.message, { headers });
+  if (reply.error) throw replyFailed(reply.id, reply.error, headers);
   return reply;
 }

@@ -44,7 +44,10 @@ export function replyUnstored(context: HandlerContext, turn: UnstoredTurn): Repl
     await count(context, turn, message, report);
     feed.end(message);
   });
-  replies.hold(reply.id, end, () => draft.stop(failed("interrupted")));
+  replies.hold(reply.id, end, () => {
+    if (!draft.closed) report.interrupted();
+    draft.stop(failed("interrupted"));
+  });
   return feed;
 }
 

@@ -57,7 +57,7 @@ export class Producer implements FeedSource {
 
   /** Ends the reply because this process stops. */
   interrupt(): void {
-    if (!this.draft.closed) this.#report.log("warn", "a reply was interrupted, because the server stops");
+    if (!this.draft.closed) this.#report.interrupted();
     this.draft.stop(failed("interrupted"));
   }
 

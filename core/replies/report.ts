@@ -61,6 +61,11 @@ export class ReplyReport {
     return isTimeout ? "model_timeout" : "model_error";
   }
 
+  /** Logs that this process stops before the reply has ended. */
+  interrupted(): void {
+    this.log("warn", "a reply was interrupted, because the server stops");
+  }
+
   log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     const { reply, requestId, twin } = this.#reported;
     const { id: messageId } = reply;

@@ -66,6 +66,15 @@ export interface ConversationRecord {
   readonly updatedAt: number;
 }
 
+/** A conversation, as it begins. */
+export function newConversation(
+  fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,
+  now: number,
+): ConversationRecord {
+  const none = { replyId: null, messageCount: 0, lastMessageAt: null };
+  return { ...fields, ...none, createdAt: now, updatedAt: now };
+}
+
 /** The state of a message. `in_progress` changes once, to one of the others, which are final. */
 export type MessageStatus = "in_progress" | "completed" | "cancelled" | "failed";
 
@@ -203,6 +212,9 @@ export interface MadeClaim {
   /** The conversation or reply that the first request created. It may have been deleted since. */
   readonly resourceId: string;
 }
+
+/** A day, in milliseconds. */
+export const dayMs: number = 24 * 3600 * 1000;
 
 /** The day of a moment, `YYYY-MM-DD` in UTC. */
 export function dayOf(milliseconds: number): string {

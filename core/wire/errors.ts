@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ReplyFailure } from "../store/records.ts";
+
 const statusByCode = {
   invalid_request: 400,
   invalid_json: 400,
@@ -141,6 +143,21 @@ export interface ErrorObject {
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId: string;
+}
+
+const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
+  model_error: "model_error",
+  model_timeout: "model_timeout",
+  interrupted: "shutting_down",
+};
+
+/** The answer to a normal send whose reply failed, or to a repetition of it. */
+export function replyFailed(
+  messageId: string,
+  { code, message }: ReplyFailure,
+  headers: Readonly<Record<string, string>>,
+): ApiError {
+  return new ApiError(codeOfFailure[code], message, { details: { messageId }, headers });
 }
 
 export function conversationBusy(messageId: string): ApiError {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { isString } from "../base/json.ts";
+import type { Rule } from "../base/rules.ts";
 import { scopes } from "../store/records.ts";
 import type { EngineProgress } from "../twins/engine.ts";
 import type { ErrorObject } from "./errors.ts";
@@ -261,6 +263,15 @@ const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
 
 const endUser = { type: "string", pattern: endUserPattern, minLength: 1, maxLength: 128 } as const;
+
+const endUserNames = new RegExp(endUserPattern, "u");
+
+/** The same for what no schema describes: header fields, and what a host says. */
+export const endUserRule: Rule = {
+  expected: "1 to 128 characters, neither . nor .., without control characters or lone surrogates",
+  accepts: (value) =>
+    isString(value) && value !== "" && [...value].length <= endUser.maxLength && endUserNames.test(value),
+};
 
 export const healthSchema = record({ status: { type: "string", enum: ["ok"] } });
 
