@@ -223,6 +223,7 @@ describe("the server", () => {
     const messages = await converse(server, key, "echo");
     const stream = await call(`${messages}/stream`, "POST", key, { content: "Hello there" });
     assert.match(await stream.text(), /"type":"complete"[^\n]*"content":"Hello there"/);
+    assert.equal((await call(messages, "POST", key, {})).status, 400);
     assert.equal((await server.stop()).code, 0);
   });
 });

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { generateValidators } from "../../build-validators.ts";
 import { routes } from "../../core/api/routes.ts";
 import { fieldErrors } from "../../core/wire/field-errors.ts";
 import { createConversationSchema } from "../../core/wire/schemas.ts";
 import { validators } from "../../core/wire/validators.ts";
-import { runtime } from "../support/runtime.ts";
 
 test("the generated validators are those of the schemas as they are; npm run validators makes them anew", async () => {
   const file = new URL("../../core/wire/validators.ts", import.meta.url);
@@ -45,19 +42,4 @@ test("a text that is long and refused at its end is refused quickly", { timeout:
   ]) {
     assert.deepEqual(refusedFields({ twinId: "ada", title }), ["title"]);
   }
-});
-
-const flag = "--disallow-code-generation-from-strings";
-const commands = {
-  node: [flag, "--import", "tsx", "test/wire/without-code-generation.ts"],
-  deno: ["run", "-A", "--no-check", `--v8-flags=${flag}`, "test/wire/without-code-generation.ts"],
-  bun: undefined,
-};
-const command = commands[runtime];
-
-test("the service works where generating code from strings is forbidden", {
-  skip: !command && "Bun has no such flag",
-}, async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, command ?? []);
-  assert.equal(stdout.trim(), "EvalError 201 400");
 });
