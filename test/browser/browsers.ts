@@ -3,12 +3,12 @@
  */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { browsers as installed, skipWithout } from "../web/browser.ts";
 
 /** A browser that can be started here, or the reason why it cannot. */
 export interface TestBrowser {
@@ -22,11 +22,22 @@ const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : []; // it needs an
 /** Whether the packages of these tests are installed. They are imported late, so that tests without them can say why. */
 const hasPackages = existsSync(fileURLToPath(new URL("node_modules", import.meta.url)));
 
-export const browsers: readonly TestBrowser[] = installed.map((browser) => ({
-  name: browser.name,
-  skip: skipWithout(browser) || (!hasPackages && "needs npm ci --prefix test/browser"),
-  start: () => start(browser.name, pathOf(browser.program ?? "")),
-}));
+/** The names of their programs, by which machines have them. */
+const programs: Readonly<Record<string, readonly string[]>> = {
+  Chromium: ["chromium", "google-chrome"],
+  Firefox: ["firefox-esr", "firefox"],
+};
+
+export const browsers: readonly TestBrowser[] = Object.entries(programs).map(([name, candidates]) => {
+  const program = candidates.find((each) => spawnSync(each, ["--version"]).status === 0);
+  return {
+    name,
+    skip:
+      (!program && `there is no ${name} on this machine`) ||
+      (!hasPackages && "needs npm ci --prefix test/browser"),
+    start: () => start(name, pathOf(program ?? "")),
+  };
+});
 
 /** The file of a program, for which Playwright does not look itself. */
 function pathOf(program: string): string {

@@ -6,15 +6,16 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { acceptedId } from "../support/chat.ts";
 import { limitedTime } from "../support/child-process.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { dataOf, eventsOf, jsonRequest, textOf } from "../support/harness.ts";
+import { listen } from "../support/ports.ts";
 import { runtime } from "../support/runtime.ts";
+import { until } from "../support/until.ts";
 
 interface Example {
   /** Sends a request below the base path. */
@@ -125,19 +126,18 @@ for (const name of names) {
         await stream.leave();
         const status = async () =>
           (await dataOf<{ status: string }>(await send(`${root}/messages/${messageId}`, json()))).status;
-        for (let tries = 0; tries < 100 && (await status()) === "in_progress"; tries++) await pause(50);
-        assert.equal(await status(), "cancelled");
+        await until("the reply is cancelled", 5_000, async () => (await status()) === "cancelled");
       });
     });
 
     // Express gives the error to the callback of `listen`, where it is easily overlooked.
     if (name === "express") {
       test("says that its port is taken", async () => {
-        const other = createServer().listen(0, "127.0.0.1");
-        await once(other, "listening");
+        const other = createServer();
+        const PORT = String(await listen(other));
         const { stderr } = spawnSync(process.execPath, [...flags, "examples/express.ts"], {
           encoding: "utf8",
-          env: { ...process.env, PORT: String((other.address() as AddressInfo).port) },
+          env: { ...process.env, PORT },
           ...limitedTime,
         });
         other.close();

@@ -52,11 +52,6 @@ describe("the pages", () => {
     assert.equal(await response.text(), playground.content);
   });
 
-  test("are not there unless they are given", async () => {
-    await using fixture = await openFixture(inProcess);
-    assert.equal((await fixture.send("/")).status, 404);
-  });
-
   test("take no other method than GET and HEAD", async () => {
     await using fixture = await openFixture(inProcess, { pages: { "/": playground } });
     const response = await fixture.service.fetch(new Request("http://twins.test/", { method: "POST" }));

@@ -55,7 +55,6 @@ const leftToNode = {
   "project/files-entered.test.ts": ownNode,
   "sql/copy.test.ts": ownNode,
   "sql/fair-reads.test.ts": ownNode,
-  "web/browsers.test.ts": ownNode,
 };
 
 const runtimes: Readonly<Record<string, Runtime>> = {
@@ -83,7 +82,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "project/pages.test.ts": otherNode,
       "project/files-entered.test.ts": otherNode,
       simulation: otherNode,
-      "web/browsers.test.ts": otherNode,
       "sql/copy.test.ts": otherNode,
       "server/demo.test.ts": otherNode,
       "project/doc-examples.test.ts": otherNode,

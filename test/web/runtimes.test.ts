@@ -14,14 +14,16 @@ import {
   chunkOf,
   create,
   credential,
+  fields,
   health,
   jsonType,
   keptOpen,
+  statusesOf,
 } from "../http/raw-requests.ts";
 import { startServerAfter } from "../server/process.ts";
 import { openChat } from "../support/chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, head, parseAnswers, post, sendBytes, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, post, sendBytes, talk } from "../support/raw-socket.ts";
 import { runtime, serve } from "../support/runtime.ts";
 import { until } from "../support/until.ts";
 
@@ -40,10 +42,6 @@ function answerTo(bytes: string): Promise<string> {
       if (/\}\}$|Content-Length: 0\r\n[\s\S]*\r\n\r\n$/i.test(text)) socket.end();
     },
   );
-}
-
-function fields(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `X-Field-${index}: 1`);
 }
 
 describe(`a request's header section, on ${runtime}`, () => {
@@ -175,10 +173,7 @@ test(`a connection serves one request after another, on ${runtime}`, async () =>
       socket.write(head(health));
     },
   );
-  assert.deepEqual(
-    parseAnswers(text).map(({ status }) => status),
-    [201, 200],
-  );
+  assert.deepEqual(statusesOf(text), [201, 200]);
 });
 
 test(`a refusal before the body has arrived has Connection: close, on ${runtime}`, async () => {

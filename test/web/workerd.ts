@@ -12,10 +12,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
 import type { MessageResource } from "../../core/mod.ts";
-import { dataOf, eventsOf, textOf } from "../support/harness.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { dataOf, eventsOf, jsonRequest, textOf } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 
 const words = Array.from({ length: 60 }, (_, index) => `${index} `);
 
@@ -61,7 +62,7 @@ const main :Workerd.Worker = (
 
 interface Worker extends AsyncDisposable {
   /** Sends a request, with a key, and with a body if one is given. */
-  send(path: string, body?: unknown, signal?: AbortSignal): Promise<Response>;
+  send(path: string, body?: unknown): Promise<Response>;
   /** The path of a new conversation. */
   begin(): Promise<string>;
 }
@@ -87,15 +88,14 @@ async function startWorker(contents: string): Promise<Worker> {
   const [line] = await once(createInterface(child.stdio[3] as Readable), "line");
   const root = `http://127.0.0.1:${JSON.parse(String(line)).port}/twins-api/api/v1`;
 
-  function request(path: string, credential: string, body?: unknown, signal?: AbortSignal) {
-    const headers = { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
-    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    return fetch(root + path, { headers, ...sent, ...(signal && { signal }) });
+  function request(path: string, credential: string, body?: unknown) {
+    const method = body === undefined ? "GET" : "POST";
+    return fetch(root + path, { method, ...jsonRequest(credential, body) });
   }
 
   const made = await request("/auth/api-keys", "session-of-alice", { name: "a", scope: "full_access" });
   const { key } = await dataOf<{ key: string }>(made);
-  const send: Worker["send"] = (path, body, signal) => request(path, key, body, signal);
+  const send: Worker["send"] = (path, body) => request(path, key, body);
   return {
     send,
     async begin() {
@@ -112,12 +112,9 @@ async function startWorker(contents: string): Promise<Worker> {
 
 /** Reads a reply's beginning, then leaves. */
 async function cut({ send }: Worker, conversation: string, content = "?"): Promise<void> {
-  const leaving = new AbortController();
-  const response = await send(`${conversation}/messages/stream`, { content }, leaving.signal);
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = ""; !text.includes('"delta"'); ) text += (await reader?.read())?.value ?? assert.fail(text);
-  leaving.abort();
-  await reader?.read().catch(() => {}); // it was aborted
+  const stream = readEvents(await send(`${conversation}/messages/stream`, { content }));
+  while ((await stream.next()).data.type !== "delta");
+  await stream.leave();
 }
 
 async function lastReply({ send }: Worker, conversation: string): Promise<MessageResource> {
@@ -128,12 +125,9 @@ async function lastReply({ send }: Worker, conversation: string): Promise<Messag
 
 /** The conversation's last reply, once it has ended. */
 async function endedReply(worker: Worker, conversation: string): Promise<MessageResource> {
-  for (let tries = 0; tries < 100; tries++) {
-    const reply = await lastReply(worker, conversation);
-    if (reply.status !== "in_progress") return reply;
-    await pause(50);
-  }
-  return assert.fail("The reply does not end.");
+  const hasEnded = async () => (await lastReply(worker, conversation)).status !== "in_progress";
+  await until("the reply ends", 5_000, hasEnded);
+  return lastReply(worker, conversation);
 }
 
 test("the example answers, ends a reply whose reader has left, keeps its text, and takes the next question", async () => {

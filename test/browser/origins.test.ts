@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
+import type { Page } from "playwright-core";
 import { acceptedId, openChat } from "../support/chat.ts";
 import {
   countConversations,
@@ -15,10 +16,16 @@ import {
   textOf,
 } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
-import { browsers, openPage, type Page, skipWithout } from "./browser.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
+
+/** What a page asks for. */
+interface Asked {
+  readonly url: string;
+  readonly init: RequestInit;
+}
 
 /** Makes a request in a page, and reads its answer. */
-async function request(url: string, init: RequestInit) {
+async function request({ url, init }: Asked) {
   const response = await fetch(url, init);
   const headers = Object.fromEntries(response.headers);
   return { status: response.status, headers, body: await response.text() };
@@ -30,7 +37,7 @@ declare global {
 }
 
 /** Begins a stream in a page, and reads it until it contains a text. Later reads go on from there. */
-async function beginStream(url: string, init: RequestInit, until: string): Promise<string> {
+async function beginStream({ url, init, until }: Asked & { readonly until: string }): Promise<string> {
   const response = await fetch(url, init);
   if (!response.body) throw new Error(`${response.status} without a body`);
   globalThis.stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -105,43 +112,49 @@ async function openBackend(stream: string, key: string, connected: (lastEventId?
 
 const post = (key: string, body: unknown) => ({ method: "POST", ...jsonRequest(key, body) });
 
-for (const browser of browsers) {
-  describe(`pages of other origins, in ${browser.name}`, { skip: skipWithout(browser) }, () => {
+for (const { name, skip, start } of sharedBrowsers) {
+  describe(`pages of other origins, in ${name}`, { skip }, () => {
+    const app = createServer((_, response) => response.end("<!doctype html>"));
     let page: Page;
+    let origin: string;
     before(async () => {
-      page = await openPage(browser);
+      origin = `http://127.0.0.1:${await listen(app)}`;
+      page = await (await start()).newPage();
+      await page.goto(origin);
     });
-    after(() => page[Symbol.asyncDispose]());
+    after(async () => {
+      await page?.close();
+      app.close();
+    });
 
     test("a page creates, renames, reads and deletes a conversation, with the key in either header field", async () => {
       await using fixture = await openFixture(overSocket, {
-        corsOrigins: ["https://app.example.com", page.origin],
+        corsOrigins: ["https://app.example.com", origin],
       });
       const key = await fixture.key();
-      const created = await page.run(
-        request,
-        `${fixture.url}/api/v1/conversations`,
-        post(key, { twinId: "echo" }),
-      );
+      const created = await page.evaluate(request, {
+        url: `${fixture.url}/api/v1/conversations`,
+        init: post(key, { twinId: "echo" }),
+      });
       assert.equal(created.status, 201);
       const url = fixture.url + created.headers.location;
       const headers = { "X-API-Key": key, "Content-Type": "application/json" };
-      const body = JSON.stringify({ title: "Grüße" });
-      assert.equal((await page.run(request, url, { method: "PATCH", headers, body })).status, 200);
-      assert.equal(JSON.parse((await page.run(request, url, { headers })).body).data.title, "Grüße");
-      assert.equal((await page.run(request, url, { method: "DELETE", headers })).status, 204);
-      assert.equal((await page.run(request, url, { headers })).status, 404);
+      const ask = (init: RequestInit = {}) => page.evaluate(request, { url, init: { headers, ...init } });
+      assert.equal((await ask({ method: "PATCH", body: JSON.stringify({ title: "Grüße" }) })).status, 200);
+      assert.equal(JSON.parse((await ask()).body).data.title, "Grüße");
+      assert.equal((await ask({ method: "DELETE" })).status, 204);
+      assert.equal((await ask()).status, 404);
     });
 
     test("a page reads what is left of its key's limit, and after a refusal, when to try again", async () => {
-      await using fixture = await openFixture(overSocket, { corsOrigins: [page.origin] });
+      await using fixture = await openFixture(overSocket, { corsOrigins: [origin] });
       const key = await fixture.key("read_only");
-      const list = [`${fixture.url}/api/v1/twins`, { headers: { Authorization: `Bearer ${key}` } }] as const;
-      const first = await page.run(request, ...list);
+      const list = { url: `${fixture.url}/api/v1/twins`, init: jsonRequest(key) };
+      const first = await page.evaluate(request, list);
       assert.equal(first.headers["x-ratelimit-remaining"], "199");
       assert.equal(first.headers.ratelimit, '"hourly";r=199;t=18');
       for (let sent = 1; sent < 200; sent++) await fixture.call("GET", "/twins", key);
-      const refused = await page.run(request, ...list);
+      const refused = await page.evaluate(request, list);
       assert.equal(refused.status, 429);
       assert.equal(refused.headers["retry-after"], "18");
       assert.match(refused.headers["x-request-id"] ?? "", /^req_/);
@@ -149,15 +162,16 @@ for (const browser of browsers) {
     });
 
     test("a page gets each piece of a streamed reply while the next is yet to be written", async () => {
-      await using chat = await openChat(overSocket, { corsOrigins: [page.origin] });
+      await using chat = await openChat(overSocket, { corsOrigins: [origin] });
       const url = `${chat.fixture.url}/api/v1/conversations/${chat.conversationId}/messages/stream`;
-      const beginning = page.run(beginStream, url, post(chat.key, { content: "Hi" }), "Grüße");
+      const init = post(chat.key, { content: "Hi" });
+      const beginning = page.evaluate(beginStream, { url, init, until: "Grüße" });
       const run = await chat.engine.next();
       run.write("Grüße");
       const first = await beginning;
       run.write(" und 👋");
       run.finish();
-      const events = parseEvents(first + (await page.run(endStream)));
+      const events = parseEvents(first + (await page.evaluate(endStream)));
       assert.equal(textOf(events), "Grüße und 👋");
       assert.equal(events.at(-1)?.data.type, "complete");
     });
@@ -175,7 +189,7 @@ for (const browser of browsers) {
         if (piece) run.write(piece);
         else run.finish();
       });
-      assert.equal(await page.run(followWithEventSource, backend.url), "Grüße und 👋");
+      assert.equal(await page.evaluate(followWithEventSource, backend.url), "Grüße und 👋");
       assert.deepEqual(lastEventIds, [undefined, "5", "9", "12"]);
     });
 
@@ -183,9 +197,13 @@ for (const browser of browsers) {
       await using fixture = await openFixture(overSocket, { corsOrigins: ["https://app.example.com"] });
       const key = await fixture.key();
       const url = `${fixture.url}/api/v1/conversations`;
-      await assert.rejects(page.run(request, url, post(key, { twinId: "echo" })), /TypeError/);
-      await assert.rejects(page.run(request, url, { headers: { "X-API-Key": key } }), /TypeError/);
-      await assert.rejects(page.run(request, `${fixture.url}/healthz`, {}), /TypeError/);
+      for (const asked of [
+        { url, init: post(key, { twinId: "echo" }) },
+        { url, init: { headers: { "X-API-Key": key } } },
+        { url: `${fixture.url}/healthz`, init: {} },
+      ]) {
+        await assert.rejects(page.evaluate(request, asked), /TypeError/);
+      }
       assert.equal(await countConversations(fixture, key), 0);
     });
   });
