@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
@@ -57,41 +57,34 @@ describe("random requests", () => {
     }
   });
 
-  describe("over sockets", () => {
-    let fixture: Fixture;
-    before(async () => {
-      fixture = await openFixture(overSocket, { limiter: unlimited });
-    });
-    after(() => fixture[Symbol.asyncDispose]());
-
-    test(`${socketRequestCount} of them, damaged, get well-formed answers, and the server survives`, async () => {
-      const { keys, conversation } = await knownOf(fixture);
-      const [key = ""] = keys;
-      const requests = [
-        wire("GET /healthz", ""),
-        wire("GET /api/v1/twins?page=1&limit=5", key),
-        wire("POST /api/v1/conversations", key, '{"twinId":"echo","title":"x"}'),
-        wire(`POST /api/v1/conversations/${conversation}/messages`, key, '{"content":"Hello"}'),
-        wire("OPTIONS /api/v1/conversations", ""),
-        wire("DELETE /api/v1/conversations/nowhere", key),
-      ];
-      let answered = 0;
-      await fc.assert(
-        fc.asyncProperty(fc.constantFrom(...requests), damages, async (text, changes) => {
-          const bytes = Buffer.from(damaged(text, changes), "latin1");
-          const answers = parseAnswers(await talk(fixture.url, (socket) => socket.end(bytes)));
-          for (const { status, headers, body } of answers) {
-            answered++;
-            assertCommon({ headers });
-            assert.ok(status < 500, `${status}: ${body}`);
-            if (status >= 400) assertError(JSON.parse(body), headers);
-          }
-        }),
-        { seed, numRuns: socketRequestCount, endOnFailure: true },
-      );
-      assert.ok(answered > 0.8 * socketRequestCount, `${answered} answers`);
-      assert.equal((await fixture.send("/healthz")).status, 200);
-    });
+  test(`${socketRequestCount} of them, damaged, over sockets get well-formed answers, and the server survives`, async () => {
+    await using fixture = await openFixture(overSocket, { limiter: unlimited });
+    const { keys, conversation } = await knownOf(fixture);
+    const [key = ""] = keys;
+    const requests = [
+      wire("GET /healthz", ""),
+      wire("GET /api/v1/twins?page=1&limit=5", key),
+      wire("POST /api/v1/conversations", key, '{"twinId":"echo","title":"x"}'),
+      wire(`POST /api/v1/conversations/${conversation}/messages`, key, '{"content":"Hello"}'),
+      wire("OPTIONS /api/v1/conversations", ""),
+      wire("DELETE /api/v1/conversations/nowhere", key),
+    ];
+    let answered = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...requests), damages, async (text, changes) => {
+        const bytes = Buffer.from(damaged(text, changes), "latin1");
+        const answers = parseAnswers(await talk(fixture.url, (socket) => socket.end(bytes)));
+        for (const { status, headers, body } of answers) {
+          answered++;
+          assertCommon({ headers });
+          assert.ok(status < 500, `${status}: ${body}`);
+          if (status >= 400) assertError(JSON.parse(body), headers);
+        }
+      }),
+      { seed, numRuns: socketRequestCount, endOnFailure: true },
+    );
+    assert.ok(answered > 0.8 * socketRequestCount, `${answered} answers`);
+    assert.equal((await fixture.send("/healthz")).status, 200);
   });
 });
 

@@ -95,20 +95,10 @@ for (const transport of transports) {
       }
     });
 
-    test("a malformed escape, a control character or an overlong segment in the path is a 404", async () => {
+    test("a malformed escape in the path is a 404", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("read_only");
-      for (const segment of [
-        "%",
-        "%2",
-        "%zz",
-        "%ff",
-        "%c3%28",
-        "%ed%a0%80",
-        "%00",
-        "%0a",
-        "a".repeat(1025),
-      ]) {
+      for (const segment of ["%", "%2", "%zz", "%ff", "%c3%28", "%ed%a0%80"]) {
         const response = await fixture.call("GET", `/twins/${segment}`, key);
         assert.equal(response.status, 404, segment);
       }

@@ -22,6 +22,11 @@ export function chunkOf(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
+/** So many header fields. */
+export function fields(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `X-Field-${index}: 1`);
+}
+
 /** The statuses of the answers in what came over a connection. */
 export function statusesOf(text: string): number[] {
   return parseAnswers(text).map(({ status }) => status);

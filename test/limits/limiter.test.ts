@@ -167,16 +167,6 @@ describe("a memory limiter over a bucket store", () => {
     assert.deepEqual(buckets.kept.get("a"), { debt: interval, at: clock.now() * 1000, capacity: 200 });
   });
 
-  test("a bucket in memory is not loaded again", async () => {
-    const { buckets, limiter } = open();
-    limiter.take("a", policy);
-    for (let n = 0; n < 2; n++) await buckets.answer("run");
-    limiter.take("a", policy);
-    await settle();
-    assert.deepEqual(buckets.calls(), ["save a"]);
-    await buckets.answer("run");
-  });
-
   test("an evicted bucket is loaded as it was saved", async () => {
     const { buckets, limiter } = open(1);
     for (const id of ["a", "b"]) {

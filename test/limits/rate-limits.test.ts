@@ -48,14 +48,6 @@ describe("limits", () => {
     });
   }
 
-  test("each key has a bucket of its own", async () => {
-    await using fixture = await openFixture(inProcess);
-    const [one, other] = [await fixture.key("read_only"), await fixture.key("read_only")];
-    await drain(fixture, one, 200);
-    assert.equal(await statusOf(fixture, one), 429);
-    assert.equal(await statusOf(fixture, other), 200);
-  });
-
   test("every authenticated request costs one token, however it is answered", async () => {
     await using fixture = await openFixture(inProcess);
     const reader = await fixture.key("read_only");

@@ -13,13 +13,13 @@ import { test } from "node:test";
 import { toNodeHandler } from "../../adapters/node/mod.ts";
 import { maxBodyBytes } from "../../core/http/body.ts";
 import { createMemoryStore, type HostUser, type IncomingRequest, type Service } from "../../core/mod.ts";
-import { body, create, credential, expectation, jsonType } from "../http/raw-requests.ts";
+import { body, create, credential, expectation, jsonType, statusesOf } from "../http/raw-requests.ts";
 import { openChat } from "../support/chat.ts";
 import { createGate } from "../support/gate.ts";
 import { dataOf, errorOf, inProcess, jsonRequest, openFixture } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
 import { head, parseAnswers, sendBytes } from "../support/raw-socket.ts";
-import { hosted, newService, putBefore } from "./hosted.ts";
+import { hosted, putBefore } from "./hosted.ts";
 
 for (const [what, rawHeaders] of [
   ["an empty list", []],
@@ -52,7 +52,8 @@ test("a host that simulates requests may give a length as a number", async () =>
 });
 
 test("a host that simulates requests may give its response nothing but a stream to write to", async () => {
-  const handle = toNodeHandler(newService(async () => "alice"));
+  await using fixture = await openFixture(inProcess);
+  const handle = toNodeHandler(fixture.service);
   const message = Object.assign(new IncomingMessage(new Socket()), {
     httpVersion: "1.1",
     method: "POST",
@@ -75,7 +76,8 @@ test("a host that simulates requests may give its response nothing but a stream 
 });
 
 test("a long body over HTTP/2 gets the answer that the protocol is another", async () => {
-  const handle = toNodeHandler(newService(async () => "alice"));
+  await using fixture = await openFixture(inProcess);
+  const handle = toNodeHandler(fixture.service);
   const server = createHttp2Server((message, response) =>
     handle(message as unknown as IncomingMessage, response as unknown as ServerResponse),
   );
@@ -261,11 +263,7 @@ test("a host's server sends 100 Continue only once if it does so by itself", asy
     `Content-Length: ${body.length}`,
     expectation,
   );
-  const text = await sendBytes(fixture.url, request, body);
-  assert.deepEqual(
-    parseAnswers(text).map(({ status }) => status),
-    [100, 201],
-  );
+  assert.deepEqual(statusesOf(await sendBytes(fixture.url, request, body)), [100, 201]);
 });
 
 test("a host may strip the path that it mounted the service under", async () => {

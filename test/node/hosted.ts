@@ -7,27 +7,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from "node:net";
 import { mock } from "node:test";
 import { type NodeHandler, toNodeHandler } from "../../adapters/node/mod.ts";
-import {
-  createEchoEngine,
-  createMemoryLimiter,
-  createMemoryStore,
-  createService,
-  createTwinList,
-  type Service,
-} from "../../core/mod.ts";
+import type { Service } from "../../core/mod.ts";
 import type { Transport } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
-
-/** A service whose tokens a test verifies. */
-export function newService(verifyToken: () => Promise<string>) {
-  return createService({
-    store: createMemoryStore(),
-    twins: createTwinList([]),
-    engines: { echo: createEchoEngine() },
-    limiter: createMemoryLimiter(),
-    verifyToken,
-  });
-}
 
 /** A host's own server, which a test can observe. */
 export function hosted() {

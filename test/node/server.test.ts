@@ -11,24 +11,20 @@ import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { serve } from "../../adapters/node/mod.ts";
 import { ApiError, createMemoryLimiter, type RateLimiter } from "../../core/mod.ts";
-import { body, create } from "../http/raw-requests.ts";
+import { body, chunked, create, credential, jsonType } from "../http/raw-requests.ts";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
-import { countConversations, type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
+import { countConversations, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
-import { newService, stopTimers } from "./hosted.ts";
+import { stopTimers } from "./hosted.ts";
 
 const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /** The status and the Connection of each answer in what came over a connection. */
 function outcomes(text: string): [number, string | null][] {
   return parseAnswers(text).map(({ status, headers }) => [status, headers.get("connection")]);
-}
-
-async function postFields({ key }: Pick<Fixture, "key">, ...more: readonly string[]): Promise<string[]> {
-  return [`X-API-Key: ${await key()}`, "Content-Type: application/json", ...more];
 }
 
 /** A limiter that admits a key's requests only once the test says so. */
@@ -83,11 +79,11 @@ describe("a connection", () => {
 
   test("takes a request that arrives byte by byte, its body in chunks with extensions and trailers", async () => {
     await using fixture = await openFixture(overSocket);
-    const fields = await postFields(fixture, "Transfer-Encoding: chunked");
+    const request = head(create, await credential(fixture), jsonType, chunked);
     const chunks = `5;a=b\r\n${body.slice(0, 5)}\r\nC;c\r\n${body.slice(5)}\r\n000\r\nX-Trailer: 1\r\n\r\n`;
     const text = await talk(fixture.url, async (socket) => {
       socket.setNoDelay(true);
-      for (const byte of `\r\n${head(create, ...fields)}${chunks}`) {
+      for (const byte of `\r\n${request}${chunks}`) {
         socket.write(byte);
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -101,8 +97,8 @@ describe("a connection", () => {
   ] as const) {
     test(`refuses a chunked body with ${what}`, async () => {
       await using fixture = await openFixture(overSocket);
-      const fields = await postFields(fixture, "Transfer-Encoding: chunked");
-      const text = await sendBytes(fixture.url, head(create, ...fields), chunks);
+      const request = head(create, await credential(fixture), jsonType, chunked);
+      const text = await sendBytes(fixture.url, request, chunks);
       assertRefused(text, 400, "invalid_request");
     });
   }
@@ -151,8 +147,8 @@ describe("a connection", () => {
     const { asked, goOn, limiter } = heldLimiter();
     await using fixture = await openFixture(overSocket, { limiter });
     const long = JSON.stringify({ twinId: "echo", ignored: "x".repeat(200_000) });
-    const fields = await postFields(fixture, `Content-Length: ${long.length}`);
-    const answered = sendBytes(fixture.url, head(create, ...fields), long);
+    const request = head(create, await credential(fixture), jsonType, `Content-Length: ${long.length}`);
+    const answered = sendBytes(fixture.url, request, long);
     await asked.opened;
     await settle();
     goOn.open();
@@ -235,10 +231,8 @@ describe("the server's patience", () => {
 test("a shutdown does not wait for connections that never sent a request", {
   timeout: 20_000,
 }, async () => {
-  const server = await serve(
-    newService(async () => "alice"),
-    { port: 0 },
-  );
+  await using fixture = await openFixture(inProcess);
+  const server = await serve(fixture.service, { port: 0 });
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   const closed = once(socket, "close");
   await once(socket, "connect");

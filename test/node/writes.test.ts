@@ -16,9 +16,11 @@ import {
   type TwinEngine,
 } from "../../core/mod.ts";
 import { joinMs } from "../../core/wire/sse.ts";
+import { jsonType } from "../http/raw-requests.ts";
 import { createGate } from "../support/gate.ts";
 import { inProcess, newTwin, openFixture, parseEvents, textOf } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
+import { head } from "../support/raw-socket.ts";
 import { runtime } from "../support/runtime.ts";
 
 const words = ["Grüße ", "über ", "das ", "Meer ", "🐚."];
@@ -72,15 +74,9 @@ async function streamBytes(
     handler(request, response);
   });
   const body = JSON.stringify({ content: "?" });
-  const fields = [
-    "Host: x",
-    `Authorization: Bearer ${key}`,
-    "Content-Type: application/json",
-    "Connection: close",
-  ];
-  const head = [`POST ${path} HTTP/${version}`, ...fields, `Content-Length: ${body.length}`].join("\r\n");
+  const fields = [`X-API-Key: ${key}`, jsonType, `Content-Length: ${body.length}`];
   const socket = connect(await listen(server), "127.0.0.1");
-  socket.setEncoding("utf8").write(`${head}\r\n\r\n${body}`);
+  socket.setEncoding("utf8").write(head(`POST ${path} HTTP/${version}`, ...fields) + body);
   await readable;
   let text = "";
   for await (const piece of socket) {

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { generateKeyPair } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { exportJWK, SignJWT } from "jose";
 import { hang, type ModelServer, models, startModelServer } from "../openai/model-server.ts";
@@ -12,13 +10,12 @@ import type { Variables } from "../support/child-process.ts";
 import { dataOf } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
 import { runtime } from "../support/runtime.ts";
-import { call, converse, createKey } from "./fixture.ts";
+import { call, converse, createKey, createScratch } from "./fixture.ts";
 import { type Certificate, makeCertificate, startForwardProxy } from "./forward-proxy.ts";
 import { type ServerProcess, startServer } from "./process.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "twin-service-models-"));
-after(() => rm(folder, { recursive: true, force: true }));
-await writeFile(join(folder, "talker.md"), "---\nname: Talker\nengine: openai\n---\nYou talk.\n");
+const scratch = await createScratch();
+const { folder } = await scratch({ "talker.md": "---\nname: Talker\nengine: openai\n---\nYou talk.\n" });
 
 const secret = "a secret of more than thirty-two bytes";
 const token = await mint(new TextEncoder().encode(secret), "HS256");
@@ -29,7 +26,7 @@ function mint(key: Parameters<SignJWT["sign"]>[0], alg: string): Promise<string>
 
 /** A server with one twin, which asks a model. */
 async function start(t: TestContext, variables: Variables): Promise<ServerProcess> {
-  const flags = ["--twins", folder, "--database", "memory:"];
+  const flags = ["--twins", join(folder, "twins"), "--database", "memory:"];
   const server = await startServer(flags, { JWT_SECRET: secret, ...variables });
   t.after(() => server.stop());
   return server;
