@@ -35,6 +35,26 @@ const mayImport: Readonly<Record<string, RegExp>> = {
   server: /^(core|adapters|client|server|web\/built|package\.json$)(\/|$)/,
 };
 
+/** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  "core/store": ["store", "records", "memory"],
+  "core/replies": [
+    ...["replies", "send", "feed", "follower", "text", "conversation-cache"],
+    ...["draft", "producer", "report"], // what a reply that is not stored is made of, too
+  ],
+  "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
+  "core/api": ["routes", "lookup", "openapi", "openapi-examples"],
+  "adapters/openai": ["mod", "continuation", "node-transport", "probe"],
+  "adapters/postgres": ["mod", "connections", "driver"],
+  "adapters/sqlite": ["mod", "database"],
+  "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
+  "adapters/web": ["bun", "deno"],
+};
+
+/** Subjects of which each file is a door. */
+const isOpen =
+  /^(core|core\/(base|twins|limits|wire|auth)|adapters|adapters\/http|server|web\/(shared|built)|package\.json)$/;
+
 /** Packages that run on every runtime: all that the core may import. */
 const corePackages = new Set(["@noble/hashes/sha2.js", "@noble/hashes/utils.js", "jose", "lru-cache"]);
 
@@ -48,6 +68,12 @@ for (const folder of ["core", "adapters", "client", "web", "server"]) {
     if (file.endsWith(".ts") && !file.startsWith("web/built/"))
       sources.set(file, await readFile(`${root}/${file}`, "utf8"));
   }
+}
+
+/** The folder of a file's subject, which may have folders of its own. */
+function subjectOf(file: string): string {
+  const [top = "", ...below] = file.split("/");
+  return ["client", "server"].includes(top) || below.length < 2 ? top : `${top}/${below[0]}`;
 }
 
 /** The files of the project that a file imports. */
@@ -85,6 +111,17 @@ describe("imports", () => {
       for (const imported of ownImports(file)) {
         const isBelow = dirname(file) === dirname(imported) || levelOf(imported) < levelOf(file);
         assert.ok(isBelow && levelOf(imported) !== -1, `${file} imports ${imported}`);
+      }
+    }
+  });
+
+  test("a subject is imported by its doors", () => {
+    for (const file of sources.keys()) {
+      for (const imported of ownImports(file)) {
+        const subject = subjectOf(imported);
+        if (subjectOf(file) === subject || isOpen.test(subject)) continue;
+        const names = (doors[subject] ?? ["mod"]).map((name) => `${subject}/${name}.ts`);
+        assert.ok(names.includes(imported), `${file} imports ${imported}`);
       }
     }
   });
