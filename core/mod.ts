@@ -12,6 +12,7 @@ export { type Clock, systemClock } from "./base/clock.ts";
 export type { RandomBytes, Sha256 } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export type {
+  FollowedStream,
   Observer,
   RateLimited,
   ReplyBegan,
@@ -20,7 +21,6 @@ export type {
   ReplyFirstText,
   RequestBegan,
   RequestEnded,
-  StreamEvent,
 } from "./base/observe.ts";
 export type { RequestsPerHour } from "./http/rate-limit.ts";
 export type { ApiExtension, PathParams } from "./http/route.ts";

@@ -34,7 +34,7 @@ export function findTwins({ twinsDir }: Settings, samples: string): string {
   return existsSync(own) || !existsSync(samples) ? own : samples;
 }
 
-/** Says so if the sample twins are served, because nobody has asked for them. */
+/** Says so if the sample twins are served, as no setting asks for them. */
 export function warnOfSamples({ twinsDir }: Settings, folder: string, log: Log): void {
   if (twinsDir !== undefined || folder === "./twins") return;
   log("warn", "there is no folder ./twins, so the sample twins are served", { folder });

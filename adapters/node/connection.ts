@@ -17,7 +17,7 @@ import type { NodeRequest } from "./request.ts";
 const mostWaiting = 100;
 
 /** A request, and what begins it. */
-interface Turn {
+interface Pending {
   readonly request: NodeRequest;
   readonly begin: () => void;
 }
@@ -25,8 +25,8 @@ interface Turn {
 /** One connection, and its requests that are not answered yet. */
 export class Connection {
   readonly #socket: Socket;
-  #current: Turn | undefined;
-  readonly #waiting: Turn[] = [];
+  #current: Pending | undefined;
+  readonly #waiting: Pending[] = [];
   /** What follows the last answer, once no further request will be read. */
   #end: (() => void) | undefined;
 
@@ -40,16 +40,16 @@ export class Connection {
    * client would not get the answer.
    */
   enter(request: NodeRequest, begin: () => void): void {
-    const turn = { request, begin };
+    const pending = { request, begin };
     if (!this.#socket.writable) return;
-    if (!this.#current) this.#begin(turn);
-    else if (this.#waiting.push(turn) > mostWaiting) this.#socket.destroy();
+    if (!this.#current) this.#begin(pending);
+    else if (this.#waiting.push(pending) > mostWaiting) this.#socket.destroy();
   }
 
-  #begin(turn: Turn): void {
-    this.#current = turn;
-    turn.request.addEventListener("abort", this.#next);
-    turn.begin();
+  #begin(pending: Pending): void {
+    this.#current = pending;
+    pending.request.addEventListener("abort", this.#next);
+    pending.begin();
   }
 
   readonly #next = (): void => {

@@ -29,8 +29,8 @@ const pauseMs = 5;
  * wait until then: for the process, or for a connection. The same goes for histories, which are sent to models.
  */
 export function readLongTextsInTurn(store: Store, atOnce = readsAtOnce): Store {
-  const texts = new Turns(atOnce);
-  const histories = new Turns(historiesAtOnce);
+  const texts = new ReadQueue(atOnce);
+  const histories = new ReadQueue(historiesAtOnce);
   return {
     ...store,
     getMessage(reach, ...parameters) {
@@ -67,7 +67,7 @@ interface Waiting {
 }
 
 /** Reads of one kind. Owners take turns, so that none waits for the many long texts of another. */
-class Turns {
+class ReadQueue {
   readonly #atOnce: number;
   readonly #lines = new Map<string, Line>();
   #running = 0;

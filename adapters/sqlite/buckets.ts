@@ -45,7 +45,7 @@ const afterAll = "\u{10ffff}";
 const savesBetweenSweeps = 10_000;
 
 /** The buckets that changed in a turn of the event loop. */
-interface Turn {
+interface Changes {
   /** Undefined: removed. */
   readonly changed: Map<string, Bucket | undefined>;
   readonly committed: Promise<void>;
@@ -54,9 +54,9 @@ interface Turn {
 /** Buckets in an open file, whose tables are up to date. */
 export function createSqliteBuckets(file: Unsynced): BucketStore {
   const sweeps = new Sweeps();
-  let turn: Turn | undefined;
+  let changes: Changes | undefined;
 
-  function beginTurn(): Turn {
+  function collect(): Changes {
     const changed = new Map<string, Bucket | undefined>();
     return { changed, committed: commit(changed) };
   }
@@ -64,18 +64,18 @@ export function createSqliteBuckets(file: Unsynced): BucketStore {
   async function commit(changed: ReadonlyMap<string, Bucket | undefined>): Promise<void> {
     let isSweeping = false;
     const result = await file.write(() => {
-      turn = undefined;
+      changes = undefined;
       const saved = [...changed].flatMap(([id, bucket]) => (bucket ? { id, ...bucket } : []));
       isSweeping = saved.length > 0 && sweeps.isDue(saved.length);
-      return [...(isSweeping ? sweeps.statements(saved) : []), ...changes(changed, saved)];
+      return [...(isSweeping ? sweeps.statements(saved) : []), ...statementsFor(changed, saved)];
     });
     if (isSweeping && result.committed) sweeps.note(result.rows[0]?.[0]);
   }
 
   async function change(id: string, bucket: Bucket | undefined): Promise<void> {
-    turn ??= beginTurn();
-    turn.changed.set(id, bucket);
-    await turn.committed;
+    changes ??= collect();
+    changes.changed.set(id, bucket);
+    await changes.committed;
   }
 
   return {
@@ -125,7 +125,7 @@ interface SavedBucket extends Bucket {
 }
 
 /** One statement for all that was saved, and one for all that was removed. */
-function changes(
+function statementsFor(
   changed: ReadonlyMap<string, Bucket | undefined>,
   saved: readonly SavedBucket[],
 ): SqlStatement[] {

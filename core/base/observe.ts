@@ -68,7 +68,7 @@ export interface ReplyEnded extends ReplyEvent {
 }
 
 /** A stream that a client follows. */
-export interface StreamEvent {
+export interface FollowedStream {
   readonly requestId: string;
   readonly messageId: string;
 }
@@ -89,8 +89,8 @@ export interface Observer {
   replyBegan?(event: ReplyBegan): void;
   replyFirstText?(event: ReplyFirstText): void;
   replyEnded?(event: ReplyEnded): void;
-  streamOpened?(event: StreamEvent): void;
-  streamClosed?(event: StreamEvent): void;
+  streamOpened?(event: FollowedStream): void;
+  streamClosed?(event: FollowedStream): void;
   rateLimited?(event: RateLimited): void;
   /**
    * The W3C trace context that a reply's request to its model carries. Without it, or if it returns undefined, the

@@ -12,7 +12,7 @@ import { refuseParam } from "./errors.ts";
 /** What names the person who talks, and the parameter that it is in. */
 interface NamedUser {
   readonly path: string;
-  /** Undefined: nobody is named. */
+  /** Undefined: none is named. */
   readonly value: unknown;
 }
 

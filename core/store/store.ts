@@ -266,8 +266,8 @@ export interface Store {
   /** The equal claim that was made before this one and has not expired when this one was created. */
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
-   * Deletes what is left of an end user once its conversations and client tokens are: its claims, and its name in the
-   * sums of usage, which then count under no end user.
+   * Deletes the last data of an end user, whose conversations and client tokens are deleted before: its claims, and its
+   * name in the sums of usage, which then count under no end user.
    */
   forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**
