@@ -7,6 +7,7 @@
 import { isJsonObject, isString } from "../base/json.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { refuseParam } from "./errors.ts";
+import { isId } from "./parameters.ts";
 
 /** A question, and the messages before it. */
 export interface Spoken {
@@ -63,12 +64,18 @@ export function requireQuestion(text: string, path: string): string {
   return isSpoken ? text : refuseParam(path, "must have text, without NUL and lone surrogates");
 }
 
+export function refuseReference(path: string): never {
+  return refuseParam(path, "must be the id of a response's message");
+}
+
 const ignoredRoles = new Set<unknown>(["system", "developer", "tool", "function"]);
 
 function readItem(item: unknown, path: string): (HistoryMessage | MessageReference)[] {
   if (!isJsonObject(item)) return refuseParam(path, "must be an object");
   const { role, content, id, type = "message" } = item;
-  if (type === "item_reference" && isString(id) && id.startsWith("msg_")) return [{ messageId: id, path }];
+  if (type === "item_reference" && isString(id) && id.startsWith("msg_")) {
+    return isId(id) ? [{ messageId: id, path }] : refuseReference(path);
+  }
   if (type !== "message" || ignoredRoles.has(role)) return []; // such as calls of tools, and what they returned
   if (role !== "user" && role !== "assistant") {
     return refuseParam(`${path}.role`, "must be user or assistant; system, developer and tool are ignored");

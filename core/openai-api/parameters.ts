@@ -24,6 +24,11 @@ export interface CommonParameters {
   readonly user: NamedUser;
 }
 
+/** Whether a text can be an id of ours: opaque ASCII. Databases refuse some of the others. */
+export function isId(id: unknown): id is string {
+  return isString(id) && /^[\x21-\x7e]+$/.test(id);
+}
+
 /** The body as an object. */
 export function requireBody(value: unknown): JsonObject {
   return isJsonObject(value) ? value : refuseParam("body", "must be a JSON object");

@@ -22,11 +22,12 @@ import type { HistoryMessage } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { conversationNotFound, messageNotFound } from "../wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../wire/schemas.ts";
-import { readInput, requireQuestion, type SpokenInput } from "./conversation-text.ts";
+import { readInput, refuseReference, requireQuestion, type SpokenInput } from "./conversation-text.ts";
 import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
+  isId,
   reachOf,
   readBoolean,
   readCommonParameters,
@@ -142,7 +143,7 @@ function readSpoken(input: unknown): SpokenInput {
 function readConversationId({ conversation }: JsonObject): string | undefined {
   if (conversation === undefined || conversation === null) return undefined;
   const id = isJsonObject(conversation) ? conversation.id : conversation;
-  return isString(id) && id !== "" ? id : refuseParam("conversation", "must be the id of a conversation");
+  return isId(id) ? id : refuseParam("conversation", "must be the id of a conversation");
 }
 
 function readPreviousId({ previous_response_id: id }: JsonObject): string | undefined {
@@ -224,7 +225,7 @@ async function recall(
   const said = history.map(async (item): Promise<HistoryMessage> => {
     if ("content" in item) return item;
     const found = await findResponse(item.messageId, reach, context);
-    if (!found) return refuseParam(item.path, "must be the id of a response's message");
+    if (!found) return refuseReference(item.path);
     return { role: "assistant", content: found.reply.content };
   });
   return (await Promise.all(said)).filter(({ content }) => content !== "");

@@ -163,7 +163,7 @@ export class OwnEvents implements ReplyEvents {
   }
 
   ended(message: MessageRecord, offset: number, told: WrittenText | undefined): string {
-    if (message.error === null) return encodeEvent(offset, completion(message, told));
+    if (message.error === null) return encodeEvent(message.content.length, completion(message, told));
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
     return encodeEvent(offset, encodeJson({ type: "error", error }));
   }

@@ -278,11 +278,16 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.deepEqual(contents, ["One", "One", "Two", "Two", "Three", "Three", "Four", "Four"]);
 
     const { id } = first.conversation;
+    const reference = (id: string) => ({ type: "item_reference", id });
+    const question = { role: "user", content: "And?" };
     const refused: readonly [object, number, string | null][] = [
       [{ model: "echo", previous_response_id: first.id }, 400, "previous_response_id"],
       [{ model: "echo", previous_response_id: "resp_0" }, 400, "previous_response_id"],
       [{ model: "echo", previous_response_id: "x" }, 400, "previous_response_id"],
       [{ model: "echo", conversation: "conv_0" }, 404, null],
+      [{ model: "echo", conversation: "conv_\0" }, 400, "conversation"],
+      [{ model: "echo", conversation: { id: "\ud800" } }, 400, "conversation"],
+      [{ input: [reference("msg_\0"), question] }, 400, "input[0]"],
       [{ model: "ada", conversation: id }, 400, "conversation"],
       [{ model: "echo", conversation: id, previous_response_id: first.id }, 400, "previous_response_id"],
       [{ model: "nobody" }, 404, null],

@@ -125,6 +125,18 @@ test("another process follows the saved text, and waits while its reader already
   assert.equal(events[1]?.data.type, "complete");
 });
 
+test("another process that waits for text that never comes ends with the length that there is", async () => {
+  await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
+  const { messageId, run } = await chat.begin();
+  await using other = await chat.another();
+  const resumed = await other.resume(messageId, 9);
+  run.write("Hello");
+  run.finish();
+  await chat.clock.advance(1_250);
+  const [accepted, complete] = await resumed.rest();
+  assert.deepEqual([accepted?.id, complete?.id, complete?.data.type], [9, 5, "complete"]);
+});
+
 test("a slow reader of a reply that has ended gets its text only once", async () => {
   await using chat = await openChat(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
   const { messageId, run } = await chat.begin();
