@@ -2,39 +2,26 @@
  * The script of a page that sends one message with the client, and reads the reply.
  */
 
-import { type Message, type ReplyStream, type StreamEvent, TwinClient } from "../../client/mod.ts";
-import type { Connection } from "../client/broken-connections.ts";
-import { collect } from "../client/collect.ts";
-
-/** All that a page got of a reply. */
-interface Received {
-  readonly final: Message;
-  readonly events: StreamEvent[];
-  readonly text: string;
-}
+import { TwinClient } from "../../client/mod.ts";
+import type { Connection, Reading } from "../client/broken-connections.ts";
+import { allOf, collect } from "../client/collect.ts";
 
 declare global {
   function sendMessage(to: Connection): void;
   /** The number of characters that have come so far. */
   function receivedLength(): number;
   /** Resolves once the reply has ended. */
-  function whatCame(): Promise<Received>;
-}
-
-async function textOf(reply: ReplyStream): Promise<string> {
-  let text = "";
-  for await (const piece of reply.text) text += piece;
-  return text;
+  function whatCame(): ReturnType<Reading["end"]>;
 }
 
 globalThis.sendMessage = ({ baseUrl, apiKey, conversationId }) => {
   const client = new TwinClient({ baseUrl, apiKey, silenceMs: 300 });
   const reply = client.messages.stream(conversationId, { content: "Hello?" });
   const { events, end } = collect(reply);
-  const all = Promise.all([reply.final(), textOf(reply), end]);
+  const all = Promise.all([reply.final(), allOf(reply.text), end]);
   globalThis.receivedLength = () => events.at(-1)?.id ?? 0;
   globalThis.whatCame = async () => {
     const [final, text] = await all;
-    return { final, events, text };
+    return { final, events, text: text.join("") };
   };
 };

@@ -3,13 +3,11 @@
  */
 
 import assert from "node:assert/strict";
-import { createServer, request, type Server } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
-import { listen } from "../support/ports.ts";
 import { openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
@@ -30,29 +28,10 @@ async function buildPage(): Promise<string> {
   return `<!doctype html><meta charset="utf-8"><title>Chat</title><link rel="icon" href="data:,"><body><script type="module">${script}</script>`;
 }
 
-/** Serves the page, and passes everything else on to the service: an app's own server. */
-function serveApp(page: string, service: string): Server {
-  return createServer((incoming, response) => {
-    if (incoming.url?.startsWith("/?")) {
-      response.setHeader("Content-Type", "text/html").end(page);
-      return;
-    }
-    const { method = "GET", headers, url = "" } = incoming;
-    const passed = request(service + url, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    incoming.pipe(passed);
-    response.on("close", () => passed.destroy());
-    passed.on("error", () => response.destroy());
-  });
-}
-
 describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   let browser: Browser;
   let server: Playground;
-  let app: Server;
-  let origin: string;
+  let html: string;
   let key: string;
   let client: TwinClient;
 
@@ -60,21 +39,24 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     server = await openPlayground();
     key = await server.key();
     client = new TwinClient({ baseUrl: server.url, apiKey: key });
-    app = serveApp(await buildPage(), server.url);
-    origin = `http://127.0.0.1:${await listen(app)}`;
+    html = await buildPage();
     browser = (await chromium?.start()) as Browser;
   });
-  after(async () => {
-    app?.closeAllConnections();
-    app?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  /** A page with a conversation, in the origin of the service. */
+  async function open(id: string) {
+    const page = await openPage(browser);
+    const address = `${server.url}/app?conversation=${id}&key=${key}`;
+    await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: html }));
+    await page.goto(address);
+    return page;
+  }
 
   /** A page with a new conversation, that has been asked something. */
   async function ask(content: string) {
     const { id } = await client.conversations.create({ twinId: "echo" });
-    const page = await openPage(browser);
-    await page.goto(`${origin}/?conversation=${id}&key=${key}`);
+    const page = await open(id);
     await page.fill("#text", content);
     await page.click("#send");
     await page.locator(".assistant").waitFor();
@@ -105,8 +87,7 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   test("begins with the end of a long conversation", async () => {
     const { id } = await client.conversations.create({ twinId: "echo" });
     for (let turn = 1; turn <= 11; turn++) await client.messages.send(id, { content: `turn${turn}` });
-    await using page = await openPage(browser);
-    await page.goto(`${origin}/?conversation=${id}&key=${key}`);
+    await using page = await open(id);
     await page.locator(".assistant").first().waitFor();
     assert.equal(await page.locator(".assistant").last().innerText(), "turn11");
   });

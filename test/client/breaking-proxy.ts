@@ -3,7 +3,8 @@
  */
 
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { listen } from "../support/ports.ts";
 
 /** How a connection breaks: it ends, it is reset, it falls silent, or the proxy answers 502 itself. */
 export type Break = "end" | "reset" | "stall" | "502";
@@ -43,10 +44,8 @@ export async function openBreakingProxy(target: string, faults: readonly Fault[]
     client.on("close", () => upstream.destroy());
     relay(upstream, client, pending);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     requests,
     faults: pending,
     async [Symbol.asyncDispose]() {

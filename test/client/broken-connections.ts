@@ -28,7 +28,7 @@ export interface Reading {
 }
 
 /** Characters of one, two, three and four bytes of UTF-8, and of one and two code units. */
-const pieces = ["Hello, ", "café", " 世界", " and 👋🏽", "!"];
+export const pieces = ["Hello, ", "café", " 世界", " and 👋🏽", "!"];
 export const whole = pieces.join("");
 
 const complete = '{"type":"complete"';

@@ -6,13 +6,11 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type * as Package from "openai";
 import { type Fault, openBreakingProxy } from "../client/breaking-proxy.ts";
+import { pieces, whole } from "../client/broken-connections.ts";
 import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
 import { settle } from "../support/clock.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
-
-const whole = "Hello, café 世界 and 👋🏽!";
-const pieces = ["Hello, ", "café", " 世界", " and 👋🏽", "!"];
 
 /** Where a connection breaks before the answer's head has arrived: there the client repeats its request. */
 const early: readonly (Fault & { readonly name: string })[] = [

@@ -31,16 +31,9 @@ export function call(
   return fetch(`${server.url}/api/v1${path}`, { method, ...jsonRequest(credential, body, headers) });
 }
 
-export async function newKey(
-  server: Address,
-  owner: string,
-  scope = "full_access",
-): Promise<{ id: string; key: string }> {
-  const response = await call(server, "POST", "/auth/api-keys", await token(owner), {
-    name: "cluster",
-    scope,
-  });
-  return dataOf(response);
+export async function newKey(server: Address, owner: string): Promise<{ key: string }> {
+  const made = { name: "cluster", scope: "full_access" };
+  return dataOf(await call(server, "POST", "/auth/api-keys", await token(owner), made));
 }
 
 export async function newConversation(server: Address, key: string, twinId: string): Promise<string> {
@@ -53,7 +46,6 @@ export interface Reading {
   readonly text: () => string;
   readonly raw: () => string;
   readonly done: Promise<void>;
-  stop(): void;
 }
 
 export function read(response: Response, noted: (text: string) => void = () => {}): Reading {
@@ -67,7 +59,7 @@ export function read(response: Response, noted: (text: string) => void = () => {
       noted(text());
     }
   })();
-  return { text, raw: () => raw, done, stop: () => void reader?.cancel() };
+  return { text, raw: () => raw, done };
 }
 
 /** Begins a reply of that many words on a server, and waits for the first. */

@@ -3,7 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import type { UsageResource } from "../../core/mod.ts";
@@ -12,6 +11,7 @@ import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "../redis/private-redis.ts";
 import { dataOf } from "../support/harness.ts";
+import { sendBytes } from "../support/raw-socket.ts";
 import { call, newKey, type Servers } from "./clients.ts";
 import { type Cluster, createCluster } from "./server.ts";
 
@@ -107,21 +107,9 @@ test("no token that was taken is forgotten when PostgreSQL crashes", {
 });
 
 /** Sends many requests down one socket without waiting, and resolves with the statuses of the answers. */
-function askOnOneSocket(url: string, credential: string): Promise<string[]> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port, host } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    let text = "";
-    socket.setEncoding("latin1");
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    socket.once("error", reject);
-    socket.once("close", () =>
-      resolve(Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status = ""]) => status)),
-    );
-    const head = `GET /api/v1/twins/echo HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${credential}\r\n`;
-    socket.write(`${head}\r\n`.repeat(requestsPerSocket - 1));
-    socket.write(`${head}Connection: close\r\n\r\n`);
-  });
+async function askOnOneSocket(url: string, credential: string): Promise<string[]> {
+  const first = `GET /api/v1/twins/echo HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAuthorization: Bearer ${credential}\r\n`;
+  const rest = `${first}\r\n`.repeat(requestsPerSocket - 1);
+  const text = await sendBytes(url, rest, `${first}Connection: close\r\n\r\n`);
+  return Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status = ""]) => status);
 }

@@ -18,6 +18,7 @@ import {
   newOwner,
   start,
   toBegin,
+  toEnd,
 } from "./store-records.ts";
 
 const slice = { offset: 0, limit: 20 };
@@ -152,9 +153,7 @@ export function endUsersContract(open: () => Store): void {
       const path = `/conversations/${id}/messages`;
       const ofSends = [claim(owner, { path }), claim(owner, { path, endUser: "ann" })];
       for (const each of ofSends) {
-        const { reply } = await begin(store, owner, id, { claim: each });
-        const end = { status: "completed", finishReason: "stop", usage: null, error: null } as const;
-        await store.endReply({ owner, conversationId: id, id: reply.id, completedAt: start, ...end });
+        await store.endReply(toEnd(await begin(store, owner, id, { claim: each })));
       }
       const [ofAnn, ofBob] = [claim(owner, { endUser: "ann" }), claim(owner, { endUser: "bob" })];
       for (const each of [ofAnn, ofBob]) await store.createConversation(conversation(owner), each);
@@ -198,14 +197,10 @@ export function endUsersContract(open: () => Store): void {
 
     test("a reply in progress counts when its conversation is deleted, and only then", async () => {
       const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
-      const { reply } = await begin(store, owner, id);
+      const begun = await begin(store, owner, id);
       const at = Date.UTC(2031, 4, 6);
       await store.deleteConversation({ owner }, id, at);
-      const end = { status: "cancelled", finishReason: "cancelled", usage: null, error: null } as const;
-      assert.equal(
-        await store.endReply({ owner, conversationId: id, id: reply.id, completedAt: at, ...end }),
-        false,
-      );
+      assert.equal(await store.endReply(toEnd(begun, { completedAt: at })), false);
       const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
       const { items } = await store.listUsage(owner, { ...days, groupBy: "endUser" });
       assert.deepEqual(items, [{ group: "ann", replies: 1, inputTokens: 0, outputTokens: 0 }]);

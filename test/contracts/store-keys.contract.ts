@@ -28,10 +28,6 @@ export function keysContract(open: () => Store): void {
       assert.deepEqual(await store.findKey(record.hash), record);
     });
 
-    test("no key is found for an unknown hash", async () => {
-      assert.equal(await store.findKey("0".repeat(64)), undefined);
-    });
-
     test("an owner's keys are listed newest first, by time and then by id", async () => {
       const owner = newOwner();
       const a = key(owner, { createdAt: start + 1 });

@@ -9,7 +9,6 @@ import type { PacingOptions } from "../../core/twins/engine.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { runtime } from "../support/runtime.ts";
 import { ask, createTwin, keeper, termsOf } from "./keeper.ts";
-import { askEngine } from "./measured-set.ts";
 
 test("one progress event names the sources, with scores from 0 to 1", async () => {
   const { events } = await ask("How often does the lamp turn?");
@@ -30,7 +29,7 @@ test("the same turn always gets the same answer", async () => {
 test("a new version of a twin answers from its new text", async () => {
   const engine = createKnowledgeEngine();
   for (const color of ["red", "green"]) {
-    assert.equal((await askEngine(engine, createTwin(`# Door\n\n${color}`), "door")).text, color);
+    assert.equal((await ask("door", { engine, twin: createTwin(`# Door\n\n${color}`) })).text, color);
   }
 });
 

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
-import type { EngineProgress, HistoryMessage } from "../../core/twins/engine.ts";
+import type { EngineProgress, HistoryMessage, TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { newTwin } from "../support/harness.ts";
 
@@ -68,16 +68,22 @@ interface Reply {
   readonly writes: readonly string[];
   readonly events: readonly EngineProgress[];
   /** Headings of the sections that the answer is from. */
-  readonly sources: readonly unknown[];
+  readonly sources: readonly string[];
+}
+
+interface Asked {
+  readonly twin?: Twin;
+  readonly history?: readonly HistoryMessage[];
+  readonly engine?: TwinEngine;
 }
 
 export async function ask(
   content: string,
-  { twin = createTwin(keeper), history = [] }: { twin?: Twin; history?: readonly HistoryMessage[] } = {},
+  { twin = createTwin(keeper), history = [], engine = createKnowledgeEngine() }: Asked = {},
 ): Promise<Reply> {
   const writes: string[] = [];
   const events: EngineProgress[] = [];
-  const result = await createKnowledgeEngine().reply(
+  const result = await engine.reply(
     { twin, history, content },
     {
       write: (text) => writes.push(text),

@@ -7,6 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
 import { newTwin } from "../support/harness.ts";
+import { ask } from "./keeper.ts";
 
 export const halves = ["tuning", "held"] as const;
 
@@ -44,7 +45,7 @@ export async function measureKnowledge(): Promise<Measured[]> {
       const engine = createKnowledgeEngine();
       for (const half of halves) {
         for (const question of byHalf[half]) {
-          const { text, sources } = await askEngine(engine, twin, question[0]);
+          const { text, sources } = await ask(question[0], { engine, twin });
           const answerable = question[1] !== null;
           const judged = judge(question, text, sources);
           measured.push({ language, half, question: question[0], answerable, ...judged });
@@ -53,29 +54,6 @@ export async function measureKnowledge(): Promise<Measured[]> {
     }
   }
   return measured;
-}
-
-/** A twin's answer, and the headings of the sections that it is from. */
-export async function askEngine(
-  engine: ReturnType<typeof createKnowledgeEngine>,
-  twin: ReturnType<typeof newTwin>,
-  content: string,
-): Promise<{ text: string; sources: readonly string[] }> {
-  let text = "";
-  let sources: readonly string[] = [];
-  await engine.reply(
-    { twin, history: [], content },
-    {
-      write: (part) => {
-        text += part;
-      },
-      progress: (event) => {
-        sources = (event.sources as { heading: string }[]).map(({ heading }) => heading);
-      },
-      signal: new AbortController().signal,
-    },
-  );
-  return { text, sources };
 }
 
 /** An answer is right if it comes first of all from the right section, and contains what it must. */

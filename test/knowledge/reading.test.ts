@@ -4,14 +4,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
+import { createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { newTwin } from "../support/harness.ts";
-import { askEngine } from "./measured-set.ts";
+import { ask as askTwin, createTwin } from "./keeper.ts";
 
 function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
-  const twin = newTwin({ id: "odd", name: "Odd", engine: "knowledge", instructions, ...fields });
-  return askEngine(createKnowledgeEngine(), twin, content);
+  return askTwin(content, { twin: createTwin(instructions, { description: null, ...fields }) });
 }
 
 const pairs: readonly (readonly [script: string, one: string, other: string])[] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, ModelError } from "../../core/mod.ts";
-import { dataOf, inProcess } from "../support/harness.ts";
+import { inProcess } from "../support/harness.ts";
 import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";
 
 async function contentOf(response: Response): Promise<string | undefined> {
@@ -40,13 +40,6 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     );
     const { id } = events[0] as { id: string };
     assert.equal(id.replace("chatcmpl-", "msg_"), stored[3]?.id);
-  });
-
-  test("stored replies count in the usage history", async () => {
-    await using api = await openOpenAI(inProcess);
-    assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
-    const history = await dataOf(await api.fixture.call("GET", "/usage/history", api.key));
-    assert.deepEqual(history, [{ group: "2026-01-02", replies: 1, inputTokens: 0, outputTokens: 0 }]);
   });
 
   test("conversations are apart by name, twin and end user", async () => {
@@ -184,12 +177,6 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     run.write(" upon a time");
     run.finish();
     assert.equal(await contentOf(await first), "Once upon a time");
-  });
-
-  test("a retry whose first try never arrived begins the reply", async () => {
-    await using api = await openOpenAI(inProcess);
-    assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
-    assert.equal((await api.messages()).length, 2);
   });
 
   test("the same message again, which is no retry, is another one", async () => {

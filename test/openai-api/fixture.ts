@@ -15,6 +15,7 @@ import { createOpenAIApi, type OpenAIApiOptions } from "../../core/openai-api/mo
 import {
   dataOf,
   type Fixture,
+  jsonRequest,
   newTwin,
   openFixture,
   startOfTests,
@@ -76,15 +77,7 @@ interface Setting {
 /** Sends requests to a path below `/v1`, with a key. */
 function senderTo(fixture: Fixture, key: string, base = ""): OpenAIFixture["send"] {
   return (method, path, body, headers) => {
-    const init: RequestInit = {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...Object.fromEntries(new Headers(headers)),
-      },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    };
+    const init = { method, ...jsonRequest(key, body, headers) };
     const target = `${base}/v1${path}`;
     return fixture.url === ""
       ? fixture.service.fetch(new Request(`http://twins.test${target}`, init))

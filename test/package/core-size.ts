@@ -6,19 +6,26 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** The core's size in bytes, with the packages that it imports: minified and gzipped, without `jose`. */
-export async function measureCore(): Promise<number> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("../../core/mod.ts", import.meta.url))],
+/** What a module of the project adds to a bundle: its bytes, minified and gzipped, and the files they are from. */
+export async function measure(entry: string, external: string[] = []) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [fileURLToPath(new URL(`../../${entry}`, import.meta.url))],
     bundle: true,
     write: false,
     minify: true,
+    metafile: true,
     format: "esm",
     platform: "neutral",
     mainFields: ["module", "main"],
-    external: ["jose"],
+    external,
   });
-  return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents).length, 0);
+  const size = outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents).length, 0);
+  return { size, files: Object.keys(metafile.inputs) };
+}
+
+/** The core's size, with the packages that it imports, without `jose`. */
+export async function measureCore(): Promise<number> {
+  return (await measure("core/mod.ts", ["jose"])).size;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -9,12 +9,13 @@ import { listen } from "../support/ports.ts";
 /** A proxy to a server that can silently stop forwarding, on demand or when the client sends certain words. */
 export async function openNetwork(server: string, lastWords?: string) {
   const { hostname, port } = new URL(server);
+  let leadsTo = Number(port || 5432);
   const sockets: Socket[] = [];
   const freeze = () => {
     for (const socket of sockets) socket.unpipe().pause();
   };
   const proxy = createServer((near) => {
-    const far = connectTo(Number(port || 5432), hostname);
+    const far = connectTo(leadsTo, hostname);
     near.on("data", (text) => {
       if (lastWords !== undefined && text.includes(lastWords)) freeze(); // before it is forwarded
     });
@@ -35,6 +36,10 @@ export async function openNetwork(server: string, lastWords?: string) {
       return sockets.length / 2;
     },
     freeze,
+    /** Has new connections lead to another port, as in a failover. */
+    moveTo(other: number) {
+      leadsTo = other;
+    },
     close() {
       for (const socket of sockets) socket.destroy();
       proxy.close();

@@ -7,7 +7,7 @@ import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import type { EndUserReach, Store } from "../../core/store/store.ts";
 import { callEverything } from "../contracts/store-calls.ts";
-import { connect, createDatabase, openPool, skipWithoutPostgres } from "./database.ts";
+import { connect, openPool, sharedDatabase, skipWithoutPostgres } from "./database.ts";
 
 const skip = await skipWithoutPostgres();
 
@@ -21,23 +21,18 @@ interface PlanStep {
 }
 
 describe("the store's queries in PostgreSQL", { skip }, () => {
-  let url = "";
-  let drop = async () => {};
   let admin: pg.Client;
+  after(() => admin.end());
+  const shared = sharedDatabase();
 
   before(async () => {
-    ({ url, drop } = await createDatabase());
-    await (await openPostgres(url)).close();
-    admin = await connect(url);
+    await (await openPostgres(shared.url)).close();
+    admin = await connect(shared.url);
     for (const statement of manyMessages) await admin.query(statement);
-  });
-  after(async () => {
-    await admin.end();
-    await drop();
   });
 
   test("no query scans all messages or conversations, nor all of an index on them", async () => {
-    const params = await noteCalls(url, callEverything);
+    const params = await noteCalls(shared.url, callEverything);
     assert.ok(params.size >= 25, `only ${params.size} statements were seen`);
     for (const [sql, values] of params) {
       if (!/\b(messages|conversations)\b/.test(sql) || /^INSERT/.test(sql)) continue;
@@ -51,7 +46,7 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
 
   test("an end user's conversations are listed without reading the owner's others", async () => {
     for (const endUser of ["ann", "bob", "nobody"]) {
-      const params = await noteCalls(url, (store) => listAll(store, { owner: "owner", endUser }));
+      const params = await noteCalls(shared.url, (store) => listAll(store, { owner: "owner", endUser }));
       assert.ok(params.size >= (endUser === "nobody" ? 3 : 6));
       for (const [sql, values] of params) {
         for (const mode of ["force_custom_plan", "force_generic_plan"]) {

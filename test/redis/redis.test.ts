@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { connect as connectTo, createServer, type Socket } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { createClient } from "redis";
@@ -9,8 +8,9 @@ import { createRedisLimiter, type RedisScriptClient } from "../../adapters/redis
 import { openRedis } from "../../adapters/redis/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { limiterContract } from "../contracts/limiter.contract.ts";
+import { openNetwork } from "../postgres/faults.ts";
 import { createGate } from "../support/gate.ts";
-import { freePort, listen } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
 import { until } from "../support/until.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
 
@@ -45,27 +45,6 @@ const back = "info: the shared rate limiter is back";
 /** A limiter on a client whose calls are all answered by this function. */
 function limiterOn(evalSha: RedisScriptClient["evalSha"], options?: { readonly timeoutMs: number }) {
   return createRedisLimiter({ evalSha, eval: evalSha }, options);
-}
-
-/** An address whose new connections lead to a port that can change, as in a failover. */
-async function openAddress(port: number) {
-  let leadsTo = port;
-  const sockets: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connectTo(leadsTo, "127.0.0.1");
-    for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
-    near.pipe(far).pipe(near);
-  });
-  return {
-    url: `redis://127.0.0.1:${await listen(server)}`,
-    moveTo(other: number) {
-      leadsTo = other;
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }
 
 async function becomeReplica({ url }: PrivateRedis): Promise<void> {
@@ -293,7 +272,7 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
   ] as const) {
     test(`a Redis that ${what} is abandoned for the one that its address now leads to`, async (t) => {
       const [first, second] = [await startRedis(t), await startRedis(t)];
-      const address = await openAddress(first.port);
+      const address = await openNetwork(first.url);
       t.after(address.close);
       const { limiter, entries } = await open(t, address.url);
       await limiter.take("key", policy);

@@ -64,17 +64,11 @@ async function complaint(path: string, url: string): Promise<string> {
   return stderr;
 }
 
-/** A new database, to be dropped by its holder: on Deno, a test within a suite has no `after`. */
-async function newDatabase(): Promise<{ readonly url: string } & AsyncDisposable> {
-  const { url, drop } = await createDatabase();
-  return { url, [Symbol.asyncDispose]: drop };
-}
-
 const skip = await skipWithoutPostgres();
 
 describe("a SQLite file copied into PostgreSQL", { skip }, () => {
   test("a copy that breaks off says why, leaves nothing behind, and can be repeated", async () => {
-    await using database = await newDatabase();
+    await using database = await createDatabase();
     const { url } = database;
     const { path, owners } = await makeFile();
     const read = await withStore(openSqlite(path), (store) => readOwners(store, owners));
@@ -92,7 +86,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
   });
 
   test("everything reads as it did before, long texts included", async () => {
-    await using database = await newDatabase();
+    await using database = await createDatabase();
     const { url } = database;
     const { path, owners } = await makeFile();
     const [alice] = owners;
@@ -119,7 +113,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
   });
 
   test("a database that has records is refused, and stays as it is", async () => {
-    await using database = await newDatabase();
+    await using database = await createDatabase();
     const { url } = database;
     const { path } = await makeFile();
     const bob = await withStore(openPostgres(url), fill);
@@ -131,7 +125,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
   });
 
   test("of many owners, all have what they had", async () => {
-    await using database = await newDatabase();
+    await using database = await createDatabase();
     const { url } = database;
     const path = folder.newPath();
     const names = Array.from({ length: 70 }, (_, n) => `owner ${n % 7}`);

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createMemoryStore } from "../../core/store/memory.ts";
 import { storeContract } from "../contracts/store.contract.ts";
+import { makeFolder } from "../sqlite/fixture.ts";
+
+const folder = await makeFolder();
 
 storeContract("memory", async () => {
   const store = createMemoryStore();
@@ -11,8 +11,7 @@ storeContract("memory", async () => {
 });
 
 storeContract("SQLite", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "twins-store-"));
-  const path = join(folder, "data", "twins.db");
+  const path = folder.newPath();
   let sqlite = await openSqlite(path);
   return {
     store: sqlite.store,
@@ -21,9 +20,6 @@ storeContract("SQLite", async () => {
       sqlite = await openSqlite(path);
       return sqlite.store;
     },
-    async dispose() {
-      await sqlite.close();
-      await rm(folder, { recursive: true });
-    },
+    dispose: () => sqlite.close(),
   };
 });

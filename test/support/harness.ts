@@ -192,8 +192,8 @@ export function jsonRequest(credential: string, body?: unknown, headers?: Header
   const json = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return {
     headers: {
-      Authorization: `Bearer ${credential}`,
-      ...(json !== undefined && { "Content-Type": "application/json" }),
+      authorization: `Bearer ${credential}`,
+      ...(json !== undefined && { "content-type": "application/json" }),
       ...Object.fromEntries(new Headers(headers)),
     },
     ...(json !== undefined && { body: json }),
