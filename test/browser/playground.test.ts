@@ -115,6 +115,17 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await replyOn(page), "first line\nsecond");
     });
 
+    test("begins one conversation, though its form is submitted twice", async () => {
+      await using page = await open();
+      const before = await page.locator("#conversations button").count();
+      await page.fill("#content", someText);
+      await page.locator("form:has(#content)").evaluate((form: HTMLFormElement) => {
+        for (let time = 0; time < 2; time++) form.requestSubmit();
+      });
+      assert.equal(await replyOn(page), someText);
+      assert.equal(await page.locator("#conversations button").count(), before + 1);
+    });
+
     test("shows the end of a growing reply, but not to a reader who has scrolled up", async () => {
       await using page = await open();
       const messages = page.locator("#messages");

@@ -50,8 +50,12 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    page.problem.textContent = reasonOf(error);
+    showProblem(error);
   }
+}
+
+function showProblem(error: unknown): void {
+  page.problem.textContent = reasonOf(error);
 }
 
 function reasonOf(error: unknown): string {
@@ -137,7 +141,7 @@ function viewOf(conversation: Conversation): ConversationView {
       void showUsage();
     },
     failed(error: unknown) {
-      page.problem.textContent = reasonOf(error);
+      showProblem(error);
       showState();
     },
   };
@@ -147,10 +151,19 @@ function viewOf(conversation: Conversation): ConversationView {
 async function send(twice: boolean): Promise<void> {
   const content = page.content.value;
   if (content.trim() === "" || (view && view.state !== "idle")) return;
-  const current = view ?? (await beginConversation(content));
-  page.content.value = "";
+  write(""); // at once, so that nothing is sent twice
+  try {
+    const current = view ?? (await beginConversation(content));
+    current.send(content, { twice });
+  } catch (error) {
+    write(content);
+    throw error;
+  }
+}
+
+function write(content: string): void {
+  page.content.value = content;
   grow();
-  current.send(content, { twice });
 }
 
 async function beginConversation(content: string): Promise<ConversationView> {
@@ -210,8 +223,12 @@ function describe(state: ConversationView["state"], offset: number): string {
 
 async function showUsage(): Promise<void> {
   const { client, name } = required(session);
-  const { remaining, limit } = await client.usage.get();
-  page.account.textContent = `${name} · ${remaining} of ${limit} requests left`;
+  try {
+    const { remaining, limit } = await client.usage.get();
+    page.account.textContent = `${name} · ${remaining} of ${limit} requests left`;
+  } catch (error) {
+    showProblem(error);
+  }
 }
 
 function required<Value>(value: Value | undefined): Value {
