@@ -1,5 +1,5 @@
 /**
- * The system's codes for errors, and its folders.
+ * The system's codes for errors, and its folders. Apart, because the adapters of files and of sockets share them.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The SQLite store's database: its file, its write-ahead log, and the driver over both.
+ * The SQLite store's database: its file, its write-ahead log, and the driver over both. Apart from the store, because
+ * whoever copies a database needs no more.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The events of a reply's stream.
+ * The events of a reply's stream. Apart from who follows one, because all parts of a reply know what an event is.
  *
  * @module
  */

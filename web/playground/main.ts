@@ -5,8 +5,7 @@
  */
 
 import { type Conversation, RateLimitError, type Twin, TwinServiceError } from "../../client/mod.ts";
-import { byId } from "../shared/dom.ts";
-import { followEnd } from "../shared/follow-end.ts";
+import { byId, followEnd } from "../shared/dom.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
 import { conversationOfPage, nameConversation, type Session, signIn, tokenOfPage } from "./session.ts";
 import { Wire } from "./wire.ts";

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { h } from "../shared/dom.ts";
-import { followEnd } from "../shared/follow-end.ts";
+import { followEnd, h } from "../shared/dom.ts";
 import { baseUrl } from "./session.ts";
 
 /** How many lines are kept. */

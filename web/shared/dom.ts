@@ -1,5 +1,5 @@
 /**
- * Elements in one expression.
+ * Elements: made in one expression, found by their ids, and lists whose end stays in view.
  *
  * @module
  */
@@ -32,4 +32,36 @@ export function byId<Element extends HTMLElement>(id: string, type: new () => El
   const element = document.getElementById(id);
   if (element instanceof type) return element;
   throw new Error(`The page has no ${type.name} with the id ${id}.`);
+}
+
+/** How far from the end a reader still counts as being there, in pixels. */
+const tolerance = 40;
+
+/**
+ * Keeps the end of a list in view while it grows, once a frame, unless its reader has scrolled up. Returns what shows the
+ * end again, wherever its reader is.
+ */
+export function followEnd(list: HTMLElement): () => void {
+  let isFollowed = true;
+  let isDue = false;
+  let lastTop = 0;
+  list.addEventListener("scroll", () => {
+    const { scrollTop, scrollHeight, clientHeight } = list;
+    const isAtEnd = scrollHeight - clientHeight - scrollTop < tolerance;
+    isFollowed = isAtEnd || (isFollowed && scrollTop >= lastTop); // it may have grown since it was scrolled to its end
+    lastTop = scrollTop;
+  });
+  const grown = () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      if (isFollowed) list.scrollTop = list.scrollHeight;
+    });
+  };
+  new MutationObserver(grown).observe(list, { childList: true, subtree: true, characterData: true });
+  return () => {
+    isFollowed = true;
+    list.scrollTop = list.scrollHeight;
+  };
 }

@@ -11,8 +11,7 @@ import {
   type StreamEvent,
   TwinClient,
 } from "../../client/mod.ts";
-import { h } from "../shared/dom.ts";
-import { followEnd } from "../shared/follow-end.ts";
+import { followEnd, h } from "../shared/dom.ts";
 import { style } from "./style.ts";
 
 /** The browser's class; where there is none, as on a server that renders pages, one that does nothing. */
