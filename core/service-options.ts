@@ -119,6 +119,9 @@ export const timeRanges = {
   leaseMs: [100, 86_400_000],
 } as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>;
 
+/** The times of a service that names none, in milliseconds. */
+export const defaultTimes = { heartbeatMs: 5_000, maxReplyMs: 300_000, leaseMs: 30_000 } as const;
+
 /** What to do with a reply whose last follower has gone. */
 export const disconnectPolicies = ["continue", "cancel"] as const;
 
@@ -211,7 +214,8 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { engines = { echo: createEchoEngine() } } = options;
   const { basePath = "", corsOrigins = [], pages = {} } = options;
   const { joinTokens = true, onDisconnect = "continue" } = options;
-  const { heartbeatMs = 5_000, maxReplyMs = 300_000, leaseMs = 30_000 } = options;
+  const { heartbeatMs = defaultTimes.heartbeatMs, maxReplyMs = defaultTimes.maxReplyMs } = options;
+  const { leaseMs = defaultTimes.leaseMs } = options;
   const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };

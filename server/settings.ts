@@ -12,6 +12,7 @@ import { logLevels } from "../core/base/log.ts";
 import { defaultRequestsPerHour } from "../core/http/rate-limit.ts";
 import {
   basePathRule,
+  defaultTimes,
   disconnectPolicies,
   originsRule,
   requestsPerHourRange,
@@ -185,19 +186,19 @@ export const settings = {
   }),
   heartbeatMs: setting({
     variable: "HEARTBEAT_MS",
-    fallback: "5000",
+    fallback: String(defaultTimes.heartbeatMs),
     about: "milliseconds of silence on a stream before a keep-alive comment",
     ...number(timeRanges.heartbeatMs),
   }),
   maxReplyMs: setting({
     variable: "MAX_REPLY_MS",
-    fallback: "300000",
+    fallback: String(defaultTimes.maxReplyMs),
     about: "milliseconds that a reply may take",
     ...number(timeRanges.maxReplyMs),
   }),
   leaseMs: setting({
     variable: "LEASE_MS",
-    fallback: "30000",
+    fallback: String(defaultTimes.leaseMs),
     about: "milliseconds without a sign of life after which another process takes a reply over",
     ...number(timeRanges.leaseMs),
   }),
