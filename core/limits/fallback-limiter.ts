@@ -40,7 +40,8 @@ const probe = { id: "fallback-probe", policy: { capacity: 3600 } } as const;
 
 /**
  * Asks the shared limiter; while that one rejects, it limits with buckets of its own, which start out full: never
- * unlimited, never an error. Only `forget` needs the shared one, and rejects with it. Each outage and each recovery is logged once.
+ * unlimited, never an error. Only `forget` needs the shared one, and rejects with it. Each outage and each recovery is
+ * logged once.
  *
  * @example
  * ```ts
