@@ -10,6 +10,7 @@
 import type { MessageResource } from "../core/wire/schemas.ts";
 import type { TwinClient } from "./client.ts";
 import { NotFoundError } from "./http/errors.ts";
+import { sleep } from "./http/waiting.ts";
 import type { ReplyStream } from "./reply/reply-stream.ts";
 
 /** The parts of the AI SDK's `UIMessage` that are read. */
@@ -36,8 +37,17 @@ export interface TwinChatTransport {
     messages: ChatMessage[];
     abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<ChatChunk>>;
-  reconnectToStream(options: { chatId: string }): Promise<ReadableStream<ChatChunk> | null>;
+  reconnectToStream(options: {
+    chatId: string;
+    abortSignal?: AbortSignal | undefined;
+  }): Promise<ReadableStream<ChatChunk> | null>;
 }
+
+/**
+ * How long a stream that is followed again goes on after it was stopped, in milliseconds, in case the chat is followed
+ * once more: React's strict mode mounts each component twice, and the first mount's end stops its chat.
+ */
+const remountMs = 100;
 
 /** Options of {@link createChatTransport}. */
 export interface ChatTransportOptions {
@@ -68,21 +78,32 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
     return (await client.conversations.create({ twinId }, { idempotencyKey: `chat ${chatId}` })).id;
   }
 
+  /** How often each chat was followed again. */
+  const followed = new Map<string, number>();
+
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
       const conversationId = await conversationOf(chatId);
       abortSignal?.throwIfAborted();
-      const broken = new AbortController();
       const content = textOf(messages.at(-1));
+      const broken = new AbortController();
       const reply = client.messages.stream(conversationId, { content }, { signal: broken.signal });
-      if (abortSignal) cancelWith(abortSignal, reply, (reason) => broken.abort(reason));
-      return chunksOf(reply);
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true });
     },
-    async reconnectToStream({ chatId }) {
+    async reconnectToStream({ chatId, abortSignal }) {
       if (!chatId.startsWith("conv_")) return null;
+      const time = (followed.get(chatId) ?? 0) + 1;
+      followed.set(chatId, time);
       const running = await runningReply(client, chatId);
-      return running ? chunksOf(client.messages.resume(chatId, running.id)) : null;
+      if (!running) return null;
+      const broken = new AbortController();
+      const reply = client.messages.resume(chatId, running.id, { signal: broken.signal });
+      const mayStop = async () => {
+        await sleep(remountMs);
+        return followed.get(chatId) === time;
+      };
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop });
     },
   };
 }
@@ -95,7 +116,7 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
  * import { toUIMessages } from "twin-service/ai-sdk";
  *
  * const { data } = await client.messages.list(conversationId, { order: "desc", limit: 100 });
- * const messages = toUIMessages(data.toReversed()); // useChat({ id: conversationId, transport, messages, resume: true })
+ * const messages = toUIMessages([...data].reverse()); // useChat({ id: conversationId, transport, messages, resume: true })
  * ```
  */
 export function toUIMessages(
@@ -128,16 +149,31 @@ async function runningReply(
   }
 }
 
-/** Cancels a running reply when a signal aborts. If that fails, its reader is to know why. */
-function cancelWith(signal: AbortSignal, reply: ReplyStream, fail: (reason: unknown) => void): void {
-  const cancel = () => void reply.cancel().catch(fail);
-  const ended = () => signal.removeEventListener("abort", cancel);
-  signal.addEventListener("abort", cancel);
+/** How a reply is stopped. */
+interface Stopping {
+  /** Asks for it. */
+  readonly stop: AbortSignal | undefined;
+  /** Whether who asks means it. */
+  readonly mayStop: () => Promise<boolean>;
+  /** Breaks the stream with the reason why the reply could not be cancelled. */
+  readonly broken: AbortController;
+}
+
+/** Cancels a running reply when it is to be stopped. */
+function cancelWhenStopped(reply: ReplyStream, { stop, mayStop, broken }: Stopping): void {
+  if (!stop) return;
+  const cancel = async () => {
+    if (await mayStop()) await reply.cancel().catch((reason) => broken.abort(reason));
+  };
+  if (stop.aborted) void cancel();
+  stop.addEventListener("abort", cancel);
+  const ended = () => stop.removeEventListener("abort", cancel);
   void reply.final().then(ended, ended);
 }
 
 /** A reply as chunks. A reader that leaves only leaves. */
-function chunksOf(reply: ReplyStream): ReadableStream<ChatChunk> {
+function chunksOf(reply: ReplyStream, stopping: Stopping): ReadableStream<ChatChunk> {
+  cancelWhenStopped(reply, stopping);
   const chunks = toChunks(reply);
   return new ReadableStream({
     async pull(controller) {

@@ -92,6 +92,17 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     assert.equal(await page.locator(".assistant").last().innerText(), "turn11");
   });
 
+  test("stops a reply that goes on after a reload", async () => {
+    await using chat = await ask(lastingText);
+    await chat.page.reload();
+    await chat.page.locator(".assistant").waitFor();
+    await chat.page.click("#stop");
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    const [, reply] = await chat.stored();
+    assert.ok(reply);
+    assert.equal((await client.messages.resume(reply.conversationId, reply.id).final()).status, "cancelled");
+  });
+
   test("stops a reply, which keeps its text so far", async () => {
     await using chat = await ask(lastingText);
     await chat.page.click("#stop");

@@ -7,7 +7,9 @@ import { describe, test } from "node:test";
 import { type ChatChunk, createChatTransport } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
 import { overSocket } from "../support/harness.ts";
+import { runtime } from "../support/runtime.ts";
 
 const messages = [{ role: "user", parts: [{ type: "text", text: "Hello?" }] }];
 
@@ -39,6 +41,32 @@ describe("a chat that is stopped", () => {
     }
     assert.deepEqual(types, ["text-start", "text-delta", "error"]);
     assert.deepEqual(last, { type: "error", errorText: "The limit is used up." });
+  });
+
+  test("and followed again at once, as a component that is mounted twice does, goes on", {
+    skip: runtime !== "node" && `${runtime} cannot set a test's timers`,
+  }, async (t) => {
+    await using chat = await openChat(overSocket);
+    const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key });
+    const transport = createChatTransport(client, { twinId: "scripted" });
+    const { run } = await chat.begin();
+    run.write("Hel");
+    const stopping = new AbortController();
+    const chatId = chat.conversationId;
+    const first = await transport.reconnectToStream({ chatId, abortSignal: stopping.signal });
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    stopping.abort();
+    await first?.cancel();
+    const second = await transport.reconnectToStream({ chatId });
+    t.mock.timers.tick(1000);
+    await settle();
+    t.mock.timers.reset();
+    run.finish();
+    const types: string[] = [];
+    for await (const { type } of second ?? []) types.push(type);
+    assert.deepEqual(types, ["start", "text-start", "text-delta", "text-end", "finish"]);
+    const [, reply] = (await client.messages.list(chatId)).data;
+    assert.equal(reply?.status, "completed");
   });
 
   test("before it was sent sends nothing", async () => {
