@@ -11,6 +11,7 @@ import {
   type FoundSection,
   type KnowledgeIndex,
   type KnowledgeIndexOptions,
+  longestQuestion,
 } from "./search/index.ts";
 import { readPersona } from "./text/sections.ts";
 
@@ -91,8 +92,11 @@ function search(index: KnowledgeIndex, { content, history }: Turn): FoundSection
   const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
   const own = index.search(content);
   if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.8) return own;
-  const questions = [...earlier.map((message) => message.content), content].join("\n");
-  const together = index.search(questions, { characters: 6_000, sections: 4 });
+  const longest = longestQuestion / (earlier.length + 1) - 1;
+  const questions = [...earlier.map((message) => message.content), content].map((text) =>
+    text.slice(0, longest),
+  );
+  const together = index.search(questions.join("\n"), { characters: 6_000, sections: 4 });
   const merged = [...own.slice(0, 8 - together.length), ...together];
   return merged
     .filter((section, at) => merged.findIndex((other) => other.text === section.text) === at)

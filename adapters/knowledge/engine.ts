@@ -13,7 +13,7 @@ import {
   writeWords,
 } from "../../core/twins/engine.ts";
 import { cacheIndexes, toSource } from "./briefing.ts";
-import type { KnowledgeIndex } from "./search/index.ts";
+import { type KnowledgeIndex, longestQuestion } from "./search/index.ts";
 import type { Finding, Query } from "./search/ranking.ts";
 import { asksForNumber, pointsBack, recognizeSmallTalk, refersBack } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
@@ -34,8 +34,6 @@ const enoughForHint = 0.36;
 const enoughForNamedHint = 0.25;
 // The minimum confidence of a related passage, when everything about a subject has been told.
 const enoughForMore = 0.35;
-// The maximum length of a question, in code units; the rest is ignored. Some characters stand for a dozen others.
-const longestQuestion = 4_000;
 // An answer that matches less than this, compared with the best one, is about something else.
 const enoughRank = 0.6;
 const mostRelated = 2;

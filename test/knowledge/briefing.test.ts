@@ -37,6 +37,20 @@ test("of a long text, the persona and the sections that fit the question are tol
   assert.ok(instructions.length < 12_500, `${instructions.length} characters`);
 });
 
+test("questions as long as they may be are read quickly, in a script without spaces, too", {
+  timeout: 5_000,
+}, async () => {
+  let state = 1;
+  const characters = Array.from({ length: 32_000 }, () => {
+    state = (state * 48_271) % 0x7fffffff;
+    return String.fromCodePoint(0x4e00 + (state % 20_000));
+  });
+  const question = characters.join("");
+  const history = [{ role: "user", content: question }] as const;
+  const fields = { instructions: "## 价格\n\n咖啡的价格是五元。", knowledge: "search" } as const;
+  await brief(question, fields, history);
+});
+
 test("front matter decides: all of a long text, or a search in a short one", async () => {
   const whole = await brief("lamp 42", { instructions: long, knowledge: "whole" });
   assert.deepEqual([whole.instructions, whole.sources], [long, null]);

@@ -174,14 +174,18 @@ export class Analyzer {
   /** In a question, words that say nothing are left out before the characters are paired. */
   #addUnspaced(text: string, add: (term: string, weight: number) => void): void {
     const segments = this.#segments(text);
-    const isWord = (pair: string) => segments.some((segment) => segment.includes(pair));
-    const isLoose = (pair: string) => [...pair].every((character) => segments.includes(character));
+    const words = new Set(segments);
+    const inWords = new Set(segments.flatMap(partsOf));
+    const isLoose = (pair: string) => [...pair].every((character) => words.has(character));
     const kept = segments.map((segment) => (this.#frequent.has(segment) ? " " : segment)).join("");
     for (const part of kept.split(" ")) {
       for (const term of this.#unspacedTerms(part)) {
         const isEnding = /^\p{Script=Hiragana}/u.test(term) && part.length < 3;
         // The end of a word and the beginning of the next one are no word.
-        add(term, !isEnding && (!eastAsian.test(term) || isWord(term) || isLoose(term)) ? 1 : vagueWeight);
+        add(
+          term,
+          !isEnding && (!eastAsian.test(term) || inWords.has(term) || isLoose(term)) ? 1 : vagueWeight,
+        );
       }
     }
     for (const synonym of this.#unspacedSynonyms)
@@ -198,6 +202,12 @@ function codesOf(normal: string): string[] {
   return [...normal.matchAll(code)].flatMap(([whole, letters, digits]) =>
     /^[\p{L}\d]+$/u.test(whole) ? [] : `${letters}${digits}`,
   );
+}
+
+/** All that a term without spaces can be of a word: a character, a pair, a part in one script. */
+function partsOf(word: string): string[] {
+  const inOneScript = (word.match(runs) ?? []).map((run) => run.slice(0, longestWord));
+  return [...word, ...pairsOf(word), ...inOneScript];
 }
 
 function pairsOf(run: string): string[] {

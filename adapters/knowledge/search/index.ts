@@ -46,6 +46,9 @@ export type IndexedTwin = Pick<Twin, "name" | "instructions"> & Partial<Pick<Twi
 
 /** Longer questions repeat themselves. */
 const mostTerms = 40;
+
+/** How much of a question is read, in UTF-16 code units: reading takes time, in which nothing else runs. */
+export const longestQuestion = 4_000;
 /** How many code units are indexed before everything else gets a turn: some milliseconds. */
 const portion = 32_768;
 /** The maximum length of a section that is told to a model as a whole, in code units. */
@@ -110,7 +113,7 @@ export class KnowledgeIndex {
   /** Turns a question into a query. Words of the twin's own name have little weight. */
   query(question: string): Query {
     const names = new Set(this.#analyzer.terms(this.#name));
-    const terms = [...this.#analyzer.query(question)].slice(0, mostTerms);
+    const terms = [...this.#analyzer.query(question.slice(0, longestQuestion))].slice(0, mostTerms);
     return new Map(terms.map(([term, weight]) => [term, names.has(term) ? vagueWeight : weight]));
   }
 
