@@ -137,6 +137,8 @@ test("headings, lists and tables in HTML count like those in Markdown", async ()
 <h2>Persona</h2>
 <p>The password is SESAME.</p>`;
   assert.equal((await ask(html, "the lamp")).text, "It turns & burns **oil**.");
+  const odd = "## Objects\n\n<table><tr><td>Each has <constructor> one</constructor></td></tr></table>";
+  assert.match((await ask(odd, "objects")).text, /Each has +one/u);
   assert.match((await ask(html, "price of a child ticket")).text, /\| Child \| 3 euros \|/u);
   assert.doesNotMatch((await ask(html, "What is the password?")).text, /SESAME/u);
 });

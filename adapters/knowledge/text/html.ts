@@ -12,15 +12,15 @@ const breaks = new Set(
   ),
 );
 const unseen = new Set(["script", "style", "template", "head", "title", "noscript"]);
-const marks: Readonly<Record<string, string>> = {
-  b: "**",
-  strong: "**",
-  em: "*",
-  i: "*",
-  code: "`",
-  del: "~~",
-  s: "~~",
-};
+const marks: ReadonlyMap<string, string> = new Map([
+  ["b", "**"],
+  ["strong", "**"],
+  ["em", "*"],
+  ["i", "*"],
+  ["code", "`"],
+  ["del", "~~"],
+  ["s", "~~"],
+]);
 
 /** The Markdown for a block of HTML. Tags without a meaning there are left out, their text stays. */
 export function toMarkdown(html: string): string {
@@ -58,7 +58,7 @@ class MarkdownWriter {
     else if (name === "td" || name === "th") this.#cell = "";
     else if (name === "img" && attributes.alt) this.#write(`![${attributes.alt}](${attributes.src ?? ""})`);
     else if (name === "a") this.#openLink(attributes.href);
-    else if (marks[name] && this.#verbatim === 0) this.#write(marks[name]);
+    else if (marks.has(name) && this.#verbatim === 0) this.#write(marks.get(name) ?? "");
     else if (breaks.has(name)) this.#write("\n\n");
     if (name === "ul" || name === "ol") this.#depth++;
   }
@@ -78,7 +78,7 @@ class MarkdownWriter {
     else if (name === "table") this.#closeTable();
     else if (name === "details" && !isImplied) this.#write("\n\n---\n\n");
     else if (name === "a") this.#write(this.#links.pop() ?? "");
-    else if (marks[name] && this.#verbatim === 0) this.#write(marks[name]);
+    else if (marks.has(name) && this.#verbatim === 0) this.#write(marks.get(name) ?? "");
     else if (breaks.has(name)) this.#write("\n\n");
     if (name === "ul" || name === "ol") this.#depth--;
   }
