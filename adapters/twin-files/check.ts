@@ -43,6 +43,9 @@ export async function checkTwins(folder: string): Promise<Check> {
       lines.push(`${join(folder, file)}:${line}: ${message}`);
     }
   }
+  if (files.size === 0) {
+    lines.push(`${folder}: there is no twin: neither a Markdown file nor a folder with a twin.md.`);
+  }
   const faults = lines.length === 0 ? "no faults" : count(lines.length, "fault");
   const summary = `${count(files.size, "twin file")}, ${count(questions, "question")}: ${faults}`;
   return { lines: [...lines, summary], passed: lines.length === 0 };

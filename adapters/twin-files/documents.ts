@@ -27,12 +27,22 @@ const mostBytes = 20 * 1024 * 1024;
 export async function listTwinFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names: string[] = [];
-  for (const { name } of entries.filter((entry) => !entry.name.startsWith("."))) {
+  for (const { name } of entries.filter(
+    (entry) => !entry.name.startsWith(".") && entry.name !== "lost+found",
+  )) {
     const inFolder = `${name}/${folderFile}`;
     if (name.endsWith(".md")) names.push(name);
-    else if (await look(join(folder, inFolder))) names.push(inFolder);
+    else if (await mayBeTwin(join(folder, inFolder))) names.push(inFolder);
   }
   return names.sort();
+}
+
+/** Where a folder cannot be looked into, whoever reads its twin is told why. */
+async function mayBeTwin(path: string): Promise<boolean> {
+  return look(path).then(
+    (found) => found !== undefined,
+    () => true,
+  );
 }
 
 /** The further documents of a twin that is a folder, at any depth, in order. */

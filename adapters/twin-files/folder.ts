@@ -98,7 +98,11 @@ async function readState(
     );
     return { ...parsed, signature, fresh, twin, problem: undefined };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined; // deleted before it could be read
+    if (codeOf(error) === "ENOENT") {
+      if (!(await look(join(folder, file)))) return undefined; // deleted before it could be read
+      // A document was deleted before it could be read. The next look reads all of them again.
+      return before ? { ...before, fresh: true } : readState(folder, file, before, options);
+    }
     const { twin, tests = [], instructionsLine = 1 } = before ?? {};
     return { signature, fresh, twin, tests, instructionsLine, problem: toProblem(file, error) };
   }

@@ -152,9 +152,9 @@ class FolderOfTwins {
 
   async #readAgain(): Promise<void> {
     try {
-      const found = await this.#read();
-      logChanges(this.#files, found, this.#log, (file, state) => this.#warnOf(file, state));
+      const [before, found] = [this.#files, await this.#read()];
       this.#take(found);
+      logChanges(before, found, this.#log, (file, state) => this.#warnOf(file, state));
       this.#folderProblem = undefined;
     } catch (error) {
       const problem = String(error);

@@ -79,6 +79,13 @@ test("each fault is told with its file and line, and fails the check", async (t)
   );
 });
 
+test("a folder without twins fails the check", async (t) => {
+  const { code, lines } = await check(t, { "notes/odd.md": odd });
+  const fault = "there is no twin: neither a Markdown file nor a folder with a twin.md";
+  assert.deepEqual([code, lines[1]], [1, "0 twin files, 0 questions: 1 fault"]);
+  assert.ok(lines[0]?.endsWith(`: ${fault}.`), lines[0]);
+});
+
 test("a folder that does not exist is explained in one line", async () => {
   const { code, stdout, stderr } = await runServer(["check", "--twins", "/none/such"]);
   assert.deepEqual([code, stdout], [1, ""]);

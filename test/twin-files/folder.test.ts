@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, rename, symlink, unlink, utimes } from "node:fs/promises";
+import { mkdir, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
@@ -71,6 +71,39 @@ test("a document that is not UTF-8, and too many of them, are refused", async (t
   await write(folder, { "odd/notes.txt": "" });
   for (let number = 0; number < 2_000; number++) await write(folder, { [`odd/${number}.md`]: "" });
   await assert.rejects(open(t, folder), /"odd\/twin\.md": its folder has more than 2000 documents/u);
+});
+
+test("a twin stays while documents in its folder come and go", async (t) => {
+  const texts = Array.from({ length: 100 }, (_, number) => [`odd/${number}.md`, "# Lamp\n\nIt turns."]);
+  const { folder, twins } = await openFolder(t, {
+    "odd/twin.md": named("Odd"),
+    ...Object.fromEntries(texts),
+  });
+  let isOver = false;
+  const coming = (async () => {
+    while (!isOver) {
+      await write(folder, { "odd/50-new.md": "Soon gone." });
+      await rm(join(folder, "odd/50-new.md"));
+    }
+  })();
+  const found: string[][] = [];
+  for (let time = 0; time < 30; time++) {
+    await twins.reload();
+    found.push(await idsFor(twins, "alice"));
+  }
+  isOver = true;
+  await coming;
+  assert.deepEqual(new Set(found.flat()), new Set(["odd"]));
+  assert.equal(found.flat().length, found.length);
+});
+
+test("what keeps a folder from being looked into is told with its name; lost+found is no twin", {
+  skip: process.platform === "win32" && "Windows has no links to themselves for all",
+}, async (t) => {
+  const folder = await createFolder(t, { "ada.md": named("Ada"), "lost+found/twin.md": named("Lost") });
+  assert.deepEqual(await idsFor(await open(t, folder), "alice"), ["ada"]);
+  await symlink("loop", join(folder, "loop"));
+  await assert.rejects(open(t, folder), /"loop\/twin\.md": cannot be read \(ELOOP\)/u);
 });
 
 test("a code block or comment that is not closed causes a warning with its line", async (t) => {
