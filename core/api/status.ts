@@ -54,7 +54,8 @@ export const statusRoutes = [
     success: { status: 200, description: "A page of sums.", schema: usageSumSchema, list: true },
     async handle({ owner, query }, { store, clock }) {
       const { to = dayOf(clock.now()) } = query;
-      const { from = dayOf(requireDay("to", to) - 29 * dayMs), groupBy } = query;
+      const lastDay = requireDay("to", to);
+      const { from = dayOf(lastDay - 29 * dayMs), groupBy } = query;
       requireDay("from", from);
       if (from > to) throw validationError([{ path: "from", message: "must not be after to" }]);
       const sums = await store.listUsage(owner, { ...sliceOf(query), from, to, groupBy });

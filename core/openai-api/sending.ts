@@ -12,7 +12,7 @@ import type { Call, HandlerContext } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/feed.ts";
 import type { Send, Sent } from "../replies/send.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
-import type { Reach } from "../store/store.ts";
+import type { Reach, Store } from "../store/store.ts";
 import { messageNotFound } from "../wire/errors.ts";
 
 /** A message that is sent at most once. */
@@ -80,38 +80,56 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
 }
 
 /**
- * Each equal request within a minute makes a claim of its own, numbered from 0: a retry joins the last of them, and a
- * request that is no retry makes the next one.
+ * Each equal request makes a claim of its own, numbered from 0 in each minute of the clock: a retry joins the last of
+ * them, and a request that is no retry makes the next one.
  */
 async function sendOrJoin(
   call: Call,
   context: HandlerContext,
   { reach, fields, retryPath, send }: Sending & { readonly retryPath: string },
 ): Promise<SentOnce> {
-  const { store, clock } = context;
+  const { store, clock, replies } = context;
   const digest = digestOf(call, fields, context);
-  const retry = isRetry(call);
+  const now = clock.now();
+  const minute = Math.floor(now / retryWindowMs);
+  const claims = (of: number) => (number: number) =>
+    retryClaim({ reach, path: retryPath, key: `${digest}.${of}.${number}` }, now, (of + 2) * retryWindowMs);
+  if (isRetry(call)) {
+    let last: MadeClaim | undefined;
+    // The clock of the process of the first try may be ahead.
+    for (const of of [minute + 1, minute, minute - 1]) last ??= await findLast(store, claims(of));
+    const reply = last && (await store.findMessage(reach, last.resourceId));
+    if (reply && now - reply.createdAt < retryWindowMs) {
+      return { feed: replies.follow(reach.owner, reply), headers: {} };
+    }
+  }
+  for (let number = 0; ; number++) {
+    const sent = await send(claims(minute)(number));
+    if ("feed" in sent) return begun(sent);
+    if (isRetry(call)) return join(sent.claim, reach, context);
+  }
+}
+
+/** The last of the claims that are numbered from 0. Those of a minute expire together, so that no number is missing. */
+async function findLast(
+  store: Store,
+  claim: (number: number) => IdempotencyClaim,
+): Promise<MadeClaim | undefined> {
   let last: MadeClaim | undefined;
   for (let number = 0; ; number++) {
-    const claim = retryClaim({ reach, path: retryPath, key: `${digest}.${number}` }, clock.now());
-    const made = retry ? await store.findClaim(claim) : undefined;
-    if (made) {
-      last = made;
-      continue;
-    }
-    if (last) return join(last, reach, context);
-    const sent = await send(claim);
-    if ("feed" in sent) return begun(sent);
-    if (retry) return join(sent.claim, reach, context);
+    const made = await store.findClaim(claim(number));
+    if (!made) return last;
+    last = made;
   }
 }
 
 function retryClaim(
   { reach, path, key }: { readonly reach: Reach; readonly path: string; readonly key: string },
-  now: number,
+  createdAt: number,
+  expiresAt: number,
 ): IdempotencyClaim {
   const { owner, endUser = null } = reach;
-  return { owner, endUser, path, key, fingerprint: "", createdAt: now, expiresAt: now + retryWindowMs };
+  return { owner, endUser, path, key, fingerprint: "", createdAt, expiresAt };
 }
 
 function begun(sent: Sent): SentOnce {

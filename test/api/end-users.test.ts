@@ -203,7 +203,13 @@ for (const transport of transports) {
         { group: "ann", replies: 1, ...none },
       ]);
       assert.deepEqual(await read("?to=2026-01-01"), []);
-      for (const query of ["from=2026-02-30", "to=2026-1-1", "groupBy=key", "from=2026-01-03"]) {
+      for (const query of [
+        "from=2026-02-30",
+        "to=2026-1-1",
+        "from=2026-01-01&to=2026-02-31",
+        "groupBy=key",
+        "from=2026-01-03",
+      ]) {
         assert.equal((await fixture.call("GET", `/usage/history?${query}`, key)).status, 400, query);
       }
       const history = await fixture.call("GET", "/usage/history", key);

@@ -188,6 +188,28 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     }
   });
 
+  test("of equal messages, a retry joins the last one for a minute, whenever the others were sent", async () => {
+    await using api = await openOpenAI(inProcess);
+    const { clock } = api.fixture;
+    const say = async (headers: HeadersInit = named) => {
+      const response = await api.chat({ model: "echo" }, headers);
+      return ((await response.json()) as { id: string }).id;
+    };
+    const retry = () => say({ ...named, ...retried });
+    for (const pause of [5_000, 40_000]) {
+      await say();
+      await clock.advance(pause);
+      const second = await say();
+      await clock.advance(40_000);
+      assert.equal(await retry(), second);
+      const third = await say();
+      await clock.advance(50_000);
+      assert.equal(await retry(), third);
+      await clock.advance(70_000);
+    }
+    assert.equal((await api.messages()).length, 12);
+  });
+
   test("after a minute, or under another name, nothing is a retry", async () => {
     await using api = await openOpenAI(inProcess);
     await api.chat({ model: "echo" }, named);
