@@ -92,12 +92,12 @@ async function sendOrJoin(
   const digest = digestOf(call, fields, context);
   const now = clock.now();
   const minute = Math.floor(now / retryWindowMs);
-  const claims = (of: number) => (number: number) =>
-    retryClaim({ reach, path: retryPath, key: `${digest}.${of}.${number}` }, now, (of + 2) * retryWindowMs);
+  const claims = (one: number) => (number: number) =>
+    retryClaim({ reach, path: retryPath, key: `${digest}.${one}.${number}` }, now, (one + 2) * retryWindowMs);
   if (isRetry(call)) {
     let last: MadeClaim | undefined;
     // The clock of the process of the first try may be ahead.
-    for (const of of [minute + 1, minute, minute - 1]) last ??= await findLast(store, claims(of));
+    for (const one of [minute + 1, minute, minute - 1]) last ??= await findLast(store, claims(one));
     const reply = last && (await store.findMessage(reach, last.resourceId));
     if (reply && now - reply.createdAt < retryWindowMs) {
       return { feed: replies.follow(reach.owner, reply), headers: {} };

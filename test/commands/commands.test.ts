@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { begin, newConversation } from "../contracts/store-records.ts";
 import { assertRefusal, call, createScratch } from "../server/fixture.ts";
 import { runServer, startServer } from "../server/process.ts";
 
@@ -76,6 +78,25 @@ describe("key", () => {
     assertRefusal(await runServer(asked, otherSecret), /the server at .+ has another secret/);
     await server.stop();
   });
+});
+
+test("key and chat leave a reply whose server died to its next start, which goes on with it", async () => {
+  const { folder, flags } = await scratch();
+  const path = join(folder, "data", "twins.db");
+  const before = await openSqlite(path);
+  const { id } = await newConversation(before.store, "alice", { twinId: "echo" });
+  const { reply } = await begin(before.store, "alice", id, { content: "Hello there" });
+  await before.close();
+  const key = (await runServer(["key", "--sub", "alice", ...flags])).stdout.trim();
+  const chat = await runServer(["chat", "echo", "--sub", "alice", ...flags], {}, { input: "Good bye\n" });
+  assert.equal(chat.code, 0, chat.stderr);
+  const server = await startServer(flags);
+  const stream = `${server.url}/api/v1/conversations/${id}/messages/${reply.id}/stream`;
+  assert.match(
+    await (await call(stream, "GET", key)).text(),
+    /"type":"complete"[^\n]*"content":"Hello there"/,
+  );
+  await server.stop();
 });
 
 test("key makes none that no server would know", async () => {
