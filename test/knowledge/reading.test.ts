@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { Twin } from "../../core/twins/twins.ts";
+import { settle } from "../support/clock.ts";
 import { ask as askTwin, createTwin } from "./keeper.ts";
 
 function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
@@ -142,6 +143,16 @@ test("headings, lists and tables in HTML count like those in Markdown", async ()
   assert.match((await ask(html, "price of a child ticket")).text, /\| Child \| 3 euros \|/u);
   assert.doesNotMatch((await ask(html, "What is the password?")).text, /SESAME/u);
 });
+
+for (const [what, text] of [
+  ["brackets that open wiki links", "[[".repeat(30_000)],
+  ["lists in lists of HTML", "<ul><li>x".repeat(1_200)],
+] as const) {
+  test(`thousands of ${what} are read quickly`, { timeout: 3_000 }, async () => {
+    await ask(`## Lamp\n\nIt turns.\n\n## Odd\n\n${text}`, "lamp");
+    await settle(); // or the test would end before its time-out is looked at
+  });
+}
 
 test("topics are plain text, without anchors, links and markup", async () => {
   const text =

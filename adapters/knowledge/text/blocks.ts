@@ -191,7 +191,7 @@ function joinLines(text: string): string {
 function resolveLinks(text: string, links: Links): string {
   if (!text.includes("[")) return text;
   return text
-    .replace(/\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]/gu, "$1") // a wiki's link
+    .replace(/\[\[(?:[^\][|]*\|)?([^\][|]+)\]\]/gu, "$1") // a wiki's link
     .replace(/\[([^\][]+)\]\[([^\][]*)\]/gu, (whole, label: string, name: string) => {
       const link = links[(name || label).toLowerCase()];
       return link ? `[${label}](${link.href})` : whole;
@@ -216,7 +216,7 @@ export function plainText(line: string): string {
   return line
     .slice(0, longestLine)
     .replace(/\s*\{[#.:][^}]*\}\s*$/u, "") // an anchor: {#id}
-    .replace(/\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]/gu, "$1")
+    .replace(/\[\[(?:[^\][|]*\|)?([^\][|]+)\]\]/gu, "$1")
     .replace(/!?\[([^\][]*)\]\([^()]*(?:\([^()]*\)[^()]*)*\)/gu, "$1")
     .replace(/!?\[([^\][]*)\]\[[^\][]*\]/gu, "$1")
     .replace(/\[\^[^\]\s]+\]/gu, "")

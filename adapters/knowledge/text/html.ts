@@ -12,6 +12,8 @@ const breaks = new Set(
   ),
 );
 const unseen = new Set(["script", "style", "template", "head", "title", "noscript"]);
+/** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
+const deepestList = 20;
 const marks: ReadonlyMap<string, string> = new Map([
   ["b", "**"],
   ["strong", "**"],
@@ -51,7 +53,8 @@ class MarkdownWriter {
     if (unseen.has(name)) this.#hidden++;
     else if (level) this.#write(`\n\n${"#".repeat(Number(level))} `);
     else if (name === "summary" || name === "dt") this.#write("\n\n**");
-    else if (name === "li") this.#write(`\n${"  ".repeat(Math.max(0, this.#depth - 1))}- `);
+    else if (name === "li")
+      this.#write(`\n${"  ".repeat(Math.min(Math.max(0, this.#depth - 1), deepestList))}- `);
     else if (name === "br") this.#write(this.#cell === undefined ? "  \n" : " ");
     else if (name === "pre") this.#openCode();
     else if (name === "tr") this.#rows.push([]);
