@@ -225,9 +225,9 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
 
 /** Warns once of what the defaults mean: what is lost with the process, and that no client can call the service. */
 export function warnOfDefaults(options: ServiceOptions, log: Log): void {
-  const keptInMemory = { store: "keys and conversations", limiter: "limits" } as const;
+  const keptInMemory = { store: "keys, conversations", limiter: "limits" } as const;
   const names = (["store", "limiter"] as const).filter((name) => !options[name]);
-  const lost = `${names.map((name) => keptInMemory[name]).join(", ")} are kept in memory and lost when this process ends`;
+  const lost = `${names.map((name) => keptInMemory[name]).join(" and ")} are kept in memory and lost when this process ends`;
   const isClosed = !options.verifyToken && !options.authenticate;
   const warnings = [
     ...(names.length > 0 ? [`${lost}: give createService a ${names.join(" and a ")} to keep them`] : []),

@@ -135,6 +135,7 @@ function readSettings(flags: Flags, environment: Environment): Settings {
     settingNames.map((name) => [name, readSetting(name, flags, environment)]),
   ) as Settings;
   refuseSeveralJwtSources(values);
+  refuseOnePortForBoth(values);
   return values;
 }
 
@@ -153,6 +154,14 @@ function readSetting(name: keyof Settings, flags: Flags, environment: Environmen
 function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settings): void {
   if ([jwtSecret, jwtJwksUrl, jwtPublicKey].filter((value) => value !== undefined).length > 1) {
     throw new ConfigError("Only one of JWT_SECRET, JWT_JWKS_URL and JWT_PUBLIC_KEY may be given.");
+  }
+}
+
+function refuseOnePortForBoth({ port, metricsPort }: Settings): void {
+  if (metricsPort !== undefined && metricsPort === port) {
+    throw new ConfigError(
+      `${nameOf("metricsPort")} must be another port than ${nameOf("port")}, not ${port}.`,
+    );
   }
 }
 

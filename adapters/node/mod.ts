@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /**
  * The service on `node:http`: as a server of its own, or as a handler inside a host's server.
  *

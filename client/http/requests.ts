@@ -168,12 +168,19 @@ export class Requests {
       ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
     };
     const init = { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await this.#connection
-      .fetch(this.#urlOf(request), init)
-      .catch(failed("The service cannot be reached."));
+    const response = await this.#connection.fetch(this.#urlOf(request), init).catch((cause: unknown) => {
+      throw new ConnectionError(this.#unreachable(cause), { cause });
+    });
     if (isCutOff(response)) throw new ConnectionError(brokenOff);
     if (!response.ok) throw await errorOf(response).catch(failed(brokenOff));
     return response;
+  }
+
+  /** Names what a runtime says: Node in the cause of its error, Bun in a code, browsers in a few words. */
+  #unreachable(error: unknown): string {
+    const [{ code, message }, cause] = [errorFields(error), errorFields(errorFields(error).cause)];
+    const at = this.#connection.baseUrl === "" ? "" : ` at ${this.#connection.baseUrl}`;
+    return `The service${at} cannot be reached (${cause.code ?? cause.message ?? code ?? message}).`;
   }
 
   #urlOf({ path, query = {} }: ServiceRequest): string {
@@ -181,6 +188,10 @@ export class Requests {
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
     return `${this.#connection.baseUrl}/api/v1${path}${given.length > 0 ? `?${search}` : ""}`;
   }
+}
+
+function errorFields(error: unknown): { code?: unknown; message?: unknown; cause?: unknown } {
+  return error instanceof Error ? error : {};
 }
 
 const brokenOff = "The answer broke off.";

@@ -22,6 +22,7 @@ export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<st
 export const noLog: Log = () => {};
 
 /** Tells the console warnings and errors, and keeps silent about the rest. */
-export const consoleLog: Log = (level, message, fields = {}) => {
-  if (level === "warn" || level === "error") console[level](`twin-service: ${message}`, fields);
+export const consoleLog: Log = (level, message, fields) => {
+  if (level !== "warn" && level !== "error") return;
+  console[level](`twin-service: ${message}`, ...(fields ? [fields] : []));
 };

@@ -54,7 +54,9 @@ export function readInput(input: unknown, path: string): SpokenInput {
 }
 
 function readItems(input: unknown, path: string): (HistoryMessage | MessageReference)[] {
-  if (!Array.isArray(input) || input.length === 0) return refuseParam(path, "must be a list of messages");
+  if (!Array.isArray(input) || input.length === 0) {
+    return refuseParam(path, "must be a list of messages, at least one");
+  }
   return input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
 }
 

@@ -38,7 +38,7 @@ describe("a service of twins alone", () => {
     const { entries, log } = createTestLog();
     const service = createService({ twins, log });
     assert.deepEqual(entries, [
-      "warn: keys and conversations, limits are kept in memory and lost when this process ends: give createService " +
+      "warn: keys, conversations and limits are kept in memory and lost when this process ends: give createService " +
         "a store and a limiter to keep them; every request is refused: give createService verifyToken or authenticate",
     ]);
     assert.equal((await service.fetch(new Request("http://twins.test/healthz"))).status, 200);

@@ -183,11 +183,14 @@ describe("errors", () => {
     let calls = 0;
     const fetch = async () => {
       calls++;
-      throw new TypeError("fetch failed");
+      throw new TypeError("fetch failed", {
+        cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+      });
     };
     const client = new TwinClient({ baseUrl: "http://twins.test", apiKey: "k", fetch, maxRetries: 1 });
-    await assert.rejects(client.twins.list(), ({ code, status }: ConnectionError) => {
+    await assert.rejects(client.twins.list(), ({ code, status, message }: ConnectionError) => {
       assert.deepEqual([code, status], ["connection_failed", undefined]);
+      assert.equal(message, "The service at http://twins.test cannot be reached (ECONNREFUSED).");
       return true;
     });
     assert.equal(calls, 2);

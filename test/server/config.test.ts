@@ -203,6 +203,11 @@ describe("settings", () => {
     assert.match(complaint(["--jwt-jwks-url=https://id.example/jwks"], secret), /Only one/);
   });
 
+  test("metrics need a port of their own", () => {
+    const environment = { PORT: "8080", METRICS_PORT: "8080" };
+    assert.match(complaint([], environment), /^METRICS_PORT \(.+\) must be another port than PORT \(--port\)/);
+  });
+
   test("a database is memory:, sqlite:<path> or postgres://…, and nothing else", () => {
     const cases: [string, Settings["database"] | undefined][] = [
       ["memory:", { kind: "memory" }],
