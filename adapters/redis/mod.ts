@@ -139,7 +139,8 @@ async function connect(url: string, log: Log) {
   const reported = new Set<string>();
   client.on("error", (error: unknown) => {
     const problem = error instanceof ErrorReply ? error.message : noAnswer;
-    log(reported.has(problem) ? "debug" : "warn", "the connection to Redis failed", { error });
+    const address = new URL(url).host;
+    log(reported.has(problem) ? "debug" : "warn", "the connection to Redis failed", { address, error });
     reported.add(problem);
   });
   client.on("ready", () => {

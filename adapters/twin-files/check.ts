@@ -110,7 +110,7 @@ function failuresIn(
   return [
     ...(source === null && from !== undefined ? [`${came}, although nothing should answer it.`] : []),
     ...(typeof source === "string" && from !== source
-      ? [`${came}, not from ${JSON.stringify(source)}.`]
+      ? [`${came}, but belongs to ${JSON.stringify(source)}.`]
       : []),
     ...says.filter((part) => !has(part)).map((part) => `${came}, without ${JSON.stringify(part)}.`),
     ...never.filter(has).map((part) => `${came}, with ${JSON.stringify(part)}.`),

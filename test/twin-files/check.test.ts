@@ -66,7 +66,7 @@ test("each fault is told with its file and line, and fails the check", async (t)
   assert.deepEqual(
     lines.map((line) => line.replace(/; the known keys.*|; put the value.*/u, "")),
     [
-      'a.md:5: "How often does the lamp turn?" was answered from "Lamp", not from "Hours".',
+      'a.md:5: "How often does the lamp turn?" was answered from "Lamp", but belongs to "Hours".',
       'a.md:5: "How often does the lamp turn?" was answered from "Lamp", without "thirteen".',
       'a.md:5: "How often does the lamp turn?" was answered from "Lamp", with "twelve".',
       'a.md:9: "the lamp" was answered from "Lamp", although nothing should answer it.',
