@@ -205,7 +205,10 @@ describe("settings", () => {
 
   test("metrics need a port of their own", () => {
     const environment = { PORT: "8080", METRICS_PORT: "8080" };
-    assert.match(complaint([], environment), /^METRICS_PORT \(.+\) must be another port than PORT \(--port\)/);
+    assert.match(
+      complaint([], environment),
+      /^METRICS_PORT \(.+\) must be another port than PORT \(--port\)/,
+    );
   });
 
   test("a database is memory:, sqlite:<path> or postgres://…, and nothing else", () => {
