@@ -78,6 +78,7 @@ async function readState(
   file: string,
   before: FileState | undefined,
   options: TwinFileOptions,
+  tries = 3,
 ): Promise<FileState | undefined> {
   let signature = "";
   let fresh = false;
@@ -101,7 +102,8 @@ async function readState(
     if (codeOf(error) === "ENOENT") {
       if (!(await look(join(folder, file)))) return undefined; // deleted before it could be read
       // A document was deleted before it could be read. The next look reads all of them again.
-      return before ? { ...before, fresh: true } : readState(folder, file, before, options);
+      if (before) return { ...before, fresh: true };
+      if (tries > 1) return readState(folder, file, before, options, tries - 1);
     }
     const { twin, tests = [], instructionsLine = 1 } = before ?? {};
     return { signature, fresh, twin, tests, instructionsLine, problem: toProblem(file, error) };

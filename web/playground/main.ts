@@ -155,7 +155,7 @@ async function send(twice: boolean): Promise<void> {
     const current = view ?? (await beginConversation(content));
     current.send(content, { twice });
   } catch (error) {
-    write(content);
+    if (page.content.value === "") write(content); // else something else has been written meanwhile
     throw error;
   }
 }
