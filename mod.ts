@@ -14,10 +14,10 @@
  * @module
  */
 
-import { createKnowledgeEngine } from "./adapters/knowledge/mod.ts";
 import { createService as createCoreService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import { createEchoEngine } from "./core/twins/engine.ts";
+import { createKnowledgeEngine } from "./knowledge/mod.ts";
 
 export * from "./core/mod.ts";
 

@@ -7,11 +7,11 @@
 import { hash } from "node:crypto";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { RunningServer } from "./adapters/node/mod.ts";
+import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
+import type { RunningServer } from "./adapters/servers/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import { checkTwins, type TwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
-import { createOpenAIApi } from "./core/openai-api/mod.ts";
 import { createService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import packageInfo from "./package.json" with { type: "json" };
@@ -261,11 +261,11 @@ async function listen(service: Service, { host, port }: Settings): Promise<Runni
 async function importServe() {
   switch (runtime) {
     case "deno":
-      return (await import("./adapters/web/deno.ts")).serve;
+      return (await import("./adapters/servers/deno.ts")).serve;
     case "bun":
-      return (await import("./adapters/web/bun.ts")).serve;
+      return (await import("./adapters/servers/bun.ts")).serve;
     case "node":
-      return (await import("./adapters/node/mod.ts")).serve;
+      return (await import("./adapters/servers/node/mod.ts")).serve;
   }
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createOpenApi } from "./api/openapi.ts";
+import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";

@@ -1,7 +1,7 @@
 /** In a Fastify 5 app, as a plugin, so that its content type parser applies only inside it. */
 
 import fastify, { type FastifyInstance } from "fastify";
-import { toNodeHandler } from "../adapters/node/mod.ts";
+import { toNodeHandler } from "../adapters/servers/node/mod.ts";
 import { createMemoryStore, type Store } from "../core/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 

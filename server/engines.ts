@@ -4,11 +4,11 @@
  * @module
  */
 
-import { createKnowledgeEngine } from "../adapters/knowledge/mod.ts";
-import { createOpenAIEngine } from "../adapters/openai/mod.ts";
-import { probeModel } from "../adapters/openai/probe.ts";
+import { createOpenAIEngine } from "../adapters/openai-models/mod.ts";
+import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type PacingOptions, type TwinEngine } from "../core/twins/engine.ts";
+import { createKnowledgeEngine } from "../knowledge/mod.ts";
 import { runtime } from "./process.ts";
 import type { Settings } from "./settings.ts";
 
@@ -48,7 +48,7 @@ export async function createEngines(
 /** How requests reach the model. Undefined: as the runtime's own `fetch` does, which knows proxies on Deno and Bun. */
 async function importTransport() {
   if (runtime !== "node") return undefined;
-  const { createNodeTransport } = await import("../adapters/openai/node-transport.ts");
+  const { createNodeTransport } = await import("../adapters/openai-models/node-transport.ts");
   return createNodeTransport();
 }
 

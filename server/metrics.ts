@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { urlOf } from "../adapters/http/running-server.ts";
+import { urlOf } from "../adapters/servers/running-server.ts";
 import type { Observer } from "../core/base/observe.ts";
 
 /** Metrics that a service's callbacks feed. */

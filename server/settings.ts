@@ -4,7 +4,7 @@
  * @module
  */
 
-import { continuationModes } from "../adapters/openai/continuation.ts";
+import { continuationModes } from "../adapters/openai-models/continuation.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
 import { isString } from "../core/base/json.ts";

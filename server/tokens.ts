@@ -6,7 +6,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { urlOf } from "../adapters/http/running-server.ts";
+import { urlOf } from "../adapters/servers/running-server.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt.ts";
 import { readPublicKey } from "../core/auth/public-key.ts";
 import type { Log } from "../core/base/log.ts";

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createKnowledgeEngine, readInstructions } from "../knowledge/mod.ts";
+import { createKnowledgeEngine, readInstructions } from "../../knowledge/mod.ts";
 import type { GoldenQuestion } from "./file.ts";
 import { type FileState, readFolder, usualEngines } from "./folder.ts";
 

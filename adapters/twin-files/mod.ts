@@ -12,7 +12,7 @@ import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
-import { occasions, readInstructions } from "../knowledge/mod.ts";
+import { occasions, readInstructions } from "../../knowledge/mod.ts";
 import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 

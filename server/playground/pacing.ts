@@ -5,9 +5,9 @@
  * @module
  */
 
-import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
 import { createEchoEngine, type TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin, TwinSource } from "../../core/twins/twins.ts";
+import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 
 /** The owner of what is said in a playground that was opened by the server's link. */
 export const playgroundOwner = "playground";

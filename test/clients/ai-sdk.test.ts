@@ -9,7 +9,7 @@ import type * as CompatibleProvider from "@ai-sdk/openai-compatible";
 import type * as Package from "ai";
 import { ModelError } from "../../core/mod.ts";
 import { allOf } from "../client/collect.ts";
-import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
+import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 

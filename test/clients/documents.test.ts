@@ -10,7 +10,7 @@ import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createTwinList } from "../../core/mod.ts";
-import { openOpenAI } from "../openai-api/fixture.ts";
+import { openOpenAI } from "../openai-clients/fixture.ts";
 import { newTwin, overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 

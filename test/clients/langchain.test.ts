@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type * as Package from "@langchain/openai";
 import { allOf } from "../client/collect.ts";
-import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
+import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 

@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 import type * as Package from "openai";
 import { type Fault, openBreakingProxy } from "../client/breaking-proxy.ts";
 import { pieces, whole } from "../client/broken-connections.ts";
-import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
+import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
 import { settle } from "../support/clock.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";

@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 import type * as Package from "openai";
 import { ModelError } from "../../core/mod.ts";
 import { allOf } from "../client/collect.ts";
-import { type OpenAIFixture, openOpenAI } from "../openai-api/fixture.ts";
+import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 

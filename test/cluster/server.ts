@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { signToken } from "../../core/auth/jwt.ts";
-import { begin, createModelServer, delta, endMarker, finish } from "../openai/model-server.ts";
+import { begin, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
 import { serverCommand } from "../server/program.ts";
 import { surroundings } from "../support/child-process.ts";
 import { listen } from "../support/ports.ts";

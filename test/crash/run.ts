@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
-import { begin, createModelServer, delta, endMarker, finish } from "../openai/model-server.ts";
+import { begin, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
 import { listen } from "../support/ports.ts";
 import { answerTo, Journal } from "./journal.ts";

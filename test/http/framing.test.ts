@@ -1,6 +1,6 @@
 /**
  * What a request's head may be, and in which order requests are answered, byte by byte. What all runtimes answer alike is
- * in `test/web/runtimes.test.ts`.
+ * in `test/servers/runtimes.test.ts`.
  */
 
 import assert from "node:assert/strict";

@@ -5,8 +5,8 @@
 
 import { hash } from "node:crypto";
 import { cpuUsage, memoryUsage } from "node:process";
-import { createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import { twinRevision } from "../../core/twins/twins.ts";
+import { createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { createRandom, type Random } from "../simulation/world.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { newTwin } from "../support/harness.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createBriefings, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
+import { createBriefings, createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { settle } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";
 

@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { PacingOptions } from "../../core/twins/engine.ts";
+import { createKnowledgeEngine, createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { runtime } from "../support/runtime.ts";
 import { ask, createTwin, keeper, termsOf } from "./keeper.ts";

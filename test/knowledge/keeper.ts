@@ -3,9 +3,9 @@
  */
 
 import assert from "node:assert/strict";
-import { createKnowledgeEngine, createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { EngineProgress, HistoryMessage, TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
+import { createKnowledgeEngine, createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { newTwin } from "../support/harness.ts";
 
 export const keeper = `

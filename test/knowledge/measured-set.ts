@@ -5,7 +5,7 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import { parse } from "yaml";
-import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
+import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { newTwin } from "../support/harness.ts";
 import { ask } from "./keeper.ts";
 

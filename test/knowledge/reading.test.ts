@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKnowledgeIndex } from "../../adapters/knowledge/mod.ts";
 import type { Twin } from "../../core/twins/twins.ts";
+import { createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { settle } from "../support/clock.ts";
 import { ask as askTwin, createTwin } from "./keeper.ts";
 

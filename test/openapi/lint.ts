@@ -8,9 +8,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { noLog } from "../../core/base/log.ts";
 import { createService, createTwinList } from "../../core/mod.ts";
-import { createOpenAIApi } from "../../core/openai-api/mod.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const documents = {

@@ -16,10 +16,10 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { createOpenAIEngine } from "../../adapters/openai/mod.ts";
+import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createOpenTelemetryObserver } from "../../adapters/otel/mod.ts";
 import { createTwinList } from "../../core/mod.ts";
-import { hang, startModelServer } from "../openai/model-server.ts";
+import { hang, startModelServer } from "../openai-models/model-server.ts";
 import { inProcess, newTwin, openFixture } from "../support/harness.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";

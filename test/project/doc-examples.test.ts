@@ -100,6 +100,7 @@ async function filesWithExamples(): Promise<string[]> {
     ["docs", ".md"],
     ["core", ".ts"],
     ["adapters", ".ts"],
+    ["knowledge", ".ts"],
     ["client", ".ts"],
     ["web", ".ts"],
     ["test", ".ts"],

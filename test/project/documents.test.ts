@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { maxHeaderBytes, maxHeaderFields } from "../../adapters/http/header-section.ts";
-import { createKnowledgeEngine } from "../../adapters/knowledge/mod.ts";
+import { maxHeaderBytes, maxHeaderFields } from "../../adapters/servers/header-section.ts";
 import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import { routes } from "../../core/api/routes.ts";
 import { noLog } from "../../core/base/log.ts";
@@ -20,6 +19,7 @@ import {
   pageQuerySchema,
   sendMessageSchema,
 } from "../../core/wire/schemas.ts";
+import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { eventsOf, inProcess, openFixture } from "../support/harness.ts";
 import { brokenLinks } from "./links.ts";
 

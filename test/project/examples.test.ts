@@ -40,7 +40,7 @@ const hosted = ["next-route", "worker"];
 
 async function start(name: string): Promise<Example> {
   const file = `examples/${name}.ts`;
-  const program = hosted.includes(name) ? ["test/web/web-host.ts", file] : [file];
+  const program = hosted.includes(name) ? ["test/servers/web-host.ts", file] : [file];
   const child = spawn(process.execPath, [...flags, ...program], {
     env: { ...process.env, PORT: "0" },
     stdio: ["ignore", "pipe", "inherit"],

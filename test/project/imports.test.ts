@@ -21,18 +21,18 @@ const coreOrder = [
   "core/auth",
   "core/replies",
   "core/http",
+  "core/api/document",
   "core/api",
-  "core/openai-api/document",
-  "core/openai-api",
   "core",
 ];
 
 /** Folders outside the core, and what each may import besides packages and its own files. */
 const mayImport: Readonly<Record<string, RegExp>> = {
-  adapters: /^(core|adapters)(\/|$)/,
+  adapters: /^(core|adapters|knowledge)(\/|$)/,
+  knowledge: /^(core|knowledge)(\/|$)/,
   client: /^(core\/wire|client)(\/|$)/,
   web: /^(client|web)(\/|$)/,
-  server: /^(core|adapters|client|server|web\/built|package\.json$)(\/|$)/,
+  server: /^(core|adapters|knowledge|client|server|web\/built|package\.json$)(\/|$)/,
 };
 
 /** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
@@ -43,17 +43,17 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     ...["draft", "producer", "report"], // what a reply that is not stored is made of, too
   ],
   "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
-  "core/api": ["routes", "lookup", "openapi", "openapi-examples"],
-  "adapters/openai": ["mod", "continuation", "node-transport", "probe"],
+  "core/api": ["routes", "lookup", "document/mod", "document/examples"],
+  "adapters/openai-models": ["mod", "continuation", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver"],
   "adapters/sqlite": ["mod", "database"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
-  "adapters/web": ["bun", "deno"],
+  "adapters/servers": ["bun", "deno", "running-server", "node/mod"],
 };
 
 /** Subjects of which each file is a door. */
 const isOpen =
-  /^(core|core\/(base|twins|limits|wire|auth)|adapters|adapters\/http|server|web\/(shared|built)|package\.json)$/;
+  /^(core|core\/(base|twins|limits|wire|auth)|adapters|server|web\/(shared|built)|package\.json)$/;
 
 /** Packages that run on every runtime: all that the core may import. */
 const corePackages = new Set(["@noble/hashes/sha2.js", "@noble/hashes/utils.js", "jose", "lru-cache"]);
@@ -62,7 +62,7 @@ const forbiddenInCore =
   /\b(?:process|Buffer|setImmediate|clearImmediate|Deno|Bun|require|__dirname|__filename)\b/;
 
 const sources = new Map<string, string>();
-for (const folder of ["core", "adapters", "client", "web", "server"]) {
+for (const folder of ["core", "adapters", "knowledge", "client", "web", "server"]) {
   for (const name of await readdir(`${root}/${folder}`, { recursive: true })) {
     const file = `${folder}/${name.replaceAll(sep, "/")}`;
     if (file.endsWith(".ts") && !file.startsWith("web/built/"))
@@ -73,7 +73,7 @@ for (const folder of ["core", "adapters", "client", "web", "server"]) {
 /** The folder of a file's subject, which may have folders of its own. */
 function subjectOf(file: string): string {
   const [top = "", ...below] = file.split("/");
-  return ["client", "server"].includes(top) || below.length < 2 ? top : `${top}/${below[0]}`;
+  return ["client", "server", "knowledge"].includes(top) || below.length < 2 ? top : `${top}/${below[0]}`;
 }
 
 /** The files of the project that a file imports. */
@@ -154,7 +154,7 @@ describe("imports", () => {
   });
 
   test("a folder has at most 14 files", async () => {
-    for (const top of ["core", "adapters", "client", "web", "server", "test"]) {
+    for (const top of ["core", "adapters", "knowledge", "client", "web", "server", "test"]) {
       for (const folder of [top, ...(await foldersIn(top))]) {
         const files = (await readdir(`${root}/${folder}`, { withFileTypes: true })).filter((entry) =>
           entry.isFile(),

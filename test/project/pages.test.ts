@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { buildPage, buildWidget, builtPath } from "../../web/build.ts";
+import { buildPage, buildWidget, builtPath } from "../../tools/build-web.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";

@@ -24,8 +24,8 @@ interface Runtime {
 const fetched = (binary: string) => ["npx", "--yes", "-p", binary, "--"];
 
 const ownFraming =
-  "checks byte for byte what adapters/node/mod.ts answers; docs/runtimes.md says what differs";
-const onlyNode = "tests only adapters/node/mod.ts";
+  "checks byte for byte what adapters/servers/node/mod.ts answers; docs/runtimes.md says what differs";
+const onlyNode = "tests only adapters/servers/node/mod.ts";
 const ownNode = "tells nothing about the runtime that the run on Node does not";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
@@ -42,10 +42,10 @@ const leftToNode = {
   "http/bodies.test.ts": ownFraming,
   "http/framing.test.ts": ownFraming,
   "http/fuzz.test.ts": ownFraming,
-  "node/handler.test.ts": onlyNode,
-  "node/long-answers.test.ts": onlyNode,
-  "node/pipelining.test.ts": onlyNode,
-  "node/server.test.ts": onlyNode,
+  "servers/handler.test.ts": onlyNode,
+  "servers/long-answers.test.ts": onlyNode,
+  "servers/pipelining.test.ts": onlyNode,
+  "servers/server.test.ts": onlyNode,
   browser: ownNode,
   clients: ownNode,
   "client/size.test.ts": ownNode,
@@ -97,10 +97,10 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     prepare: joinFolders,
     leftOut: {
       ...leftToNode,
-      "openai/connections.test.ts": "expects Node's message for a refused connection",
+      "openai-models/connections.test.ts": "expects Node's message for a refused connection",
       ...leavePostgresOut("starts PostgreSQL and holds its connections; a run on Node covers the store"),
       "redis/redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
-      "node/slow-readers.test.ts":
+      "servers/slow-readers.test.ts":
         "Deno does not report a stalled reader; docs/runtimes.md says what it costs",
       "sqlite/sqlite.test.ts":
         "expects Node's messages and starts processes with its flags; store.test.ts runs here",
@@ -113,10 +113,10 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     leftOut: {
       ...leftToNode,
       "http/http.test.ts": "Bun's fetch sends unknown methods as GET, and // in a path as /",
-      "openai/connections.test.ts": "forces garbage collections with a flag of V8",
+      "openai-models/connections.test.ts": "forces garbage collections with a flag of V8",
       ...leavePostgresOut("starts PostgreSQL and kills connections; a run on Node covers the store"),
       "redis/redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
-      "node/shutdown.test.ts": "opens a thousand streams at once; Bun's fetch opens 256",
+      "servers/shutdown.test.ts": "opens a thousand streams at once; Bun's fetch opens 256",
     },
   },
 };

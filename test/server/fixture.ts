@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { type Script, startModelServer } from "../openai/model-server.ts";
+import { type Script, startModelServer } from "../openai-models/model-server.ts";
 import type { Ended } from "../support/child-process.ts";
 import { dataOf, jsonRequest } from "../support/harness.ts";
 import { runServer, type ServerProcess, startServer } from "./process.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { exportJWK, SignJWT } from "jose";
-import { hang, type ModelServer, models, startModelServer } from "../openai/model-server.ts";
+import { hang, type ModelServer, models, startModelServer } from "../openai-models/model-server.ts";
 import type { Variables } from "../support/child-process.ts";
 import { dataOf } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";

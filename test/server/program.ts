@@ -12,7 +12,7 @@ import { runtime } from "../support/runtime.ts";
 
 const project = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The `require` of packages that are CommonJS, as in `build.ts`. */
+/** The `require` of packages that are CommonJS, as in `tools/build.ts`. */
 const requireForPackages = `import { createRequire as createRequireOfBundle } from "node:module";
 const require = createRequireOfBundle(import.meta.url);`;
 

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { delta, hangAfter, refuse } from "../openai/model-server.ts";
+import { delta, hangAfter, refuse } from "../openai-models/model-server.ts";
 import { withoutSignals } from "../support/child-process.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { dataOf } from "../support/harness.ts";

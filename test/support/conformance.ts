@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { createOpenApi } from "../../core/api/openapi.ts";
+import { createOpenApi } from "../../core/api/document/mod.ts";
 import { routes } from "../../core/api/routes.ts";
 
 /** The parts of the OpenAPI document that the tests read. */

@@ -2,7 +2,7 @@
  * The runtime that the tests run on, and its own way to serve.
  */
 
-import { serve as serveOnNode } from "../../adapters/node/mod.ts";
+import { serve as serveOnNode } from "../../adapters/servers/node/mod.ts";
 
 /** Bun and Deno have `process.versions.node`, too, so they are checked for first. */
 export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
@@ -10,7 +10,7 @@ export const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "den
 /** The running runtime's own adapter. The others' cannot run here. */
 export const serve: typeof serveOnNode =
   runtime === "bun"
-    ? (await import("../../adapters/web/bun.ts")).serve
+    ? (await import("../../adapters/servers/bun.ts")).serve
     : runtime === "deno"
-      ? (await import("../../adapters/web/deno.ts")).serve
+      ? (await import("../../adapters/servers/deno.ts")).serve
       : serveOnNode;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { generateValidators } from "../../build-validators.ts";
 import { routes } from "../../core/api/routes.ts";
 import { fieldErrors } from "../../core/wire/field-errors.ts";
 import { createConversationSchema } from "../../core/wire/schemas.ts";
 import { validators } from "../../core/wire/validators.ts";
+import { generateValidators } from "../../tools/build-validators.ts";
 import { settle } from "../support/clock.ts";
 
 test("the generated validators are those of the schemas as they are; npm run validators makes them anew", async () => {

@@ -1,0 +1,138 @@
+/**
+ * `POST /v1/chat/completions`: a twin as a chat model. Nothing is stored, unless the client names a conversation.
+ *
+ * @module
+ */
+
+import { requireTwin } from "../../core/api/lookup.ts";
+import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
+import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
+import { endOf } from "../../core/replies/feed.ts";
+import type { Reach } from "../../core/store/store.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
+import { readMessages, type Spoken } from "./conversation-text.ts";
+import { findNamed, readConversationName } from "./conversations.ts";
+import { refuseParam } from "./errors.ts";
+import {
+  type CommonParameters,
+  reachOf,
+  readBoolean,
+  readCommonParameters,
+  requireBody,
+} from "./parameters.ts";
+import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
+import { type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { replyUnstored } from "./unstored.ts";
+
+/** A request for a chat completion. */
+interface ChatRequest extends CommonParameters, Spoken {
+  readonly includesUsage: boolean;
+}
+
+/** The route. `headers`: the names of the header fields that say who talks in which conversation. */
+export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
+  return {
+    operationId: "createChatCompletion",
+    method: "POST",
+    path: "/v1/chat/completions",
+    summary: "Ask a twin as a chat model",
+    credential: "api_key",
+    scope: "full_access",
+    readBody: readChatRequest,
+    maxBodyBytes,
+    headers,
+    success: { status: 200, description: "The completion, or its chunks.", events: true },
+    errors: ["twin_not_found", "conversation_busy", "idempotency_key_reused", "model_error", "model_timeout"],
+    handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, headers),
+  };
+}
+
+function readChatRequest(value: unknown): ChatRequest {
+  const body = requireBody(value);
+  const common = readCommonParameters(body);
+  requireText(body);
+  const options = body.stream_options;
+  const includesUsage = isJsonObject(options)
+    ? readBoolean(options.include_usage, "stream_options.include_usage")
+    : false;
+  return { ...common, includesUsage, ...readMessages(body.messages, "messages") };
+}
+
+/** Refuses what asks for more than one text. */
+function requireText({ n, audio, modalities, function_call: functionCall }: JsonObject): void {
+  if (n !== undefined && n !== null && n !== 1) refuseParam("n", "must be 1; a twin gives one reply");
+  if (audio !== undefined && audio !== null) refuseParam("audio", "must be left out; twins only write");
+  if (Array.isArray(modalities) && modalities.some((modality) => modality !== "text")) {
+    refuseParam("modalities", "must be text; twins only write");
+  }
+  if (isJsonObject(functionCall)) refuseParam("function_call", "must be left out; twins call no functions");
+}
+
+async function complete(
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+  names: NonNullable<Route["headers"]>,
+): Promise<Result> {
+  const { model, question: content, history } = call.body;
+  const { conversation: header = "" } = names;
+  const name = readConversationName(call.headers.conversation, header);
+  const reach = reachOf(call, call.body, names);
+  const twin = await requireTwin(context.twins, call.reach, model);
+  if (name === null || isAside(name, content, header)) {
+    const turn = { ...reach, ...sendFields(call), twin, history, content };
+    return answer({ feed: replyUnstored(context, turn), headers: {} }, call, context);
+  }
+  return answer(await sendNamed(call, context, { twin, reach, name }), call, context);
+}
+
+/**
+ * Whether Open WebUI names a chat in which this request leaves nothing: it asks for a title or tags, or the chat is
+ * temporary, and its name is that of a socket.
+ */
+function isAside(name: string, content: string, header: string): boolean {
+  if (header.toLowerCase() !== "x-openwebui-chat-id") return false;
+  return content.startsWith("### Task:") || name.startsWith("local:");
+}
+
+/** Whose conversation a message goes into. */
+interface NamedPlace {
+  readonly twin: Twin;
+  readonly reach: Reach;
+  readonly name: string;
+}
+
+/** Sends the last message into a conversation, which has those before it. */
+function sendNamed(
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+  { twin, reach, name }: NamedPlace,
+): Promise<SentOnce> {
+  const { model, question: content } = call.body;
+  const path = "/v1/chat/completions";
+  return sendOnce(call, context, {
+    reach,
+    path,
+    fields: { model, conversation: name, content },
+    retryPath: `${path}/${twin.id}/${name}`,
+    async send(claim) {
+      const place = await findNamed(context, reach, twin, name);
+      return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
+    },
+  });
+}
+
+async function answer(
+  { feed, headers }: Pick<SentOnce, "feed" | "headers">,
+  call: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+): Promise<Result> {
+  const { model, stream, includesUsage } = call.body;
+  const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
+  if (stream) {
+    const events = new ChatEvents(head, includesUsage);
+    return { ...followAs(events, { feed, from: 0 }, call, context), headers };
+  }
+  const reply = requireCompleted(await endOf(feed, call.request.signal), headers);
+  return { document: completionDocument(reply, head), headers };
+}

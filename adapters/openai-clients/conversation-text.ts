@@ -1,0 +1,102 @@
+/**
+ * What a client says in its messages: the question, and what was said before.
+ *
+ * @module
+ */
+
+import { isJsonObject, isString } from "../../core/base/json.ts";
+import type { HistoryMessage } from "../../core/twins/engine.ts";
+import { refuseParam } from "./errors.ts";
+import { isId } from "./parameters.ts";
+
+/** A question, and the messages before it. */
+export interface Spoken {
+  readonly question: string;
+  readonly history: readonly HistoryMessage[];
+}
+
+/** The message of a response, which a client names instead of repeating it. */
+export interface MessageReference {
+  readonly messageId: string;
+  /** The parameter that names it. */
+  readonly path: string;
+}
+
+/** A question, and what is said or named before it. */
+export interface SpokenInput {
+  readonly question: string;
+  readonly history: readonly (HistoryMessage | MessageReference)[];
+}
+
+/** How many messages before the question an engine gets. */
+const maxHistory = 50;
+
+/**
+ * The last message of a completion, which must be the user's, and up to 50 before it. Messages of other roles are left out:
+ * the persona is the operator's. `path`: the parameter that the messages are in.
+ *
+ * @throws {ApiError} `validation_error` for what is no conversation in text.
+ */
+export function readMessages(messages: unknown, path: string): Spoken {
+  const spoken = readItems(messages, path).flatMap((item) => ("content" in item ? item : []));
+  const last = spoken.at(-1);
+  if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
+  return { question: requireQuestion(last.content, path), history: spoken.slice(0, -1).slice(-maxHistory) };
+}
+
+/** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
+export function readInput(input: unknown, path: string): SpokenInput {
+  const spoken = readItems(input, path);
+  const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
+  const last = spoken[at];
+  if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
+  return { question: requireQuestion(last.content, path), history: spoken.slice(0, at).slice(-maxHistory) };
+}
+
+function readItems(input: unknown, path: string): (HistoryMessage | MessageReference)[] {
+  if (!Array.isArray(input) || input.length === 0) {
+    return refuseParam(path, "must be a list of messages, at least one");
+  }
+  return input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
+}
+
+/** A question as it can be stored: it has words, and no characters that databases refuse. */
+export function requireQuestion(text: string, path: string): string {
+  const isSpoken = text.trim() !== "" && !text.includes("\0") && text.isWellFormed();
+  return isSpoken ? text : refuseParam(path, "must have text, without NUL and lone surrogates");
+}
+
+export function refuseReference(path: string): never {
+  return refuseParam(path, "must be the id of a response's message");
+}
+
+const ignoredRoles = new Set<unknown>(["system", "developer", "tool", "function"]);
+
+function readItem(item: unknown, path: string): (HistoryMessage | MessageReference)[] {
+  if (!isJsonObject(item)) return refuseParam(path, "must be an object");
+  const { role, content, id, type = "message" } = item;
+  if (type === "item_reference" && isString(id) && id.startsWith("msg_")) {
+    return isId(id) ? [{ messageId: id, path }] : refuseReference(path);
+  }
+  if (type !== "message" || ignoredRoles.has(role)) return []; // such as calls of tools, and what they returned
+  if (role !== "user" && role !== "assistant") {
+    return refuseParam(`${path}.role`, "must be user or assistant; system, developer and tool are ignored");
+  }
+  const text = readContent(content, `${path}.content`);
+  return role === "assistant" && text === "" ? [] : [{ role, content: text }];
+}
+
+function readContent(content: unknown, path: string): string {
+  if (isString(content)) return content;
+  if (content === null || content === undefined) return "";
+  if (!Array.isArray(content)) return refuseParam(path, "must be a string or a list of parts");
+  return content.map((part: unknown, index) => readPart(part, `${path}[${index}]`)).join("");
+}
+
+const textTypes = new Set<unknown>(["text", "input_text", "output_text"]);
+
+function readPart(part: unknown, path: string): string {
+  if (isJsonObject(part) && textTypes.has(part.type) && isString(part.text)) return part.text;
+  if (isJsonObject(part) && part.type === "refusal") return isString(part.refusal) ? part.refusal : "";
+  return refuseParam(path, "must be a part of text; twins read nothing else");
+}

@@ -1,0 +1,133 @@
+/**
+ * Conversations as OpenAI's clients name them.
+ *
+ * @module
+ */
+
+import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
+import { type IdempotencyClaim, type MessageRecord, newConversation } from "../../core/store/records.ts";
+import type { Reach } from "../../core/store/store.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { conversationNotFound } from "../../core/wire/errors.ts";
+import { refuseParam } from "./errors.ts";
+
+/** A name that a client has given one of its conversations, in a header field. Null: none. */
+export function readConversationName(name: string | null | undefined, header: string): string | null {
+  if (name === null || name === undefined) return null;
+  if (name !== "" && name.length <= 128) return name;
+  return refuseParam(header, "must be 1 to 128 characters, or be left out");
+}
+
+/** A conversation that the caller may see: with a twin that it may not use, there is none. */
+export async function findConversation(
+  { conversations }: HandlerContext,
+  reach: CallerReach,
+  id: string,
+): ReturnType<HandlerContext["conversations"]["find"]> {
+  const found = await conversations.find(reach, id);
+  return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
+}
+
+/** Claims that are to last: no date is later. */
+const forever = 8_640_000_000_000_000;
+
+/** A conversation to send into: how many messages it has may be out of date. */
+export interface Place {
+  readonly conversationId: string;
+  readonly position: number;
+}
+
+/**
+ * The conversation with a twin that a client calls by this name, made when it is first named. The name is a claim on it.
+ * If the conversation has been deleted, the next claim begins a new one.
+ */
+export async function findNamed(
+  context: HandlerContext,
+  reach: Reach,
+  twin: Twin,
+  name: string,
+): Promise<Place> {
+  let number = 0;
+  for (;;) {
+    const claim = nameClaim(reach, twin, `${number} ${name}`, context.clock.now());
+    const made = await context.store.findClaim(claim);
+    if (made) {
+      const found = await context.conversations.find(reach, made.resourceId);
+      if (found) return { conversationId: found.id, position: found.position };
+      number++;
+    } else {
+      const conversationId = await create(context, reach, twin, claim);
+      if (conversationId !== undefined) return { conversationId, position: 0 };
+    }
+  }
+}
+
+function nameClaim({ owner, endUser }: Reach, { id }: Twin, key: string, now: number): IdempotencyClaim {
+  const path = `/v1/chat/completions/${id}`;
+  return { owner, endUser: endUser ?? null, path, key, fingerprint: "", createdAt: now, expiresAt: forever };
+}
+
+/** A new conversation. Undefined: the claim was made meanwhile. */
+export async function create(
+  { store, clock, newId }: HandlerContext,
+  { owner, endUser }: Reach,
+  { id: twinId }: Twin,
+  claim?: IdempotencyClaim,
+): Promise<string | undefined> {
+  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
+  const conversation = newConversation(named, clock.now());
+  const made = await store.createConversation(conversation, claim);
+  return made ? undefined : conversation.id;
+}
+
+/** Where a message goes into a conversation, which must be one with this twin. `param` names it. */
+export async function placeIn(
+  id: string,
+  param: string,
+  context: HandlerContext,
+  twin: Twin,
+  reach: CallerReach,
+): Promise<Place> {
+  const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
+  if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
+  return { conversationId: found.id, position: found.position };
+}
+
+/**
+ * Where a message goes after a response, which can only be followed by another one while it is the newest of its
+ * conversation.
+ */
+export async function placeAfter(
+  previousId: string,
+  context: HandlerContext,
+  twin: Twin,
+  reach: CallerReach,
+): Promise<Place> {
+  const param = "previous_response_id";
+  const previous = await findResponse(previousId, reach, context);
+  if (!previous) return refuseParam(param, "must be the id of a response");
+  const { conversationId } = previous.reply;
+  const place = await placeIn(conversationId, param, context, twin, reach);
+  const slice = { order: "desc", offset: 0, limit: 1 } as const;
+  const newest = await context.store.listMessages(reach, conversationId, slice);
+  if (newest?.items[0]?.id === previousId) return place;
+  return refuseParam(param, "must be the newest response of its conversation");
+}
+
+/** A reply, and the twin whose it is. */
+interface Found {
+  readonly reply: MessageRecord;
+  readonly twinId: string;
+}
+
+/** A response within reach. */
+export async function findResponse(
+  messageId: string,
+  reach: CallerReach,
+  context: HandlerContext,
+): Promise<Found | undefined> {
+  const reply = await context.store.findMessage(reach, messageId);
+  if (reply?.role !== "assistant") return undefined;
+  const conversation = await findConversation(context, reach, reply.conversationId);
+  return conversation && { reply, twinId: conversation.twinId };
+}

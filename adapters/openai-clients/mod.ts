@@ -1,0 +1,64 @@
+/**
+ * Twins for OpenAI's clients, at `/v1`: models, chat completions and responses.
+ *
+ * @module
+ */
+
+import { isString } from "../../core/base/json.ts";
+import { optional, type Rule, type RulesFor, requireOptions } from "../../core/base/rules.ts";
+import type { ApiExtension } from "../../core/http/route.ts";
+import { chatRoute } from "./chat.ts";
+import { documentRoute } from "./document/mod.ts";
+import { errorBody } from "./errors.ts";
+import { modelRoutes } from "./models.ts";
+import { responseRoutes } from "./responses.ts";
+import { BrokenRequests } from "./sending.ts";
+
+/** Options of {@link createOpenAIApi}. */
+export interface OpenAIApiOptions {
+  /** The request header field that names the client's conversation. Default: `X-Conversation-Id`. */
+  readonly conversationHeader?: string | undefined;
+  /** A request header field that names the end user of a key's request. Default: none, only members of the body. */
+  readonly endUserHeader?: string | undefined;
+}
+
+const headerName: Rule = {
+  expected: "the name of a header field, such as X-Conversation-Id",
+  accepts: (value) => isString(value) && /^[\w!#$%&'*+.^`|~-]+$/.test(value),
+};
+
+const rules: RulesFor<OpenAIApiOptions> = {
+  conversationHeader: optional(headerName),
+  endUserHeader: optional(headerName),
+};
+
+/**
+ * Creates the endpoints for OpenAI's clients.
+ *
+ * @example
+ * ```ts
+ * import { createService } from "twin-service";
+ * import { createOpenAIApi } from "twin-service/openai-api";
+ *
+ * const service = createService({ ...options, openaiApi: createOpenAIApi() });
+ * ```
+ *
+ * @throws {TypeError} for an option that is unknown or cannot be used.
+ */
+export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
+  requireOptions("createOpenAIApi", options, rules);
+  const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
+  const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
+  const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
+  const routes = [
+    ...modelRoutes,
+    chatRoute(headers),
+    ...responseRoutes({ headers, broken: new BrokenRequests() }),
+  ];
+  return {
+    prefix: "/v1",
+    routes: [...routes, documentRoute(routes, errorBody)],
+    errorBody,
+    mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Twins as models.
+ *
+ * @module
+ */
+
+import { requireTwin } from "../../core/api/lookup.ts";
+import { type HandlerContext, route } from "../../core/http/route.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+
+export const modelRoutes = [
+  route({
+    operationId: "listModels",
+    method: "GET",
+    path: "/v1/models",
+    summary: "List the twins you may use, as models",
+    credential: "api_key",
+    scope: "read_only",
+    free: true, // front ends ask again and again
+    success: { status: 200, description: "The models." },
+    async handle({ owner, reach: { twinIds } }, context) {
+      const all = await allTwins(owner, context);
+      const data = all.filter(({ id }) => !twinIds || twinIds.includes(id)).map(model);
+      return { document: JSON.stringify({ object: "list", data }) };
+    },
+  }),
+
+  route({
+    operationId: "getModel",
+    method: "GET",
+    path: "/v1/models/{id}",
+    summary: "Read one twin, as a model",
+    credential: "api_key",
+    scope: "read_only",
+    free: true,
+    success: { status: 200, description: "The model." },
+    errors: ["twin_not_found"],
+    async handle(call, context) {
+      return {
+        document: JSON.stringify(model(await requireTwin(context.twins, call.reach, call.params.id))),
+      };
+    },
+  }),
+];
+
+/** How many twins are read at once. */
+const pageLength = 100;
+
+async function allTwins(owner: string, { twins }: HandlerContext): Promise<Twin[]> {
+  const all: Twin[] = [];
+  for (;;) {
+    const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) return all;
+  }
+}
+
+function model({ id, name, description, createdAt }: Twin) {
+  return {
+    id,
+    object: "model",
+    created: Math.floor(createdAt / 1000),
+    owned_by: "twin-service",
+    name,
+    description,
+  };
+}

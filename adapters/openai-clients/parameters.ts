@@ -1,0 +1,79 @@
+/**
+ * The parameters that both ways to ask have in common.
+ *
+ * @module
+ */
+
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import type { Call, CallerReach, Route } from "../../core/http/route.ts";
+import { endUserRule } from "../../core/wire/schemas.ts";
+import { refuseParam } from "./errors.ts";
+
+/** What names the person who talks, and the parameter that it is in. */
+interface NamedUser {
+  readonly path: string;
+  /** Undefined: none is named. */
+  readonly value: unknown;
+}
+
+/** A twin, whether the reply is streamed, and the person who talks, if the client says so. */
+export interface CommonParameters {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Unchecked, as a client token's or a header's wins. */
+  readonly user: NamedUser;
+}
+
+/** Whether a text can be an id of ours: opaque ASCII. Databases refuse some of the others. */
+export function isId(id: unknown): id is string {
+  return isString(id) && /^[\x21-\x7e]+$/.test(id);
+}
+
+/** The body as an object. */
+export function requireBody(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : refuseParam("body", "must be a JSON object");
+}
+
+/** @throws {ApiError} `validation_error` for what a twin cannot do. */
+export function readCommonParameters(body: JsonObject): CommonParameters {
+  const { model, stream, tool_choice: toolChoice } = body;
+  if (!isString(model) || model === "") return refuseParam("model", "is required: the id of a twin");
+  if (toolChoice === "required" || isJsonObject(toolChoice)) {
+    return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
+  }
+  const isStreamed = readBoolean(stream, "stream");
+  return { model, stream: isStreamed, user: readUser(body) };
+}
+
+function readUser({ user, safety_identifier: safetyIdentifier }: JsonObject): NamedUser {
+  const isSafe = safetyIdentifier !== undefined && safetyIdentifier !== null;
+  return isSafe
+    ? { path: "safety_identifier", value: safetyIdentifier }
+    : { path: "user", value: user ?? undefined };
+}
+
+/** A boolean; absent and null are false. */
+export function readBoolean(value: unknown, path: string): boolean {
+  if (value === undefined || value === null) return false;
+  return typeof value === "boolean" ? value : refuseParam(path, "must be true or false");
+}
+
+/**
+ * The reach of a request: that of its credential, narrowed to the end user whom a key's request names. `names`: those of
+ * the header fields.
+ *
+ * @throws {ApiError} `validation_error` for what is no name of an end user.
+ */
+export function reachOf(
+  { reach, headers }: Call,
+  { user }: CommonParameters,
+  names: NonNullable<Route["headers"]>,
+): CallerReach {
+  if (reach.endUser !== undefined) return reach;
+  const inHeader = headers.endUser ?? undefined;
+  const { path, value: endUser } =
+    inHeader === undefined ? user : { path: names.endUser ?? "", value: inHeader };
+  if (endUser === undefined) return reach;
+  if (isString(endUser) && endUserRule.accepts(endUser)) return { ...reach, endUser };
+  return refuseParam(path, `must be ${endUserRule.expected}`);
+}

@@ -1,0 +1,290 @@
+/**
+ * `/v1/responses`: replies that are always stored, and can be followed from any event.
+ *
+ * @module
+ */
+
+import { requireTwin } from "../../core/api/lookup.ts";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import {
+  type Call,
+  type CallerReach,
+  type HandlerContext,
+  type Result,
+  type Route,
+  route,
+} from "../../core/http/route.ts";
+import { endOf, type ReplyFeed } from "../../core/replies/feed.ts";
+import { isCutBack } from "../../core/replies/follower.ts";
+import { splitsSurrogatePair } from "../../core/replies/text.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import type { HistoryMessage } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { conversationNotFound, messageNotFound } from "../../core/wire/errors.ts";
+import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
+import { readInput, refuseReference, requireQuestion, type SpokenInput } from "./conversation-text.ts";
+import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
+import { refuseParam } from "./errors.ts";
+import {
+  type CommonParameters,
+  isId,
+  reachOf,
+  readBoolean,
+  readCommonParameters,
+  requireBody,
+} from "./parameters.ts";
+import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
+import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
+import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
+import {
+  type BrokenRequests,
+  digestOf,
+  isRetry,
+  join,
+  type SentOnce,
+  sendFields,
+  sendOnce,
+} from "./sending.ts";
+
+/** A request for a response. */
+interface ResponseRequest extends CommonParameters, SpokenInput {
+  readonly background: boolean;
+  readonly conversationId: string | undefined;
+  readonly previousId: string | undefined;
+}
+
+/** What the routes share. */
+interface ResponseSetting {
+  /** The names of the header fields that say who talks. */
+  readonly headers: NonNullable<Route["headers"]>;
+  /** Requests that may be sent again. */
+  readonly broken: BrokenRequests;
+}
+
+// A table: one record for each endpoint.
+export function responseRoutes(setting: ResponseSetting): Route[] {
+  const { headers } = setting;
+  return [
+    {
+      operationId: "createResponse",
+      method: "POST",
+      path: "/v1/responses",
+      summary: "Ask a twin; the reply is stored",
+      credential: "api_key",
+      scope: "full_access",
+      readBody: readResponseRequest,
+      maxBodyBytes,
+      headers,
+      success: { status: 200, description: "The response, or its events.", events: true },
+      errors: [
+        "twin_not_found",
+        "conversation_not_found",
+        "conversation_busy",
+        "idempotency_key_reused",
+        "model_error",
+        "model_timeout",
+      ],
+      handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, setting),
+    },
+
+    route({
+      operationId: "getResponse",
+      method: "GET",
+      path: "/v1/responses/{id}",
+      summary: "Read a response, or follow it from any event",
+      credential: "api_key",
+      scope: "read_only",
+      query: responseQuerySchema,
+      success: { status: 200, description: "The response, or its events.", events: true },
+      errors: ["message_not_found"],
+      async handle(call, context) {
+        const { reply, head } = await requireResponse(call, context);
+        if (call.query.stream === "true") return resume(reply, head, call, context);
+        return { document: JSON.stringify(responseObject(head, reply)) };
+      },
+    }),
+
+    route({
+      operationId: "cancelResponse",
+      method: "POST",
+      path: "/v1/responses/{id}/cancel",
+      summary: "Stop a response and keep its text so far",
+      credential: "api_key",
+      scope: "full_access",
+      success: { status: 200, description: "The response, once it has ended." },
+      errors: ["message_not_found", "shutting_down"],
+      async handle(call, context) {
+        const { reply, head } = await requireResponse(call, context);
+        const ended = await context.replies.cancel(call.owner, reply);
+        return { document: JSON.stringify(responseObject(head, ended)) };
+      },
+    }),
+  ];
+}
+
+function readResponseRequest(value: unknown): ResponseRequest {
+  const body = requireBody(value);
+  const common = readCommonParameters(body);
+  const background = readBoolean(body.background, "background");
+  if (body.store === false) refuseParam("store", "must be true; every reply is stored");
+  const conversationId = readConversationId(body);
+  const previousId = readPreviousId(body);
+  if (conversationId !== undefined && previousId !== undefined) {
+    refuseParam("previous_response_id", "must be left out if there is a conversation");
+  }
+  return { ...common, ...readSpoken(body.input), background, conversationId, previousId };
+}
+
+function readSpoken(input: unknown): SpokenInput {
+  if (!isString(input)) return readInput(input, "input");
+  return { question: requireQuestion(input, "input"), history: [] };
+}
+
+function readConversationId({ conversation }: JsonObject): string | undefined {
+  if (conversation === undefined || conversation === null) return undefined;
+  const id = isJsonObject(conversation) ? conversation.id : conversation;
+  return isId(id) ? id : refuseParam("conversation", "must be the id of a conversation");
+}
+
+function readPreviousId({ previous_response_id: id }: JsonObject): string | undefined {
+  if (id === undefined || id === null) return undefined;
+  return messageIdOf(id) ?? refuseParam("previous_response_id", "must be the id of a response");
+}
+
+async function respond(
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  { headers: names, broken }: ResponseSetting,
+): Promise<Result> {
+  const { body, request } = call;
+  const reach = reachOf(call, body, names);
+  const twin = await requireTwin(context.twins, call.reach, body.model);
+  const { feed, headers } = await send(call, context, { twin, reach, broken });
+  const { conversationId, createdAt, id: messageId } = feed;
+  const head: ResponseHead = { messageId, conversationId, createdAt, model: twin.id };
+  const left = () => broken.note(digestOf(call, body, context), feed.id, context.clock.now());
+  if (body.stream) {
+    const events = new ResponseEvents(head, -1);
+    return { ...followAs(events, { feed, from: 0, left }, call, context), headers };
+  }
+  if (body.background) return { document: JSON.stringify(responseInProgress(head)), headers };
+  const reply = await endOf(feed, request.signal).catch((error: unknown) => {
+    if (request.signal?.aborted) left();
+    throw error;
+  });
+  return { document: JSON.stringify(responseObject(head, requireCompleted(reply, headers))), headers };
+}
+
+/** What a send needs besides its request. */
+interface SendOptions {
+  readonly twin: Twin;
+  readonly reach: CallerReach;
+  readonly broken: BrokenRequests;
+}
+
+async function send(
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  { twin, reach, broken }: SendOptions,
+): Promise<SentOnce> {
+  const { model, question: content, history, conversationId, previousId } = call.body;
+  const isNamed = conversationId !== undefined || previousId !== undefined;
+  const path = "/v1/responses";
+  if (!isNamed && isRetry(call) && call.fields.idempotencyKey === null) {
+    const resourceId = broken.take(digestOf(call, call.body, context), context.clock.now());
+    if (resourceId !== undefined) return join({ resourceId }, reach, context);
+  }
+  return sendOnce(call, context, {
+    reach,
+    path,
+    fields: { model, content, history, conversationId, previousId },
+    retryPath: isNamed ? `${path}/${conversationId ?? previousId}` : undefined,
+    async send(claim) {
+      const place = await findPlace(call, context, twin, reach);
+      const given: { history?: readonly HistoryMessage[] } =
+        isNamed || history.length === 0 ? {} : { history: await recall(history, reach, context) };
+      return context.replies.send({
+        ...reach,
+        ...place,
+        ...sendFields(call),
+        ...given,
+        twin,
+        content,
+        claim,
+      });
+    },
+  });
+}
+
+/** What was said before, with the messages that are named by their ids. */
+async function recall(
+  history: SpokenInput["history"],
+  reach: CallerReach,
+  context: HandlerContext,
+): Promise<HistoryMessage[]> {
+  const said = history.map(async (item): Promise<HistoryMessage> => {
+    if ("content" in item) return item;
+    const found = await findResponse(item.messageId, reach, context);
+    if (!found) return refuseReference(item.path);
+    return { role: "assistant", content: found.reply.content };
+  });
+  return (await Promise.all(said)).filter(({ content }) => content !== "");
+}
+
+/** Where the message goes: into the conversation that the client names, or a new one. */
+async function findPlace(
+  { body: { conversationId, previousId } }: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+  twin: Twin,
+  reach: CallerReach,
+): Promise<Place> {
+  if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
+  if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
+  return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound(), position: 0 };
+}
+
+/** The reply that a path names by its response. */
+async function requireResponse(
+  { reach, params }: Call,
+  context: HandlerContext,
+): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
+  const messageId = messageIdOf(params.id) ?? messageNotFound();
+  const { reply, twinId: model } = (await findResponse(messageId, reach, context)) ?? messageNotFound();
+  const { conversationId, createdAt } = reply;
+  return { reply, head: { messageId, conversationId, createdAt, model } };
+}
+
+/** Follows a response from the event after the one that the client has. */
+function resume(
+  reply: MessageRecord,
+  head: ResponseHead,
+  call: Call<FromSchema<typeof responseQuerySchema>>,
+  context: HandlerContext,
+): Result {
+  const { starting_after: after = -1 } = call.query;
+  const feed = context.replies.follow(call.owner, reply);
+  requireReachable(feed, after);
+  const from = Math.max(
+    0,
+    Math.min(after - headNumber, feed.ended ? feed.text.length : Number.MAX_SAFE_INTEGER),
+  );
+  return followAs(new ResponseEvents(head, after), { feed, from }, call, context);
+}
+
+/**
+ * Refuses an event that the response does not have. If only saved text can be seen, more may still arrive; and of a reply
+ * that was interrupted, or that another process went on with, the reader may have more than was saved.
+ */
+function requireReachable(feed: ReplyFeed, after: number): void {
+  const offset = after - headNumber;
+  const { ended } = feed;
+  const { length } = feed.text;
+  if (offset <= 0 || isCutBack(feed, offset)) return;
+  if (offset <= length && !splitsSurrogatePair(feed.text, offset)) return;
+  const mayBeThere = ended
+    ? offset <= length + tailLength || ended.error?.code === "interrupted"
+    : feed.delayed;
+  if (offset > length && mayBeThere) return;
+  const last = headNumber + length + (feed.ended ? tailLength : 0);
+  refuseParam("starting_after", `must be the sequence number of an event of this response, at most ${last}`);
+}

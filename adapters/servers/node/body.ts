@@ -1,0 +1,210 @@
+/**
+ * Writes bodies to `node:http` responses: texts of known length, and event streams. Neither keeps more than a piece
+ * waiting for a slow client.
+ *
+ * @module
+ */
+
+import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Answer } from "../../../core/wire/request.ts";
+import { EventReader, type EventStream, sharedTimer, stallMs } from "../../../core/wire/sse.ts";
+import type { NodeRequest } from "./request.ts";
+
+/**
+ * The largest piece of a text that is written at once, in bytes. A client that does not take one within {@link stallMs}
+ * is disconnected.
+ */
+const pieceBytes = 64 * 1024;
+
+/** Writes an answer whose body is a text, or absent. */
+export function writeText(
+  { status, headers }: Omit<Answer, "body">,
+  body: string | null,
+  response: ServerResponse,
+): void {
+  if (response.destroyed) return; // its client has left, and no event would release the text
+  if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
+  response.writeHead(status, headers); // may be a middleware's, and return nothing
+  if (body === null) response.end();
+  else endWith(body, response);
+  cutIfStalled(response);
+}
+
+/** Writes the last text of a body. */
+function endWith(text: string, response: ServerResponse): void {
+  const length = Buffer.byteLength(text);
+  if (length > pieceBytes) writePieces(Buffer.from(text), response);
+  else if (length === text.length)
+    response.end(text, "latin1"); // ASCII, as most texts are: this is faster
+  else response.end(Buffer.from(text)); // a head that is sent with a text in UTF-8 would be in UTF-8, too
+}
+
+/** Writes bytes piece by piece, as the client takes them, and ends the response. */
+function writePieces(bytes: Buffer, response: ServerResponse): void {
+  let written = 0;
+  awaitReader(response, bytes.length);
+  function writeOn(): void {
+    while (written < bytes.length) {
+      const piece = bytes.subarray(written, written + pieceBytes);
+      written += piece.length;
+      if (response.write(piece) === false) return; // to go on when it drains
+    }
+    response.off("drain", writeOn);
+    response.end();
+  }
+  response.on("drain", writeOn);
+  writeOn();
+}
+
+/** Cuts a client that takes nothing of what is written. */
+function cutIfStalled(response: ServerResponse): void {
+  if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
+  let timer: NodeJS.Timeout;
+  function wait(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => response.destroy(), stallMs).unref();
+  }
+  response.on("drain", wait);
+  response.once("close", () => clearTimeout(timer));
+  wait();
+}
+
+/** How much may wait in all, in bytes. One key may ask for pages of megabytes hundreds of times an hour. */
+const mostUnread = 256 * 1024 * 1024;
+
+/** The length of each, those that have waited longest first. */
+const unread = new Map<ServerResponse, number>();
+let unreadBytes = 0;
+
+/**
+ * Counts an answer until all of it is sent. If too much is waiting, disconnects the clients that have let it wait
+ * longest.
+ */
+function awaitReader(response: ServerResponse, bytes: number): void {
+  if (response.destroyed) return; // no event would end the count
+  unread.set(response, bytes);
+  unreadBytes += bytes;
+  for (const over of ["finish", "close"] as const) response.once(over, () => forget(response));
+  for (const oldest of unread.keys()) {
+    if (unreadBytes <= mostUnread || oldest === response) return;
+    forget(oldest);
+    oldest.destroy();
+  }
+}
+
+function forget(response: ServerResponse): void {
+  unreadBytes -= unread.get(response) ?? 0;
+  unread.delete(response);
+}
+
+/**
+ * Writes an answer whose body is an event stream, no faster than its client takes it. A stream whose first part is all
+ * of it is written as a text of known length, which needs no chunks.
+ */
+export async function writeEvents(
+  answer: Answer,
+  events: EventStream,
+  { signal, response }: NodeRequest,
+): Promise<void> {
+  const reader = new EventReader(events, () => response.destroy(), sharedTimer);
+  signal.addEventListener("abort", () => reader.leave());
+  if (response.destroyed) reader.leave();
+  const first = await reader.first();
+  if (response.headersSent) reader.leave(); // the host has answered in the meantime
+  if (reader.left) return;
+  if (reader.ended) writeText(answer, first, response);
+  else await new EventWriter(response).write(answer, first, reader);
+}
+
+/** Something to write to. */
+type Writable = ServerResponse | Socket;
+
+/** Writes the parts of an event stream. */
+class EventWriter {
+  readonly #response: ServerResponse;
+  /** A part went through the response, and the head with it: later ones may bypass the response. */
+  #headSent = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  async write(answer: Answer, first: string, reader: EventReader): Promise<void> {
+    let full = this.#writeHead(answer, first);
+    for (;;) {
+      if (full) await drained(full);
+      const text = await reader.next();
+      if (this.#response.writableEnded) reader.leave(); // the host has ended the body
+      if (reader.left) return;
+      if (reader.ended) {
+        this.#end(text);
+        return;
+      }
+      full = this.#write(text);
+    }
+  }
+
+  /** Sends the head together with the first part. */
+  #writeHead({ status, headers }: Answer, first: string): Writable | undefined {
+    const response = this.#response;
+    const { socket } = response;
+    socket?.cork();
+    response.writeHead(status, headers); // may be a middleware's, and hold the head back: then flushing would send another
+    if (response.headersSent) response.flushHeaders(); // or the response would keep a text that is joined to it in memory
+    const full = first === "" ? undefined : this.#write(first);
+    socket?.uncork();
+    return full;
+  }
+
+  /** Returns what was written to if that is full. Hosts that simulate a request may return nothing. */
+  #write(text: string): Writable | undefined {
+    const socket = this.#plainSocket();
+    if (socket) return writeChunk(socket, text) ? undefined : socket;
+    this.#headSent = true;
+    return this.#response.write(text) === false ? this.#response : undefined;
+  }
+
+  #end(text: string): void {
+    const response = this.#response;
+    const socket = this.#plainSocket();
+    if (socket && text !== "" && Buffer.byteLength(text) <= pieceBytes) {
+      socket.cork(); // `end` uncorks it: the last events leave together with the body's end
+      writeChunk(socket, text);
+      response.end();
+    } else {
+      endWith(text, response);
+    }
+    cutIfStalled(response);
+  }
+
+  /**
+   * The socket, if a chunk can be written to it directly, in one piece: `response.write` makes three, which is a third
+   * of what a token costs. The head must be sent, the body be chunked, and no middleware replace `write` or hold pieces
+   * back.
+   */
+  #plainSocket(): Socket | null {
+    const response = this.#response;
+    const plain =
+      this.#headSent &&
+      response instanceof ServerResponse &&
+      response.chunkedEncoding &&
+      response.write === ServerResponse.prototype.write &&
+      response.writableCorked === 0;
+    return plain ? response.socket : null;
+  }
+}
+
+/** Writes a part of a body as a chunk (RFC 9112, section 7.1). False: the socket is full. */
+function writeChunk(socket: Socket, text: string): boolean {
+  const length = Buffer.byteLength(text);
+  const encoding = length === text.length ? "latin1" : "utf8"; // the same for ASCII, and faster
+  return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encoding);
+}
+
+/** Resolves when there is room again. Never if the connection closes: then nothing is left to write. */
+function drained(full: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    full.once("drain", resolve);
+  });
+}

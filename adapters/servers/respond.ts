@@ -1,0 +1,102 @@
+/**
+ * The common part of the servers for Deno and Bun, which use web `Request` and `Response` objects.
+ *
+ * @module
+ */
+
+import { maxBodyBytes } from "../../core/http/body.ts";
+import type { Service } from "../../core/service.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import { type Answer, toResponse } from "../../core/wire/request.ts";
+import { type EventStream, sharedTimer } from "../../core/wire/sse.ts";
+import {
+  bodyFieldsError,
+  headersTooLong,
+  maxHeaderBytes,
+  maxHeaderFields,
+  tooManyHeaders,
+} from "./header-section.ts";
+
+/** Properties of a server that answers depend on. */
+export interface RespondOptions {
+  /** Whether the server is stopping. */
+  readonly isClosing: () => boolean;
+  /** Whether the runtime reads a refused body to its end, unless the connection is closed. */
+  readonly drainsBodies?: boolean;
+  /** Whether the runtime keeps everything in memory that a client sends while its answer is streamed. */
+  readonly keepsBodies?: boolean;
+  /** Called when nothing more of a request's answer is to come. */
+  readonly answered?: (request: Request) => void;
+}
+
+/** Answers a request, or refuses its header section, which the service itself does not check. */
+export async function respond(
+  service: Service,
+  request: Request,
+  { isClosing, drainsBodies = false, keepsBodies = false, answered = () => {} }: RespondOptions,
+): Promise<Response> {
+  const error = headersError(request.headers) ?? (keepsBodies ? unreadBodyError(request) : undefined);
+  const answer = error ? service.refuse(error) : await service.answer(request);
+  const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
+  if (leavesBody || isClosing()) answer.headers.Connection = "close";
+  return toResponse({ ...answer, body: withEnd(answer.body, () => answered(request)) }, sharedTimer);
+}
+
+/** The same body, which calls back once nothing more of it is to come. */
+function withEnd(body: Answer["body"], callback: () => void): Answer["body"] {
+  if (body !== null && typeof body !== "string") return new WatchedStream(body, callback);
+  callback();
+  return body;
+}
+
+/** An event stream with a callback for its end, or for when its reader has left. */
+class WatchedStream implements EventStream {
+  readonly #events: EventStream;
+  readonly #detached: () => void;
+
+  constructor(events: EventStream, detached: () => void) {
+    this.#events = events;
+    this.#detached = detached;
+  }
+
+  get ended(): boolean {
+    return this.#events.ended;
+  }
+
+  get urgent(): boolean {
+    return this.#events.urgent;
+  }
+
+  read(): string {
+    return this.#events.read();
+  }
+
+  attach(ready: () => void, cut: () => void): void {
+    this.#events.attach(ready, cut);
+  }
+
+  detach(): void {
+    this.#events.detach();
+    this.#detached();
+  }
+}
+
+/** The body of a GET is not read, so it must be short, and say so. */
+function unreadBodyError({ method, headers }: Request): ApiError | undefined {
+  const length = headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : headers.get("content-length");
+  if (method !== "GET" || Number(length) <= maxBodyBytes) return undefined;
+  const most = `up to ${maxBodyBytes} bytes, with Content-Length`;
+  return new ApiError("payload_too_large", `The body of a GET is not read; send none, or ${most}.`);
+}
+
+function headersError(headers: Headers): ApiError | undefined {
+  let fields = 0; // fields of the same name count as one here
+  let bytes = 0;
+  for (const [name, value] of headers) {
+    fields++;
+    bytes += name.length + value.length + ": \r\n".length;
+  }
+  if (fields > maxHeaderFields) return tooManyHeaders();
+  if (bytes > maxHeaderBytes) return headersTooLong();
+  return bodyFieldsError(headers);
+}

@@ -1,0 +1,187 @@
+/**
+ * The examples of the OpenAPI document: one conversation, as each operation sees it.
+ *
+ * @module
+ */
+
+import type { ErrorCode } from "../../wire/errors.ts";
+import {
+  apiKeySchema,
+  clientTokenSchema,
+  conversationSchema,
+  createApiKeySchema,
+  createClientTokenSchema,
+  createConversationSchema,
+  createdApiKeySchema,
+  erasedSchema,
+  exportLineSchema,
+  messageSchema,
+  paginationSchema,
+  type Schema,
+  sendMessageSchema,
+  twinSchema,
+  updateConversationSchema,
+  usageSchema,
+  usageSumSchema,
+} from "../../wire/schemas.ts";
+
+const createdAt = "2026-07-01T09:30:00.000Z";
+const completedAt = "2026-07-01T09:30:02.500Z";
+const unique = "01jz2k7m4q8r5t9v0w3x6y1z2a";
+const requestId = `req_${unique}`;
+const endUser = "user-17";
+const counts = { inputTokens: 212, outputTokens: 5 };
+
+const twin = {
+  id: "ada",
+  name: "Ada",
+  description: "Answers questions about the first computers.",
+  avatarUrl: null,
+  greeting: "Hello. What would you like to know?",
+  tags: ["history"],
+  createdAt,
+  updatedAt: createdAt,
+};
+
+const conversation = {
+  id: `conv_${unique}`,
+  twinId: twin.id,
+  endUser,
+  title: "The first program",
+  status: "idle",
+  messageCount: 2,
+  lastMessageAt: completedAt,
+  createdAt,
+  updatedAt: completedAt,
+};
+
+const message = {
+  id: `msg_${unique}`,
+  conversationId: conversation.id,
+  role: "assistant",
+  content: "It computed Bernoulli numbers.",
+  status: "completed",
+  finishReason: "stop",
+  inReplyTo: "msg_01jz2k7m4p0n2b4c6d8e1f3g5h",
+  usage: { ...counts, totalTokens: 217 },
+  error: null,
+  sources: [{ heading: "Note G", score: 0.92 }],
+  twinRevision: "9f2c41d07be85a36",
+  attempt: 1,
+  createdAt,
+  completedAt,
+};
+
+const apiKey = {
+  id: `key_${unique}`,
+  name: "my app",
+  scope: "full_access",
+  prefix: "twin_7Kq2mXv",
+  createdAt,
+  expiresAt: null,
+  lastUsedAt: null,
+  revokedAt: null,
+};
+
+const examples = new Map<Schema, unknown>([
+  [twinSchema, twin],
+  [conversationSchema, conversation],
+  [messageSchema, message],
+  [apiKeySchema, apiKey],
+  [createdApiKeySchema, { ...apiKey, key: "twin_7Kq2mXv…" }],
+  [
+    clientTokenSchema,
+    {
+      token: "twinct_…",
+      endUser,
+      twinIds: [twin.id],
+      scope: "full_access",
+      requestsPerHour: 100,
+      expiresAt: "2026-07-01T09:40:00.000Z",
+    },
+  ],
+  [erasedSchema, { endUser, conversations: 1, messages: 2, clientTokens: 1 }],
+  [exportLineSchema, { conversation }],
+  [usageSchema, { scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt }],
+  [usageSumSchema, { group: "2026-07-01", replies: 1, ...counts }],
+  [paginationSchema, { page: 1, limit: 20, total: 1, totalPages: 1, hasMore: false }],
+  [createConversationSchema, { twinId: twin.id, endUser, title: conversation.title }],
+  [updateConversationSchema, { title: conversation.title }],
+  [sendMessageSchema, { content: "What did the first program compute?" }],
+  [createApiKeySchema, { name: apiKey.name, scope: apiKey.scope }],
+  [createClientTokenSchema, { endUser, twinIds: [twin.id] }],
+]);
+
+/** A value that a body or an answer's payload may have. */
+export function exampleOf(schema: Schema): unknown {
+  return examples.get(schema);
+}
+
+/** A stream's events, one of each type. */
+export const eventExamples = {
+  progress: {
+    value: {
+      type: "progress",
+      progress: { stage: "accepted", messageId: message.id, userMessageId: message.inReplyTo },
+    },
+  },
+  delta: { value: { type: "delta", content: "It computed " } },
+  complete: { value: { type: "complete", message } },
+  error: {
+    value: {
+      type: "error",
+      error: { code: "model_error", message: "The twin's model failed to reply.", requestId },
+    },
+  },
+};
+
+const errorMessages: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: "Authorization and X-API-Key differ: send one of them.",
+  invalid_json: "The body is not valid JSON.",
+  validation_error: "content is required.",
+  idempotency_not_supported: "A secret cannot be shown twice; send the request without Idempotency-Key.",
+  missing_credentials: 'Send an API key, as "Authorization: Bearer <key>" or as "X-API-Key: <key>".',
+  invalid_api_key: "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",
+  invalid_token: "The token has expired.",
+  insufficient_scope: "This needs an API key with the scope full_access.",
+  not_found: "There is nothing at this path.",
+  twin_not_found: "There is no twin with this id.",
+  conversation_not_found: "There is no conversation with this id.",
+  message_not_found: "There is no such message in this conversation.",
+  api_key_not_found: "There is no API key with this id.",
+  method_not_allowed: "This path takes GET, POST.",
+  conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
+  key_limit_reached: "You already have 50 live API keys; revoke one first.",
+  payload_too_large: "The body is longer than 262144 bytes or in too many pieces.",
+  uri_too_long: "The path and query are longer than 8192 characters.",
+  unsupported_media_type: "Send the body with Content-Type: application/json.",
+  idempotency_key_reused:
+    "This Idempotency-Key was used with other fields; send the same fields, or another key.",
+  rate_limited: "The hourly limit of 500 requests is used up for now.",
+  headers_too_large: "The header section is longer than 32768 bytes.",
+  internal_error: "Something went wrong on the server.",
+  model_error: "The twin's model failed to reply.",
+  unavailable: "The service's store cannot be reached right now.",
+  shutting_down: "The server is shutting down; send the request again elsewhere.",
+  model_timeout: "The twin's model took too long to reply.",
+};
+
+const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
+  validation_error: { fields: [{ path: "content", message: "is required" }] },
+  conversation_busy: { messageId: message.id },
+  rate_limited: { retryAfterSeconds: 8, limit: 500 },
+  model_error: { messageId: message.id },
+  model_timeout: { messageId: message.id },
+};
+
+/** What an error with this code may say. */
+export function errorMessage(code: ErrorCode): string {
+  return errorMessages[code];
+}
+
+/** An error's body. */
+export function errorExample(code: ErrorCode): unknown {
+  const { [code]: details } = errorDetails;
+  const message = errorMessage(code);
+  return { error: { code, message, ...(details !== undefined && { details }), requestId } };
+}

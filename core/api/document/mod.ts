@@ -1,0 +1,364 @@
+/**
+ * The OpenAPI 3.1 document, computed from the routes and schemas.
+ *
+ * @module
+ */
+
+import { keyPattern } from "../../http/idempotency.ts";
+import { wholeNumber } from "../../http/input.ts";
+import type { Route, Success } from "../../http/route.ts";
+import { type ErrorCode, errorCodes, errorStatus } from "../../wire/errors.ts";
+import { headerNames } from "../../wire/request.ts";
+import {
+  apiKeySchema,
+  clientTokenSchema,
+  conversationSchema,
+  createApiKeySchema,
+  createClientTokenSchema,
+  createConversationSchema,
+  createdApiKeySchema,
+  endUserPattern,
+  failureSchema,
+  messageSchema,
+  paginationSchema,
+  record,
+  type Schema,
+  sendMessageSchema,
+  textPattern,
+  twinSchema,
+  updateConversationSchema,
+  usageSchema,
+  usageSumSchema,
+} from "../../wire/schemas.ts";
+import { errorExample, eventExamples, exampleOf } from "./examples.ts";
+import { errorHeaders, responseHeaders, successHeaders } from "./headers.ts";
+
+const components: Readonly<Record<string, Schema>> = {
+  Twin: twinSchema,
+  Conversation: conversationSchema,
+  Message: messageSchema,
+  ApiKey: apiKeySchema,
+  ClientToken: clientTokenSchema,
+  CreatedApiKey: createdApiKeySchema,
+  Usage: usageSchema,
+  UsageSum: usageSumSchema,
+  Pagination: paginationSchema,
+  CreateConversation: createConversationSchema,
+  UpdateConversation: updateConversationSchema,
+  SendMessage: sendMessageSchema,
+  CreateApiKey: createApiKeySchema,
+  CreateClientToken: createClientTokenSchema,
+};
+
+const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+
+const errorDetails = {
+  type: "object",
+  description: "Facts for programs; the code says which.",
+  properties: {
+    fields: {
+      type: "array",
+      items: record({ path: { type: "string" }, message: { type: "string" } }),
+    },
+    messageId: { type: "string" },
+    retryAfterSeconds: { type: "integer", minimum: 1 },
+    limit: { type: "integer" },
+  },
+};
+
+const errorSchema = record({ error: errorObject({ type: "string", enum: errorCodes }) });
+
+function errorObject(code: Schema): unknown {
+  const text = { type: "string" };
+  return {
+    type: "object",
+    properties: { code, message: text, details: errorDetails, requestId: text },
+    required: ["code", "message", "requestId"],
+  };
+}
+
+/** The data of a stream's events, by type. */
+const streamEventSchema = {
+  description: "The JSON in an event's `data` line; its `id` line has the length of the reply so far.",
+  oneOf: [
+    event("progress", {
+      progress: {
+        type: "object",
+        description:
+          "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
+          "another process goes on from there, and its `attempt`. Other stages are the engine's.",
+        properties: {
+          stage: { type: "string" },
+          messageId: { type: "string" },
+          userMessageId: { type: "string" },
+        },
+        required: ["stage"],
+        additionalProperties: true,
+      },
+    }),
+    event("delta", { content: { type: "string", description: "Text to append." } }),
+    event("complete", { message: { $ref: "#/components/schemas/Message" } }),
+    event("error", { error: errorObject(failureSchema.properties.code) }),
+  ],
+};
+
+function event(type: string, properties: Readonly<Record<string, unknown>>): unknown {
+  return record({ type: { const: type }, ...properties });
+}
+
+const securitySchemes = {
+  apiKey: { type: "http", scheme: "bearer", description: "An API key. Keep it on your servers." },
+  apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
+  token: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A JWT whose `sub` is the owner.",
+  },
+};
+
+const needs = { api_key: "Needs a key.", token: "Needs a JWT.", none: "Needs no credential." } as const;
+
+const securityOf = {
+  api_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
+  token: [{ token: [] }],
+  none: [],
+} as const;
+
+/** Values by media type. */
+type Content = Readonly<Record<string, unknown>>;
+
+/** What the document of an API says besides what follows from its routes. */
+export interface ApiDescription {
+  readonly title: string;
+  readonly description: string;
+  /** What each group of operations is about. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Components by name, among them `ErrorResponse`. */
+  readonly schemas: Readonly<Record<string, unknown>>;
+  /** The group of operations that documentation and generated clients show this one in. */
+  tagOf(route: Route): string;
+  body(route: Route): Content | undefined;
+  /** What a success contains. Undefined: nothing. */
+  answer(route: Route): Content | undefined;
+  error(code: ErrorCode): { readonly name: string; readonly body: unknown };
+}
+
+const ownApi: ApiDescription = {
+  title: "Conversational AI twins",
+  description: "Twins, conversations, streamed replies.",
+  tags: {
+    twins: "Whom one can talk to.",
+    conversations: "Conversations, their messages, and replies as they are written.",
+    auth: "API keys, for the bearer of a JWT.",
+    "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
+    "end-users": "All that is stored about a person: to hand over, or to erase.",
+    usage: "What is left of a limit, and what replies took.",
+    service: "The service itself.",
+  },
+  schemas: {
+    ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
+    ErrorResponse: errorSchema,
+    StreamEvent: streamEventSchema,
+  },
+  tagOf: ({ path, credential }) => (credential !== "none" && path.split("/")[3]) || "service",
+  body: ({ body }) => body && { "application/json": media(body) },
+  answer: ({ success }) => contentOf(success),
+  error: (code) => ({ name: code, body: errorExample(code) }),
+};
+
+/** Describes the routes of an API, under a base path. Default: this service's own. */
+export function createOpenApi(
+  routes: readonly Route[],
+  basePath: string,
+  api: ApiDescription = ownApi,
+): Record<string, unknown> {
+  const { title, description, tags, schemas } = api;
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, api) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title,
+      version: "1",
+      description,
+      license: { name: "MIT", identifier: "MIT" },
+      contact: { name: "The operator of this service" },
+    },
+    servers: [{ url: basePath || "/" }],
+    tags: [...new Set(routes.map(api.tagOf))].map((name) => ({ name, description: tags[name] })),
+    paths,
+    components: { schemas, ...usedComponents(paths) },
+  };
+}
+
+/** The header fields and the credentials that the operations refer to. */
+function usedComponents(paths: unknown): Record<string, unknown> {
+  const text = JSON.stringify(paths);
+  const filter = (all: object, mark: (name: string) => string) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => text.includes(mark(name))));
+  return {
+    headers: filter(responseHeaders, (name) => `headers/${name}"`),
+    securitySchemes: filter(securitySchemes, (name) => `"${name}":[]`),
+  };
+}
+
+/**
+ * A schema for generators of typed clients, which treat a member with a default as one that is always present.
+ */
+function forClients(schema: Schema): Schema {
+  const members = Object.entries(schema.properties ?? {}).map(([name, { default: value, ...rest }]) => [
+    name,
+    {
+      ...simplePattern(rest),
+      ...(value !== undefined && { description: `Default: ${value}.` }),
+    },
+  ]);
+  return { ...schema, properties: Object.fromEntries(members) };
+}
+
+/**
+ * A schema whose pattern the languages of all clients know: of a text, that it has a character that is not blank; of an
+ * end user, none.
+ */
+function simplePattern(schema: Schema): Schema {
+  if (schema.pattern === textPattern) return { ...schema, pattern: "\\S" };
+  if (schema.pattern !== endUserPattern) return schema;
+  const { pattern: _, ...rest } = schema;
+  return rest;
+}
+
+function operation(route: Route, api: ApiDescription): Record<string, unknown> {
+  const { operationId, summary, scope, credential, success } = route;
+  const body = api.body(route);
+  const content = api.answer(route);
+  const { description, status } = success;
+  return {
+    operationId,
+    tags: [api.tagOf(route)],
+    summary,
+    description: scope ? `Needs a key with the scope ${scope}.` : needs[credential],
+    security: securityOf[credential],
+    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: {
+      [status]: { description, headers: successHeaders(route), ...(content && { content }) },
+      ...errorResponses(route, api),
+    },
+  };
+}
+
+function pathParameters(route: Route): unknown[] {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+}
+
+function queryParameters(route: Route): unknown[] {
+  return Object.entries(route.query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    description,
+    schema: simplePattern(schema),
+  }));
+}
+
+function headerParameters(route: Route): unknown[] {
+  const headers: unknown[] = [];
+  if (route.idempotency === "supported") {
+    const description = "Equal requests with the same key have one effect, for 24 hours.";
+    headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
+  }
+  for (const [parameter, field] of Object.entries(route.queryHeaders ?? {})) {
+    const description = `The same as the parameter ${parameter}, over which it takes precedence.`;
+    // A string, because that is what clients have of an event's id.
+    const name = headerNames[field];
+    headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
+  }
+  for (const name of Object.values(route.headers ?? {}))
+    headers.push({ name, in: "header", schema: { type: "string" } });
+  return headers;
+}
+
+function header(name: string, description: string, schema: unknown): unknown {
+  return { name, in: "header", description, schema };
+}
+
+function reference(schema: Schema): unknown {
+  const name = nameOfSchema.get(schema);
+  return name ? { $ref: `#/components/schemas/${name}` } : schema;
+}
+
+function contentOf({ status, schema, list, events, lines }: Success): Content | undefined {
+  if (status === 204) return undefined;
+  // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
+  if (events) {
+    const schema = { $ref: "#/components/schemas/StreamEvent" };
+    return { "text/event-stream": { schema, examples: eventExamples } };
+  }
+  if (!schema) return documentItself;
+  return lines ? { "application/x-ndjson": media(schema) } : { "application/json": envelope(schema, list) };
+}
+
+/** The content of the answer that is an OpenAPI document. */
+export const documentItself: Content = {
+  "application/json": {
+    schema: { type: "object" },
+    example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
+  },
+};
+
+function media(schema: Schema): unknown {
+  return { schema: reference(schema), example: exampleOf(schema) };
+}
+
+function envelope(schema: Schema, list: true | undefined): unknown {
+  const data = reference(schema);
+  const example = exampleOf(schema);
+  if (!list) return { schema: record({ data }), example: { data: example } };
+  return {
+    schema: record({ data: { type: "array", items: data }, pagination: reference(paginationSchema) }),
+    example: { data: [example], pagination: exampleOf(paginationSchema) },
+  };
+}
+
+/** All the errors that an endpoint can answer with, by status. */
+function errorResponses(route: Route, api: ApiDescription): Record<string, unknown> {
+  const all = errorsOf(route);
+  const schema = { $ref: "#/components/schemas/ErrorResponse" };
+  const byStatus: Record<string, unknown> = {};
+  for (const status of new Set(all.map(errorStatus))) {
+    const codes = all.filter((code) => errorStatus(code) === status);
+    const examples = Object.fromEntries(
+      codes.map(api.error).map(({ name, body }) => [name, { value: body }]),
+    );
+    byStatus[status] = {
+      description: Object.keys(examples).join(", "),
+      headers: errorHeaders(route, status, codes),
+      content: { "application/json": { schema, examples } },
+    };
+  }
+  return byStatus;
+}
+
+function errorsOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>();
+  const add = (...more: readonly ErrorCode[]) => {
+    for (const code of more) codes.add(code);
+  };
+  add("invalid_request", "uri_too_long", "headers_too_large", "internal_error");
+  if (route.credential === "api_key") add("missing_credentials", "invalid_api_key", "unavailable");
+  if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
+  if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
+  if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
+  if (route.query) add("validation_error");
+  if (route.body || route.readBody) {
+    add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
+    add("shutting_down"); // for a body that the closing server cut off
+  }
+  if (route.idempotency === "supported") add("idempotency_key_reused");
+  if (route.idempotency === "refused") add("idempotency_not_supported");
+  add(...(route.errors ?? []));
+  return errorCodes.filter((code) => codes.has(code));
+}

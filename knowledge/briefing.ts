@@ -1,0 +1,113 @@
+/**
+ * What a model is told of a twin: all of its text, or its persona and the sections that fit the question.
+ *
+ * @module
+ */
+
+import type { Turn } from "../core/twins/engine.ts";
+import type { Twin } from "../core/twins/twins.ts";
+import {
+  createKnowledgeIndex,
+  type FoundSection,
+  type KnowledgeIndex,
+  type KnowledgeIndexOptions,
+  longestQuestion,
+} from "./search/index.ts";
+import { readPersona } from "./text/sections.ts";
+
+/** A section that something comes from. */
+export interface KnowledgeSource {
+  readonly heading: string;
+  /** How much of the question the section covers, 0 to 1. */
+  readonly score: number;
+}
+
+/** What a model is told before a conversation. */
+export interface Briefing {
+  /** The system message, Markdown. */
+  readonly instructions: string;
+  /** The sections that were chosen for the question. Null: nothing was chosen, all of the text is there. */
+  readonly sources: readonly KnowledgeSource[] | null;
+}
+
+/** The length up to which all of a twin's text is told, unless it says otherwise, in UTF-16 code units. */
+const wholeUpTo = 24_000;
+/** How many earlier questions of the user help to find out what this one is about. */
+const lookBack = 2;
+
+/** Creates indexes of twins, each once: what is derived from a twin is kept as long as the twin object. */
+export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) => Promise<KnowledgeIndex> {
+  const indexes = new WeakMap<Twin, Promise<KnowledgeIndex>>();
+  return (twin) => {
+    const index = indexes.get(twin) ?? createKnowledgeIndex(twin, options);
+    indexes.set(twin, index);
+    return index;
+  };
+}
+
+/**
+ * Creates a function that writes the system message for a turn, for engines that ask a model. By the twin's `knowledge`,
+ * the message has all of the twin's text (`whole`), or its persona and up to 8 sections of up to 12,000 characters that
+ * fit the question (`search`). By default, a text of up to 24,000 characters is told as a whole.
+ *
+ * @example
+ * ```ts
+ * import type { TwinEngine } from "twin-service";
+ * import { createBriefings } from "twin-service/knowledge";
+ *
+ * const brief = createBriefings();
+ * const engine: TwinEngine = {
+ *   async reply(turn, output) {
+ *     const { instructions, sources } = await brief(turn);
+ *     if (sources) output.progress({ stage: "sources", sources });
+ *     output.write(`A model would be told ${instructions.length} characters.`);
+ *     return { finishReason: "stop", usage: null };
+ *   },
+ * };
+ * ```
+ */
+export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Turn) => Promise<Briefing> {
+  const indexOf = cacheIndexes(options);
+  return async (turn) => {
+    const { twin } = turn;
+    if (isToldWhole(twin)) return { instructions: wholeText(twin), sources: null };
+    const found = search(await indexOf(twin), turn);
+    const instructions = [readPersona(twin.name, twin.instructions), ...found.map(toMarkdown)];
+    return { instructions: instructions.join("\n\n").trim(), sources: found.map(toSource) };
+  };
+}
+
+function isToldWhole({ knowledge, instructions, documents }: Twin): boolean {
+  if (knowledge) return knowledge === "whole";
+  return documents.reduce((length, { text }) => length + text.length, instructions.length) <= wholeUpTo;
+}
+
+function wholeText({ instructions, documents }: Twin): string {
+  const texts = [instructions, ...documents.map(({ path, text }) => `<!-- ${path} -->\n\n${text}`)];
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** What fits the question; where that is little, as for "and how much?", what fits the last questions together, too. */
+function search(index: KnowledgeIndex, { content, history }: Turn): FoundSection[] {
+  const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
+  const own = index.search(content);
+  if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.8) return own;
+  const longest = longestQuestion / (earlier.length + 1) - 1;
+  const questions = [...earlier.map((message) => message.content), content].map((text) =>
+    text.slice(0, longest),
+  );
+  const together = index.search(questions.join("\n"), { characters: 6_000, sections: 4 });
+  const merged = [...own.slice(0, 8 - together.length), ...together];
+  return merged
+    .filter((section, at) => merged.findIndex((other) => other.text === section.text) === at)
+    .slice(0, 8);
+}
+
+function toMarkdown({ parents, heading, text }: FoundSection): string {
+  return `## ${[...parents, heading].join(" › ")}\n\n${text}`;
+}
+
+/** A source as clients see it. */
+export function toSource({ heading, score }: KnowledgeSource): KnowledgeSource {
+  return { heading, score: Math.round(score * 100) / 100 };
+}

@@ -1,0 +1,227 @@
+/**
+ * Finds the sections of a twin's text that answer a question, and how well they do.
+ *
+ * @module
+ */
+
+import { type Clock, sleep, systemClock } from "../../core/base/clock.ts";
+import type { Twin } from "../../core/twins/twins.ts";
+import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
+import { fullText, type Passage, toPassages } from "../text/passages.ts";
+import { readFurther, readInstructions, type Section, type Voice } from "../text/sections.ts";
+import type { KnowledgeWarning } from "../text/source.ts";
+import { type Analyzer, analyzerFor, vagueWeight } from "./analyzer.ts";
+import { Names } from "./names.ts";
+import { type Postings, PostingsBuilder } from "./postings.ts";
+import { type Finding, type Query, Ranking } from "./ranking.ts";
+import { Spelling } from "./spelling.ts";
+
+/** A section that was found for a question. */
+export interface FoundSection {
+  readonly heading: string;
+  /** The headings above, outermost first. */
+  readonly parents: readonly string[];
+  /** Markdown, without the headings. Of a long section, the passages that fit best. */
+  readonly text: string;
+  /** How much of the question the section covers, 0 to 1. */
+  readonly score: number;
+}
+
+/** How much {@link KnowledgeIndex.search} returns. */
+export interface SearchOptions {
+  /** The maximum number of sections. Default 8. */
+  readonly sections?: number | undefined;
+  /** The maximum length of all their texts and headings, in UTF-16 code units. Default 12,000. */
+  readonly characters?: number | undefined;
+}
+
+/** Options of {@link createKnowledgeIndex}. */
+export interface KnowledgeIndexOptions {
+  /** A long text is indexed in portions, with a pause of this clock between them. Default: the system's clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What is indexed of a twin. */
+export type IndexedTwin = Pick<Twin, "name" | "instructions"> & Partial<Pick<Twin, "documents" | "language">>;
+
+/** Longer questions repeat themselves. */
+const mostTerms = 40;
+
+/** How much of a question is read, in UTF-16 code units: reading takes time, in which nothing else runs. */
+export const longestQuestion = 4_000;
+/** How many code units are indexed before everything else gets a turn: some milliseconds. */
+const portion = 32_768;
+/** The maximum length of a section that is told to a model as a whole, in code units. */
+const wholeSection = 3_000;
+
+/** A twin's knowledge, ready to be searched. */
+export class KnowledgeIndex {
+  readonly language: Language;
+  /** The twin's own phrases. */
+  readonly voice: Voice;
+  /** Faults of the twin's instructions. */
+  readonly warnings: readonly KnowledgeWarning[];
+  readonly passages: readonly Passage[];
+  /** The topics that the twin offers: the headings of the outermost level that has more than one. */
+  readonly topics: readonly string[];
+  readonly #sections: readonly Section[];
+  readonly #name: string;
+  readonly #analyzer: Analyzer;
+  readonly #ranking: Ranking;
+  readonly #names: Names;
+
+  /** @internal Use {@link createKnowledgeIndex}. */
+  constructor(
+    name: string,
+    read: ReadTwin,
+    analyzer: Analyzer,
+    passages: readonly Passage[],
+    postings: Postings,
+  ) {
+    this.language = analyzer.language;
+    this.voice = read.voice;
+    this.warnings = read.warnings;
+    this.passages = passages;
+    this.topics = topicsOf(passages);
+    this.#sections = read.sections;
+    this.#name = name;
+    this.#analyzer = analyzer;
+    const spelling = new Spelling(postings.terms, analyzer.language.compounds ?? false);
+    this.#ranking = new Ranking(passages, postings, spelling, analyzer);
+    this.#names = new Names(passages, analyzer);
+  }
+
+  /** The sections that fit a question best, best first: what a model should know to answer it. */
+  search(question: string, { sections = 8, characters = 12_000 }: SearchOptions = {}): FoundSection[] {
+    const found: FoundSection[] = [];
+    const seen = new Set<number>();
+    let left = characters;
+    const findings = this.find(this.query(question));
+    for (const { passage, confidence } of findings) {
+      if (found.length === sections || seen.has(passage.section)) continue;
+      seen.add(passage.section);
+      const { heading, parents } = passage;
+      const text = this.#textOf(passage.section, findings);
+      const length = text.length + [...parents, heading].join().length;
+      if (length > left) continue;
+      left -= length;
+      found.push({ heading, parents, text, score: confidence });
+    }
+    return found;
+  }
+
+  /** Turns a question into a query. Words of the twin's own name have little weight. */
+  query(question: string): Query {
+    const names = new Set(this.#analyzer.terms(this.#name));
+    const terms = [...this.#analyzer.query(question.slice(0, longestQuestion))].slice(0, mostTerms);
+    return new Map(terms.map(([term, weight]) => [term, names.has(term) ? vagueWeight : weight]));
+  }
+
+  /** Passages that are related to the query, best first. */
+  find(query: Query): readonly Finding[] {
+    return this.#ranking.find(query);
+  }
+
+  /** The section that lists exactly this question under `asked as`. */
+  asked(question: string): Passage | undefined {
+    return this.#names.asked(question);
+  }
+
+  /** The section whose heading the question is, alone or as in "tell me about …". */
+  named(question: string): Passage | undefined {
+    return this.#names.named(question);
+  }
+
+  #textOf(position: number, findings: readonly Finding[]): string {
+    const section = this.#sections[position];
+    const whole = section ? fullText({ ...section, children: [] }) : "";
+    if (whole !== "" && whole.length <= wholeSection) return whole;
+    const best = findings
+      .filter(({ passage }) => passage.section === position)
+      .map(({ passage }) => passage.text);
+    return [...new Set(best)].slice(0, 3).join("\n\n").slice(0, wholeSection);
+  }
+}
+
+interface ReadTwin {
+  readonly sections: readonly Section[];
+  readonly voice: Voice;
+  readonly warnings: readonly KnowledgeWarning[];
+}
+
+/**
+ * Reads and indexes what a twin knows. A text of 20 MB takes seconds, in portions between which everything else runs.
+ *
+ * @example
+ * ```ts
+ * import { createKnowledgeIndex } from "twin-service/knowledge";
+ *
+ * const index = await createKnowledgeIndex({ name: "Ada", instructions: "# The engine\n\nIt weaves patterns." });
+ * const [best] = index.search("What does the engine weave?"); // { heading: "The engine", text: …, score: 1, … }
+ * ```
+ */
+export async function createKnowledgeIndex(
+  twin: IndexedTwin,
+  { clock = systemClock }: KnowledgeIndexOptions = {},
+): Promise<KnowledgeIndex> {
+  const read = await readTwin(twin, clock);
+  const analyzer = analyzerFor(twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin)));
+  const passages: Passage[] = [];
+  const builder = new PostingsBuilder();
+  let length = 0;
+  for (const [position, section] of read.sections.entries()) {
+    const shared = headingTerms(section, analyzer);
+    for (const passage of toPassages(section, position)) {
+      passages.push(passage);
+      builder.add({ ...shared, ...textTerms(passage, analyzer) });
+      length += passage.text.length;
+    }
+    if (length < portion) continue;
+    length = 0;
+    await sleep(clock, 0);
+  }
+  return new KnowledgeIndex(twin.name, read, analyzer, passages, builder.build());
+}
+
+async function readTwin(
+  { name, instructions, documents = [] }: IndexedTwin,
+  clock: Clock,
+): Promise<ReadTwin> {
+  const { sections, voice, warnings } = readInstructions(name, instructions);
+  const all = [...sections];
+  for (const document of documents) {
+    if (document.text.length > portion) await sleep(clock, 0);
+    for (const section of readFurther(document)) all.push(section);
+  }
+  return { sections: all, voice, warnings };
+}
+
+/** The beginnings of a twin's texts, to guess the language from. */
+function textOf({ instructions, documents = [] }: IndexedTwin): string {
+  return [
+    instructions.slice(0, 20_000),
+    ...documents.slice(0, 20).map(({ text }) => text.slice(0, 1_000)),
+  ].join("\n");
+}
+
+// Addresses and tags are not what a text is about.
+const unsaid = /\]\([^()\s]*\)|<\/?[a-z][^<>]*>/giu;
+
+function headingTerms({ heading, parents, askedAs }: Section, analyzer: Analyzer) {
+  const join = (texts: readonly string[]) => texts.flatMap((phrase) => analyzer.terms(phrase));
+  return { heading: analyzer.terms(heading), parents: join(parents), askedAs: join(askedAs) };
+}
+
+function textTerms({ title = "", text, indexed = text }: Passage, analyzer: Analyzer) {
+  return { title: analyzer.terms(title), text: analyzer.terms(indexed.replace(unsaid, " ")) };
+}
+
+function topicsOf(passages: readonly Passage[]): string[] {
+  const paths = passages.map(({ parents, heading }) => [...parents, heading]);
+  const deepest = paths.reduce((most, path) => Math.max(most, path.length), 0);
+  for (let depth = 0; depth < deepest; depth++) {
+    const topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];
+    if (topics.length > 1 || depth === deepest - 1) return topics;
+  }
+  return [];
+}

@@ -1,0 +1,64 @@
+/**
+ * What the knowledge engine says besides the twin's text: small talk, and the phrases around answers.
+ *
+ * @module
+ */
+
+import type { Turn } from "../core/twins/engine.ts";
+import type { Language } from "./languages/mod.ts";
+import type { KnowledgeIndex } from "./search/index.ts";
+import { phraseFor, type SmallTalk } from "./small-talk.ts";
+import type { Occasion } from "./text/sections.ts";
+
+const mostTopics = 6;
+
+/** The answer to small talk. */
+export function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, index: KnowledgeIndex): string {
+  const { name, description, greeting } = turn.twin;
+  const { phrases } = index.language;
+  const topics = index.topics.length > 0 ? ` ${say("topics", turn, index)}` : "";
+  const introduction = phrases.introduction.replace("{name}", () => name);
+  switch (talk) {
+    case "greeting":
+      return greeting ?? `${phrases.hello.replace("{name}", () => name)}${topics}`;
+    case "wellbeing":
+      return `${phrases.wellbeing}${topics}`;
+    case "about":
+      return `${introduction} ${description ?? ""}`.trimEnd() + topics;
+    case "topics":
+      return topics.trimStart() || introduction;
+    case "private":
+      return say("private", turn, index) + topics;
+    case "thanks":
+    case "goodbye":
+      return say(talk, turn, index);
+  }
+}
+
+/** A phrase for an occasion. `topics`: those to offer in it; by default, the next ones of the twin. */
+export function say(
+  occasion: Occasion,
+  turn: Turn,
+  index: KnowledgeIndex,
+  topics?: readonly string[],
+): string {
+  const offered = topics ?? rotate(index.topics, turn);
+  const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
+  const joined = list.join(separatorOf(index.language));
+  return phraseFor(occasion, index.voice, index.language.phrases, questionsBefore(turn), joined);
+}
+
+function separatorOf({ code }: Language): string {
+  if (code === "ja" || code === "zh") return "、";
+  return code === "ar" || code === "fa" ? "، " : ", ";
+}
+
+/** Brings other topics to the front each time, so that all of a long list are shown in the end. */
+export function rotate(topics: readonly string[], turn: Turn): string[] {
+  const start = topics.length > mostTopics ? (questionsBefore(turn) * mostTopics) % topics.length : 0;
+  return [...topics.slice(start), ...topics.slice(0, start)];
+}
+
+function questionsBefore({ history }: Turn): number {
+  return history.filter((message) => message.role === "assistant").length;
+}

@@ -1,0 +1,184 @@
+/**
+ * What Open WebUI and LibreChat send, written down from their public sources: `backend/open_webui/routers/openai.py`,
+ * `routers/tasks.py` and `utils/headers.py` of Open WebUI 0.6 to 0.9; `packages/api/src/utils/env.ts`,
+ * `packages/data-provider/src/config.ts` and `@librechat/agents` of LibreChat 0.8.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { OpenAIApiOptions } from "../../adapters/openai-clients/mod.ts";
+import { inProcess } from "../support/harness.ts";
+import { type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
+
+const chatId = "5f2c1f0e-6a35-4f0d-9d3c-0a8a6a1f7c11";
+
+/** `ENABLE_FORWARD_USER_INFO_HEADERS=true`; names are percent-encoded. */
+const openWebUIUser = {
+  "X-OpenWebUI-User-Name": "Zo%C3%AB Smith",
+  "X-OpenWebUI-User-Id": "c7b5d6a0-0f0b-4d55-8c2e-3b1b6a5d1e0f",
+  "X-OpenWebUI-User-Email": "zoe@example.com",
+  "X-OpenWebUI-User-Role": "user",
+};
+
+const openWebUI = {
+  settings: { conversationHeader: "X-OpenWebUI-Chat-Id", endUserHeader: "X-OpenWebUI-User-Id" },
+  headers: {
+    ...openWebUIUser,
+    "X-OpenWebUI-Chat-Id": chatId,
+    "X-OpenWebUI-Message-Id": "0d8f1f5e-7a3b-4a0e-8c59-5d1e2f3a4b5c",
+  },
+  chat: (...contents: readonly string[]) => ({
+    stream: true,
+    model: "ada",
+    messages: [{ role: "system", content: "User Context:\n\n" }, ...alternate(contents)],
+    stream_options: { include_usage: true },
+  }),
+  /** What it asks beside the reply, in the name of the same chat. */
+  tasks: [
+    "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Guidelines:\n",
+    "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history",
+    "### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next",
+    "### Task:\nAnalyze the chat history to determine the necessity of generating search queries",
+  ].map((prompt) => ({
+    model: "echo",
+    messages: [{ role: "user", content: `${prompt}\n<chat_history>\nUSER: Hello?\n</chat_history>` }],
+    stream: false,
+    max_tokens: 1000,
+  })),
+};
+
+/** `headers` of an endpoint in `librechat.yaml` are templates; `user` is the id of the person. */
+const libreChat = {
+  settings: { endUserHeader: "X-End-User" },
+  headers: {
+    "User-Agent": "OpenAI/JS 5.23.2",
+    "X-Stainless-Lang": "js",
+    "X-Stainless-Retry-Count": "0",
+    "X-Conversation-Id": chatId, // {{LIBRECHAT_BODY_CONVERSATIONID}}
+    "X-End-User": "zoe@example.com", // {{LIBRECHAT_USER_EMAIL}}
+  },
+  chat: (...contents: readonly string[]) => ({
+    model: "ada",
+    user: "68f0c1d2e3b4a5968778695a",
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: alternate(contents).map(({ role, content }) =>
+      role === "user" ? { role, content: [{ type: "text", text: content }] } : { role, content },
+    ),
+  }),
+  /** Of an endpoint without the header, which `titleEndpoint` names; by default while the reply runs. */
+  title: {
+    model: "echo",
+    user: "68f0c1d2e3b4a5968778695a",
+    messages: [
+      {
+        role: "user",
+        content:
+          "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title itself.\n\nConversation:\nUser: Hello?\nAI: ",
+      },
+    ],
+  },
+};
+
+/** Contents as the messages of a chat that the user begins. */
+function alternate(contents: readonly string[]) {
+  return contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
+}
+
+interface Chunk {
+  readonly choices: readonly {
+    readonly finish_reason: string | null;
+    readonly delta: { content?: string };
+  }[];
+}
+
+/** Streams a chat, whose reply the engine writes once `meanwhile` is over. Returns the reply as the front end reads it. */
+async function talk(
+  api: OpenAIFixture,
+  body: object,
+  headers: HeadersInit,
+  meanwhile = async () => {},
+): Promise<string> {
+  const response = await api.send("POST", "/chat/completions", body, headers);
+  assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  const run = await api.engine.next();
+  run.write("Hi ");
+  await meanwhile();
+  run.write("there!");
+  run.finish();
+  const events = readData(await response.text());
+  assert.equal(events.pop(), "[DONE]");
+  const choices = (events as Chunk[]).flatMap(({ choices: [choice] }) => choice ?? []);
+  assert.deepEqual(
+    choices.map(({ finish_reason: reason }) => reason),
+    [...choices.slice(1).map(() => null), "stop"],
+  );
+  return choices.map(({ delta }) => delta.content ?? "").join("");
+}
+
+/** The end user of each conversation, and its contents. */
+async function stored(api: OpenAIFixture): Promise<readonly unknown[]> {
+  const messages = await api.messages();
+  return (await api.conversations()).map(({ id, endUser }) => [
+    endUser,
+    messages.filter(({ conversationId }) => conversationId === id).map(({ content }) => content),
+  ]);
+}
+
+const open = (settings: OpenAIApiOptions) => openOpenAI(inProcess, {}, settings);
+
+describe("Open WebUI", { timeout: 60_000 }, () => {
+  test("asks for title, tags, questions and queries beside the reply, none of which is stored", async () => {
+    await using api = await open(openWebUI.settings);
+    const { headers, tasks, chat } = openWebUI;
+    const text = await talk(api, chat("Hello?"), headers, async () => {
+      for (const task of tasks) {
+        const response = await api.send("POST", "/chat/completions", task, headers);
+        const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
+        assert.equal(choices[0]?.message.content, task.messages[0]?.content);
+      }
+    });
+    assert.equal(text, "Hi there!");
+    const endUser = openWebUIUser["X-OpenWebUI-User-Id"];
+    assert.deepEqual(await stored(api), [[endUser, ["Hello?", "Hi there!"]]]);
+  });
+
+  test("keeps no temporary chats, whose id is that of their socket", async () => {
+    await using api = await open(openWebUI.settings);
+    const headers = { ...openWebUI.headers, "X-OpenWebUI-Chat-Id": "local:v1nBhzOWQ8cUcMRDAAAB" };
+    assert.equal(await talk(api, openWebUI.chat("Hello?", "Hi there!", "And?"), headers), "Hi there!");
+    assert.deepEqual(await stored(api), []);
+  });
+
+  test("without its header set up, is answered, and nothing is stored", async () => {
+    await using api = await open({});
+    assert.equal(await talk(api, openWebUI.chat("Hello?"), openWebUI.headers), "Hi there!");
+    assert.deepEqual(await stored(api), []);
+  });
+});
+
+describe("LibreChat", { timeout: 60_000 }, () => {
+  test("names the conversation in a templated header, and the person in user", async () => {
+    await using api = await open({});
+    const { headers, chat } = libreChat;
+    await talk(api, chat("Hello?"), headers);
+    await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
+    const contents = ["Hello?", "Hi there!", "And?", "Hi there!"];
+    assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", contents]]);
+  });
+
+  test("may name the person in a templated header, too", async () => {
+    await using api = await open(libreChat.settings);
+    await talk(api, libreChat.chat("Hello?"), libreChat.headers);
+    assert.deepEqual(await stored(api), [["zoe@example.com", ["Hello?", "Hi there!"]]]);
+  });
+
+  test("asks for a title beside the reply, which is not stored", async () => {
+    await using api = await open({});
+    const { headers, chat, title } = libreChat;
+    await talk(api, chat("Hello?"), headers, async () => {
+      assert.equal((await api.send("POST", "/chat/completions", title)).status, 200);
+    });
+    assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", ["Hello?", "Hi there!"]]]);
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * Builds what the server serves: each page as one document with its style and script inside, and the widget as one
+ * script. Each is a module in `web/built/`. These are committed, so that a server runs from a checkout without building anything.
+ *
+ * Run as `npm run build:web`.
+ */
+
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+/** The pages, by the names of their folders. */
+export const pages = { playground: "Twins: playground", reference: "Twins: API reference" } as const;
+
+type PageName = keyof typeof pages;
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(`../web/${name}`, import.meta.url));
+}
+
+/** Where the module of a page, or of the widget, is. */
+export function builtPath(name: PageName | "widget"): string {
+  return pathOf(`built/${name}.ts`);
+}
+
+/** The text of a page's module. */
+export async function buildPage(name: PageName): Promise<string> {
+  const script = await bundle(`${name}/main.ts`);
+  const style = (await bundle("shared/base.css")) + (await bundle(`${name}/page.css`));
+  const body = await readFile(pathOf(`${name}/page.html`), "utf8");
+  const icon =
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='%23178a84'%3E%3Cpath d='M8.5 3a5.5 5.5 0 0 0-2.9 10.2A7.7 7.7 0 0 0 1 20a1 1 0 0 0 1 1h9.1a9.4 9.4 0 0 1 3.2-6.9A5.5 5.5 0 0 0 8.5 3Z' opacity='.6'/%3E%3Cpath d='M17 9.5a4 4 0 0 0-2 7.5 6 6 0 0 0-2.6 3 .8.8 0 0 0 .8 1h8.2a.8.8 0 0 0 .8-1A6 6 0 0 0 19 17a4 4 0 0 0-2-7.5Z'/%3E%3C/svg%3E";
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${pages[name]}</title>
+<link rel="icon" href="${icon}">
+<style>${style}</style>
+</head>
+<body>
+${body}<script type="module">${script}</script>
+</body>
+</html>
+`;
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": policyFor(style, script),
+    "Referrer-Policy": "no-referrer",
+  };
+  return moduleOf(name, { content: html, headers });
+}
+
+/** The text of the widget's module: one script, with everything that it needs. */
+export async function buildWidget(): Promise<string> {
+  const headers = { "Content-Type": "text/javascript; charset=utf-8" };
+  return moduleOf("widget", { content: await bundle("widget/mod.ts"), headers });
+}
+
+function moduleOf(name: string, page: { readonly content: string; readonly headers: object }): string {
+  return `// Made by tools/build-web.ts of web/${name}/. Do not edit.\nexport const ${name} = ${JSON.stringify(page)};\n`;
+}
+
+/** What the page may do: run its own script, ask its own server, and nothing else. */
+function policyFor(style: string, script: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types dompurify",
+  ].join("; ");
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+async function bundle(entry: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [pathOf(entry)],
+    absWorkingDir: pathOf(".."),
+    bundle: true,
+    write: false,
+    minify: true,
+    format: "esm",
+    target: ["chrome123", "firefox120", "safari17.5"],
+    charset: "utf8",
+    legalComments: "inline",
+  });
+  return (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const name of Object.keys(pages) as PageName[])
+    await writeFile(builtPath(name), await buildPage(name));
+  await writeFile(builtPath("widget"), await buildWidget());
+}
