@@ -78,7 +78,7 @@ async function complete(
   const { conversation: header = "" } = names;
   const name = readConversationName(call.headers.conversation, header);
   const reach = reachOf(call, call.body, names);
-  const twin = await requireTwin(context.twins, call.reach, model);
+  const twin = await requireTwin(context.twins, call.caller.reach, model);
   if (name === null || isAside(name, content, header)) {
     const turn = { ...reach, ...sendFields(call), twin, history, content };
     return answer({ feed: replyUnstored(context, turn), headers: {} }, call, context);

@@ -18,8 +18,9 @@ export const modelRoutes = [
     scope: "read_only",
     free: true, // front ends ask again and again
     success: { status: 200, description: "The models." },
-    async handle({ owner, reach: { twinIds } }, context) {
+    async handle({ caller: { owner, reach } }, context) {
       const all = await allTwins(owner, context);
+      const { twinIds } = reach;
       const data = all.filter(({ id }) => !twinIds || twinIds.includes(id)).map(model);
       return { document: JSON.stringify({ object: "list", data }) };
     },
@@ -37,7 +38,7 @@ export const modelRoutes = [
     errors: ["twin_not_found"],
     async handle(call, context) {
       return {
-        document: JSON.stringify(model(await requireTwin(context.twins, call.reach, call.params.id))),
+        document: JSON.stringify(model(await requireTwin(context.twins, call.caller.reach, call.params.id))),
       };
     },
   }),

@@ -65,7 +65,7 @@ export function readBoolean(value: unknown, path: string): boolean {
  * @throws {ApiError} `validation_error` for what is no name of an end user.
  */
 export function reachOf(
-  { reach, headers }: Call,
+  { caller: { reach }, headers }: Call,
   { user }: CommonParameters,
   names: NonNullable<Route["headers"]>,
 ): CallerReach {

@@ -115,7 +115,7 @@ export function responseRoutes(setting: ResponseSetting): Route[] {
       errors: ["message_not_found", "shutting_down"],
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
-        const ended = await context.replies.cancel(call.owner, reply);
+        const ended = await context.replies.cancel(call.caller.owner, reply);
         return { document: JSON.stringify(responseObject(head, ended)) };
       },
     }),
@@ -158,7 +158,7 @@ async function respond(
 ): Promise<Result> {
   const { body, request } = call;
   const reach = reachOf(call, body, names);
-  const twin = await requireTwin(context.twins, call.reach, body.model);
+  const twin = await requireTwin(context.twins, call.caller.reach, body.model);
   const { feed, headers } = await send(call, context, { twin, reach, broken });
   const { conversationId, createdAt, id: messageId } = feed;
   const head: ResponseHead = { messageId, conversationId, createdAt, model: twin.id };
@@ -245,7 +245,7 @@ async function findPlace(
 
 /** The reply that a path names by its response. */
 async function requireResponse(
-  { reach, params }: Call,
+  { caller: { reach }, params }: Call,
   context: HandlerContext,
 ): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
   const messageId = messageIdOf(params.id) ?? messageNotFound();
@@ -262,7 +262,7 @@ function resume(
   context: HandlerContext,
 ): Result {
   const { starting_after: after = -1 } = call.query;
-  const feed = context.replies.follow(call.owner, reply);
+  const feed = context.replies.follow(call.caller.owner, reply);
   requireReachable(feed, after);
   const from = Math.max(
     0,

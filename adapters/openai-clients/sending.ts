@@ -50,7 +50,7 @@ export function isRetry({ headers }: Pick<Call, "headers">): boolean {
 /** What the log and the traces say of the request that sends a message. */
 export function sendFields({
   requestId,
-  key,
+  caller: { key },
   fields,
 }: Call): Pick<Send, "requestId" | "keyId" | "traceparent"> {
   return { requestId, keyId: key?.id, traceparent: fields.traceparent ?? undefined };
@@ -58,7 +58,8 @@ export function sendFields({
 
 /** Identifies equal requests of one credential. */
 export function digestOf(call: Call, fields: object, { sha256 }: HandlerContext): string {
-  return sha256(JSON.stringify([call.key?.id, call.owner, call.reach.endUser, fields]));
+  const { key, owner, reach } = call.caller;
+  return sha256(JSON.stringify([key?.id, owner, reach.endUser, fields]));
 }
 
 /** Sends a message, or finds the reply that an equal request began. */
@@ -73,7 +74,7 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
   const { fields, reach, path, send } = sending;
   const { store, clock, sha256 } = context;
   requireIdempotencyKey("supported", call.fields.idempotencyKey);
-  const claim = claimOf({ ...call, reach, body: fields }, { path, now: clock.now(), sha256 });
+  const claim = claimOf({ fields: call.fields, reach, body: fields }, { path, now: clock.now(), sha256 });
   let made = claim && (await store.findClaim(claim));
   if (!made) {
     const sent = await send(claim);

@@ -32,7 +32,7 @@ export const apiKeyRoutes = [
       location: true,
     },
     errors: ["key_limit_reached"],
-    async handle({ owner, body }, { store, clock, random, newId, root }) {
+    async handle({ caller: { owner }, body }, { store, clock, random, newId, root }) {
       const { key, prefix, hash } = createApiKey(random);
       const now = clock.now();
       const record: ApiKeyRecord = {
@@ -68,7 +68,7 @@ export const apiKeyRoutes = [
     credential: "token",
     query: pageQuerySchema,
     success: { status: 200, description: "A page of keys.", schema: apiKeySchema, list: true },
-    async handle({ owner, query }, { store }) {
+    async handle({ caller: { owner }, query }, { store }) {
       return pageOf(query, await store.listKeys(owner, sliceOf(query)), apiKeyResource);
     },
   }),
@@ -81,7 +81,7 @@ export const apiKeyRoutes = [
     credential: "token",
     success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
-    async handle({ owner, params }, { store, keys, clock }) {
+    async handle({ caller: { owner }, params }, { store, keys, clock }) {
       const key = await store.revokeKey(owner, params.id, clock.now());
       if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
       keys.forget(key.hash);

@@ -32,7 +32,7 @@ export const clientTokenRoutes = [
     idempotency: "refused",
     success: { status: 201, description: "The token with its secret.", schema: clientTokenSchema },
     errors: ["twin_not_found"],
-    async handle({ owner, key, bucket, body }, { store, twins, keys, clock, random }) {
+    async handle({ caller: { owner, key, bucket }, body }, { store, twins, keys, clock, random }) {
       if (!key || !bucket) throw keyRequired("a client token is made with one, and ends with it");
       const { endUser, scope, expiresInSeconds } = body;
       const { capacity } = bucket.policy;
@@ -70,7 +70,7 @@ export const clientTokenRoutes = [
     ownersOnly: true,
     query: clientTokensQuerySchema,
     success: { status: 204, description: "The tokens are ended, if there were any." },
-    async handle({ owner, query }, { store, keys, clock }) {
+    async handle({ caller: { owner }, query }, { store, keys, clock }) {
       await store.deleteClientTokens(owner, query.endUser, clock.now());
       keys.forgetClientTokens(owner, query.endUser);
       return {};

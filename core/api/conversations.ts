@@ -30,11 +30,11 @@ export const conversationRoutes = [
     idempotency: "supported",
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
-    async handle(call, { store, twins, clock, sha256, newId, root }) {
-      const { owner, reach, body } = call;
+    async handle({ caller, fields, body }, { store, twins, clock, sha256, newId, root }) {
+      const { owner, reach } = caller;
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
-      const claim = claimOf(call, { path: "/conversations", endUser, now, sha256 });
+      const claim = claimOf({ fields, reach, body }, { path: "/conversations", endUser, now, sha256 });
       let made = claim && (await store.findClaim(claim));
       if (!made) {
         await requireTwin(twins, reach, body.twinId);
@@ -58,7 +58,7 @@ export const conversationRoutes = [
     scope: "read_only",
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
-    async handle({ reach, query }, { store }) {
+    async handle({ caller: { reach }, query }, { store }) {
       const { owner } = reach;
       const { twinId, endUser = reach.endUser } = query;
       const twinIds = twinId === undefined ? reach.twinIds : [twinId];
@@ -81,7 +81,7 @@ export const conversationRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The conversation.", schema: conversationSchema },
     errors: ["conversation_not_found"],
-    async handle({ reach, params }, { store }) {
+    async handle({ caller: { reach }, params }, { store }) {
       return { data: conversationResource(await requireConversation(store, reach, params.id)) };
     },
   }),
@@ -96,7 +96,7 @@ export const conversationRoutes = [
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found"],
-    async handle({ reach, params, body }, { store, clock }) {
+    async handle({ caller: { reach }, params, body }, { store, clock }) {
       if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation = await store.renameConversation(reach, params.id, body.title, clock.now());
       return { data: conversationResource(conversation ?? conversationNotFound()) };
@@ -112,7 +112,7 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ reach, params }, { store, clock, conversations, replies }) {
+    async handle({ caller: { reach }, params }, { store, clock, conversations, replies }) {
       if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation =
         (await store.deleteConversation(reach, params.id, clock.now())) ?? conversationNotFound();

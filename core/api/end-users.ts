@@ -42,7 +42,7 @@ export const endUserRoutes = [
       lines: true,
     },
     errors: ["validation_error"],
-    async handle({ owner, params, requestId }, { store, clock, log }) {
+    async handle({ caller: { owner }, params, requestId }, { store, clock, log }) {
       const endUser = requireEndUser(params.endUser);
       const pieces = exportPieces(store, { owner, endUser });
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
@@ -60,7 +60,7 @@ export const endUserRoutes = [
     ownersOnly: true,
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
     errors: ["validation_error"],
-    async handle({ owner, params }, context) {
+    async handle({ caller: { owner }, params }, context) {
       const endUser = requireEndUser(params.endUser);
       const { store, keys, clock } = context;
       const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());

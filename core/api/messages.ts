@@ -48,7 +48,7 @@ export const messageRoutes = [
     query: messagesQuerySchema,
     success: { status: 200, description: "A page of messages.", schema: messageSchema, list: true },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ reach, params, query }, { store }) {
+    async handle({ caller: { reach }, params, query }, { store }) {
       const { order, after } = query;
       await requireConversation(store, reach, params.id);
       const slice = { ...sliceOf(query), order, ...(after && { after }) };
@@ -105,7 +105,7 @@ export const messageRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The message.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ reach, params }, { store }) {
+    async handle({ caller: { reach }, params }, { store }) {
       return { data: messageResource(await requireMessage(store, reach, params.id, params.messageId)) };
     },
   }),
@@ -122,8 +122,9 @@ export const messageRoutes = [
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
-      const reply = await requireReply(context.store, call.reach, call.params.id, call.params.messageId);
-      return resume(context.replies.follow(call.owner, reply), reply, call, context);
+      const { owner, reach } = call.caller;
+      const reply = await requireReply(context.store, reach, call.params.id, call.params.messageId);
+      return resume(context.replies.follow(owner, reply), reply, call, context);
     },
   }),
 
@@ -136,7 +137,7 @@ export const messageRoutes = [
     scope: "full_access",
     success: { status: 200, description: "The reply, once it has ended.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found", "shutting_down"],
-    async handle({ owner, reach, params }, { store, replies }) {
+    async handle({ caller: { owner, reach }, params }, { store, replies }) {
       const reply = await requireReply(store, reach, params.id, params.messageId);
       return { data: messageResource(await replies.cancel(owner, reply)) };
     },
@@ -155,13 +156,14 @@ async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<SendResult> {
-  const { owner, reach, params, body, fields, requestId } = call;
+  const { caller, params, body, fields, requestId } = call;
+  const { owner, reach, key } = caller;
   const { store, conversations, twins, replies, clock, sha256 } = context;
   const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
-  const claim = claimOf(call, { path: messagesPath(conversationId), now, sha256 });
+  const claim = claimOf({ fields, reach, body }, { path: messagesPath(conversationId), now, sha256 });
   let made = claim && (await store.findClaim(claim));
   if (!made) {
     const twin = await findTwin(twins, reach, twinId);
@@ -171,7 +173,7 @@ async function send(
     }
     const sent = await replies.send({
       ...reach,
-      keyId: call.key?.id,
+      keyId: key?.id,
       conversationId,
       position,
       twin,

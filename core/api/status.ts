@@ -28,7 +28,7 @@ export const statusRoutes = [
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ scope, bucket, rate }, { clock }) {
+    async handle({ caller: { scope, bucket }, rate }, { clock }) {
       if (!scope || !bucket || !rate) throw new Error("There is no bucket: the route takes no API key.");
       const { policy } = bucket;
       const usage: UsageResource = {
@@ -52,7 +52,7 @@ export const statusRoutes = [
     free: true,
     query: usageQuerySchema,
     success: { status: 200, description: "A page of sums.", schema: usageSumSchema, list: true },
-    async handle({ owner, query }, { store, clock }) {
+    async handle({ caller: { owner }, query }, { store, clock }) {
       const { to = dayOf(clock.now()) } = query;
       const lastDay = requireDay("to", to);
       const { from = dayOf(lastDay - 29 * dayMs), groupBy } = query;

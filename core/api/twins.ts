@@ -21,7 +21,7 @@ export const twinRoutes = [
     scope: "read_only",
     query: pageQuerySchema,
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
-    async handle({ reach, query }, { twins }) {
+    async handle({ caller: { reach }, query }, { twins }) {
       const seen = reach.twinIds ? await selectTwins(twins, reach.owner, reach.twinIds) : twins;
       return pageOfJson(query, await seen.list(reach.owner, sliceOf(query)), twinJson);
     },
@@ -36,7 +36,7 @@ export const twinRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The twin.", schema: twinSchema },
     errors: ["twin_not_found"],
-    async handle({ reach, params }, { twins }) {
+    async handle({ caller: { reach }, params }, { twins }) {
       return { json: twinJson(await requireTwin(twins, reach, params.id)) };
     },
   }),

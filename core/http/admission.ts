@@ -80,7 +80,6 @@ function fromKey({ key, clientToken }: Authenticated, requestsPerHour: RequestsP
     reach: { owner, endUser, twinIds: twinIds ?? undefined },
     scope: clientToken.scope,
     key,
-    clientToken,
     bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
     keyBucket: bucket,
   };

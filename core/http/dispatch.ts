@@ -137,24 +137,8 @@ export class Dispatcher {
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
     const { query, body } = await readInput(route, { request, fields, search }, context.clock);
-    const { owner, reach, scope, key, clientToken, bucket } = caller;
     const further = readFurtherHeaders(route, request);
-    const call = {
-      requestId,
-      request,
-      fields,
-      headers: further,
-      params,
-      query,
-      body,
-      owner,
-      reach,
-      scope,
-      key,
-      clientToken,
-      bucket,
-      rate,
-    };
+    const call = { caller, requestId, request, fields, headers: further, params, query, body, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }
 

@@ -6,6 +6,7 @@
 
 import type { Sha256 } from "../base/ids.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import type { Call, Route } from "./route.ts";
@@ -51,7 +52,7 @@ interface ClaimOptions {
  * `endUser`: the one that the body names, if the credential names none.
  */
 export function claimOf(
-  { fields, reach, body }: Call,
+  { fields, reach, body }: Pick<Call, "fields" | "body"> & { readonly reach: Reach },
   { path, endUser = null, now, sha256 }: ClaimOptions,
 ): IdempotencyClaim | undefined {
   const key = fields.idempotencyKey;

@@ -13,7 +13,7 @@ import type { Observer } from "../base/observe.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
 import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
-import type { ApiKeyRecord, ClientTokenRecord, Scope } from "../store/records.ts";
+import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TwinEngine } from "../twins/engine.ts";
 import type { TwinSource } from "../twins/twins.ts";
@@ -66,8 +66,6 @@ export interface Caller {
   readonly scope: Scope | undefined;
   /** The key that was sent, or that the client token was made with. */
   readonly key: ApiKeyRecord | undefined;
-  /** The client token that was sent. */
-  readonly clientToken?: ClientTokenRecord | undefined;
   /** The bucket that the request takes a token of, and its size. */
   readonly bucket: NamedBucket | undefined;
   /** Another bucket that a client token's request takes a token of: its key's. */
@@ -81,7 +79,8 @@ export interface CallerReach extends Reach {
 }
 
 /** A request after all checks: what a handler gets. */
-export interface Call<Query = unknown, Body = unknown> extends Caller {
+export interface Call<Query = unknown, Body = unknown> {
+  readonly caller: Caller;
   readonly requestId: string;
   readonly request: Pick<IncomingRequest, "signal">;
   readonly fields: HeaderFields;
