@@ -7,7 +7,7 @@
 import type { Clock } from "../../core/base/clock.ts";
 import { unusable } from "../../core/base/rules.ts";
 import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
-import type { CompletionReader, Progress } from "./completion.ts";
+import type { CompletionReader, Ending } from "./completion.ts";
 import type { Deadlines, Waiter } from "./deadlines.ts";
 import { type ErrorResponse, errorResponseOf, type Failure, noRemedy, sameAgain } from "./failure.ts";
 import type { ModelHeaders, ModelListener } from "./transport.ts";
@@ -19,7 +19,7 @@ export type AttemptResult = { readonly result: EngineResult } | Failure;
  * How long to wait for more of the body, in milliseconds. While the model writes, there is no limit but that of the
  * whole reply: models think for minutes.
  */
-const waits: Readonly<Record<Progress, number | undefined>> = {
+const waits: Readonly<Record<Ending, number | undefined>> = {
   open: undefined,
   // A server that puts a finish reason into every chunk may still be writing.
   reason: 60_000,
@@ -79,7 +79,7 @@ export class Attempt implements ModelListener, Waiter {
 
   read(bytes: Uint8Array): void {
     // After the end marker only the body's end matters, which lets the next reply use the connection.
-    if (this.#over || this.#reader.progress === "done") return;
+    if (this.#over || this.#reader.ending === "done") return;
     if (this.#errorResponse) {
       this.#errorResponse.read(bytes);
       if (this.#errorResponse.isWhole) this.#settle(this.#errorResponse.failure());
@@ -87,7 +87,7 @@ export class Attempt implements ModelListener, Waiter {
     }
     try {
       this.#reader.read(bytes);
-      this.#deadlines.wait(waits[this.#reader.progress], this);
+      this.#deadlines.wait(waits[this.#reader.ending], this);
     } catch (error) {
       this.#settle({ failure: error, ...this.#reader.remedy });
     }
@@ -96,7 +96,7 @@ export class Attempt implements ModelListener, Waiter {
   end(): void {
     if (this.#over) return;
     try {
-      if (!this.#errorResponse && this.#reader.progress !== "done") this.#reader.end();
+      if (!this.#errorResponse && this.#reader.ending !== "done") this.#reader.end();
       this.#finish(new ModelError("model_error", "The model's answer ended before the reply did."));
     } catch (error) {
       this.#settle({ failure: error, ...this.#reader.remedy });
@@ -106,9 +106,9 @@ export class Attempt implements ModelListener, Waiter {
   fail(cause: unknown): void {
     if (this.#over) return;
     const failure = brokenConnection(cause, this.#reader.hasText);
-    const { progress } = this.#reader;
+    const { ending } = this.#reader;
     // More text could have come after the finish reason.
-    if (progress !== "reason") this.#finish(failure);
+    if (ending !== "reason") this.#finish(failure);
     else this.#settle({ failure, ...noRemedy });
   }
 
@@ -117,28 +117,24 @@ export class Attempt implements ModelListener, Waiter {
   }
 
   interrupted(reason: unknown): void {
-    if (this.#reader.progress === "done") this.#finish(reason);
+    if (this.#reader.ending === "done") this.#finish(reason);
     else this.#settle({ failure: reason, ...noRemedy });
   }
 
-  /** Nothing more will arrive, because of `failure`. At the end of a reply that is no failure. */
+  /**
+   * Nothing more will arrive, because of `failure`. At the end of a reply that is no failure. A connection that was lost
+   * before any text may work the next time, unless it could not be made for 10 s.
+   */
   #finish(failure: unknown): void {
-    this.#settle(this.#errorResponse?.failure() ?? this.#resultOr(failure));
-  }
-
-  #resultOr(failure: unknown): AttemptResult {
     try {
-      const result = this.#reader.result();
-      if (result) return { result };
-      return { failure, ...(this.#canRepeatAfter(failure) ? sameAgain : noRemedy) };
+      const result = this.#errorResponse ? undefined : this.#reader.result();
+      const mayWork =
+        !this.#reader.hasText && failure instanceof ModelError && failure.code === "model_error";
+      const failed = this.#errorResponse?.failure() ?? { failure, ...(mayWork ? sameAgain : noRemedy) };
+      this.#settle(result ? { result } : failed);
     } catch (error) {
-      return { failure: error, ...noRemedy };
+      this.#settle({ failure: error, ...noRemedy });
     }
-  }
-
-  /** A connection that was lost before any text may work the next time, unless it could not be made for 10 s. */
-  #canRepeatAfter(failure: unknown): boolean {
-    return !this.#reader.hasText && failure instanceof ModelError && failure.code === "model_error";
   }
 
   #settle(result: AttemptResult): void {

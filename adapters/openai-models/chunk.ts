@@ -8,6 +8,14 @@ import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts"
 import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
 
+/** The longest line or event of a response, in UTF-16 code units. */
+export const maxEventLength = 1_048_576;
+
+/** The error for a longer one. */
+export function tooLongEvent(): ModelError {
+  return new ModelError("model_error", `The model sent an event of more than ${maxEventLength} characters.`);
+}
+
 /** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */
 export function requireChunk(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw malformed();
@@ -45,19 +53,17 @@ export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (typeof content === "number") return String(content);
   if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isTextPart(part) ? part.text : "")).join("");
-}
-
-function isTextPart(part: unknown): part is { readonly text: string } {
-  return isJsonObject(part) && part.type === "text" && typeof part.text === "string";
+  return content
+    .map((part: unknown) => (isJsonObject(part) && part.type === "text" ? textOf(part.text) : ""))
+    .join("");
 }
 
 /** The members of a choice that have a value but no text that belongs to a reply, such as `reasoning`, for the log. */
 export function otherMembersOf({ delta, message }: JsonObject): string[] {
   const members = { ...(isJsonObject(message) && message), ...(isJsonObject(delta) && delta) };
-  return Object.keys(members).filter(
-    (name) => name !== "role" && /^[a-z_]{1,64}$/i.test(name) && !isBlank(members[name]),
-  );
+  return Object.entries(members)
+    .filter(([name, value]) => name !== "role" && /^[a-z_]{1,64}$/i.test(name) && !isBlank(value))
+    .map(([name]) => name);
 }
 
 function isBlank(value: unknown): boolean {

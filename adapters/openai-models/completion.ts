@@ -11,41 +11,36 @@ import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twin
 import {
   firstChoice,
   isError,
+  maxEventLength,
   otherMembersOf,
   readFinishReason,
   readUsage,
   requireChunk,
   textOf,
   textOfMessage,
+  tooLongEvent,
 } from "./chunk.ts";
 import { codesOf, noRemedy, parseJson, type Remedy, remedyFor, sameAgain, statusOf } from "./failure.ts";
 import { JsonDocuments } from "./json-documents.ts";
 
-/** The limits of a completion. */
-export interface CompletionLimits {
-  /** The longest event, in UTF-16 code units. */
-  readonly maxEventLength: number;
-  /** The longest reply, in UTF-16 code units. */
-  readonly maxReplyLength: number;
-  /** Whether it may have no text, because it goes on from some. */
-  readonly mayBeEmpty: boolean;
-}
+/** The longest reply, in UTF-16 code units. */
+const maxReplyLength = 4_194_304;
 
 /**
  * How far a completion's end is known. A finish reason alone is no certain end: some servers put one into every chunk.
  * `reason`: there is a finish reason, and no text came after it. `followed`: a chunk without text came after that.
  * `counted`: the chunk with the token counts did, which is the last one. `done`: the end marker was read.
  */
-export type Progress = "open" | "reason" | "followed" | "counted" | "done";
+export type Ending = "open" | "reason" | "followed" | "counted" | "done";
 
 /** Parses one completion. Pieces of its body may be split anywhere. */
 export class CompletionReader {
   readonly #output: Pick<ReplyOutput, "write">;
-  readonly #limits: CompletionLimits;
+  readonly #mayBeEmpty: boolean;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #parser: { feed(part: string): void; end(): void } | undefined;
   #afterCarriageReturn = false;
-  #progress: Progress = "open";
+  #ending: Ending = "open";
   #text = "";
   #written = 0;
   #hasDeltas = false;
@@ -54,10 +49,13 @@ export class CompletionReader {
   readonly #otherMembers = new Set<string>();
   #remedy: Remedy = noRemedy;
 
-  /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
-  constructor(output: Pick<ReplyOutput, "write">, limits: CompletionLimits) {
+  /**
+   * `output` receives the reply's text: all the text of one piece of the body, in one call. `mayBeEmpty`: there need not be
+   * any, because it goes on from some.
+   */
+  constructor(output: Pick<ReplyOutput, "write">, mayBeEmpty: boolean) {
     this.#output = output;
-    this.#limits = limits;
+    this.#mayBeEmpty = mayBeEmpty;
   }
 
   /** Whether any text was written. */
@@ -65,8 +63,8 @@ export class CompletionReader {
     return this.#written > 0;
   }
 
-  get progress(): Progress {
-    return this.#progress;
+  get ending(): Ending {
+    return this.#ending;
   }
 
   /** What may help after an error that the model reported, or {@link read} threw. */
@@ -80,9 +78,9 @@ export class CompletionReader {
    * @throws {ModelError} if the reply has no text, unless a filter held it back.
    */
   result(): EngineResult | undefined {
-    if (this.#progress === "open") return undefined;
+    if (this.#ending === "open") return undefined;
     const finishReason = this.#finishReason ?? "stop";
-    if (!this.hasText && !this.#limits.mayBeEmpty && finishReason !== "content_filter")
+    if (!this.hasText && !this.#mayBeEmpty && finishReason !== "content_filter")
       throw this.#withoutText(finishReason);
     return { finishReason, usage: this.#usage };
   }
@@ -123,10 +121,10 @@ export class CompletionReader {
     const [first] = part.trimStart();
     if (first === undefined) return undefined;
     if (first === "{" || first === "[") {
-      return new JsonDocuments(this.#limits.maxEventLength, (value) => this.#readChunk(value));
+      return new JsonDocuments((value) => this.#readChunk(value));
     }
     const parser = createParser({
-      maxBufferSize: this.#limits.maxEventLength,
+      maxBufferSize: maxEventLength,
       onEvent: (event) => this.#readEvent(event),
       onError: (error) => this.#readError(error),
     });
@@ -147,8 +145,8 @@ export class CompletionReader {
   }
 
   #readError({ type, field, value = "" }: ParseError): void {
-    if (this.#progress === "done" || type === "invalid-retry") return;
-    if (type === "max-buffer-size-exceeded") throw this.#tooLongEvent();
+    if (this.#ending === "done" || type === "invalid-retry") return;
+    if (type === "max-buffer-size-exceeded") throw tooLongEvent();
     // llama.cpp reported errors so until September 2025.
     if (field === "error") throw this.#reportedError(parseJson(value));
     // A line that is not a field may be a damaged one. Skipping it would leave a gap in the reply.
@@ -159,9 +157,9 @@ export class CompletionReader {
   }
 
   #readEvent({ event, data }: EventSourceMessage): void {
-    if (this.#progress === "done") return;
-    if (data.length > this.#limits.maxEventLength) throw this.#tooLongEvent();
-    if (data.startsWith("[DONE]")) this.#progress = "done";
+    if (this.#ending === "done") return;
+    if (data.length > maxEventLength) throw tooLongEvent();
+    if (data.startsWith("[DONE]")) this.#ending = "done";
     else if (event === "error") throw this.#reportedError(parseJson(data));
     else if (data.trim() !== "") this.#readChunk(parseJson(data)); // without data, it is no event
   }
@@ -172,7 +170,7 @@ export class CompletionReader {
     }
     const chunk = requireChunk(value);
     const choice = firstChoice(chunk);
-    if (this.#progress !== "open") this.#progress = choice ? "followed" : "counted";
+    if (this.#ending !== "open") this.#ending = choice ? "followed" : "counted";
     if (choice) this.#readChoice(choice);
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
   }
@@ -188,7 +186,7 @@ export class CompletionReader {
       throw new ModelError("model_error", "The model broke off its reply.");
     }
     this.#finishReason = reason;
-    if (this.#progress === "open") this.#progress = "reason";
+    if (this.#ending === "open") this.#ending = "reason";
   }
 
   /**
@@ -203,14 +201,13 @@ export class CompletionReader {
 
   /** Text after a finish reason shows that this was not the end. */
   #append(text: string): void {
-    const { maxReplyLength } = this.#limits;
     if (this.#written + text.length > maxReplyLength) {
       throw new ModelError("model_error", `The model's reply is longer than ${maxReplyLength} characters.`);
     }
     this.#written += text.length;
     this.#text += text;
     this.#finishReason = undefined;
-    this.#progress = "open";
+    this.#ending = "open";
   }
 
   /** An error that the model reports instead of a chunk. */
@@ -224,14 +221,6 @@ export class CompletionReader {
     return new ModelError(
       "model_error",
       `The model's reply has no text. It has ${came}, and the finish reason ${finishReason}.`,
-    );
-  }
-
-  #tooLongEvent(): ModelError {
-    const { maxEventLength } = this.#limits;
-    return new ModelError(
-      "model_error",
-      `The model sent an event of more than ${maxEventLength} characters.`,
     );
   }
 }

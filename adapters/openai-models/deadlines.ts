@@ -1,21 +1,10 @@
 /**
- * How long the engine waits for a model: a limit for each step, and one for the whole reply, which also ends when
- * it is not wanted any more.
+ * How long the engine waits for a model: a limit for each step, until the reply is not wanted any more.
  *
  * @module
  */
 
 import type { Clock } from "../../core/base/clock.ts";
-import { ModelError } from "../../core/twins/engine.ts";
-
-/** What limits an engine's waits. */
-export interface DeadlinesOptions {
-  readonly clock: Clock;
-  /** Ends all waiting when it aborts, with its reason. It has not aborted yet. */
-  readonly signal: AbortSignal;
-  /** Ends all waiting after this many milliseconds. Default: no limit. */
-  readonly totalMs?: number | undefined;
-}
 
 /** Learns how a wait ended. */
 export interface Waiter {
@@ -28,22 +17,18 @@ export interface Waiter {
 const noWaiter: Waiter = { late() {}, interrupted() {} };
 const nothing = () => {};
 
-/** The time limits of one reply. Runs one wait at a time. */
+/** The waits of one reply, one at a time. */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #cancelTotal: () => void;
   #waiter: Waiter = noWaiter;
   #cancel: () => void = nothing;
-  #end: { readonly reason: unknown } | undefined;
 
-  /** The total limit runs from now. */
-  constructor({ clock, signal, totalMs }: DeadlinesOptions) {
+  /** `signal` ends all waiting when it aborts, with its reason. It has not aborted yet. */
+  constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
     signal.addEventListener("abort", this.#aborted, { once: true });
-    this.#cancelTotal =
-      totalMs === undefined ? nothing : clock.after(totalMs, () => this.#endWith(timeout(totalMs)));
   }
 
   /** Begins a wait of `milliseconds`, or without a limit of its own, for `waiter`, in place of the wait before. */
@@ -51,7 +36,7 @@ export class Deadlines {
     this.#cancel();
     this.#cancel = nothing;
     this.#waiter = waiter;
-    if (this.#end) waiter.interrupted(this.#end.reason);
+    if (this.#signal.aborted) waiter.interrupted(this.#signal.reason);
     else if (milliseconds !== undefined) this.#cancel = this.#clock.after(milliseconds, () => waiter.late());
   }
 
@@ -63,19 +48,11 @@ export class Deadlines {
   /** Releases the signal and the clock. */
   stop(): void {
     this.#signal.removeEventListener("abort", this.#aborted);
-    this.#cancelTotal();
     this.#cancel();
   }
 
-  readonly #aborted = (): void => this.#endWith(this.#signal.reason);
-
-  #endWith(reason: unknown): void {
-    this.#end ??= { reason };
+  readonly #aborted = (): void => {
     this.#cancel();
-    this.#waiter.interrupted(this.#end.reason);
-  }
-}
-
-function timeout(milliseconds: number): ModelError {
-  return new ModelError("model_timeout", `The model's whole reply took more than ${milliseconds / 1_000} s.`);
+    this.#waiter.interrupted(this.#signal.reason);
+  };
 }

@@ -6,21 +6,17 @@
  */
 
 import { ModelError } from "../../core/twins/engine.ts";
+import { maxEventLength, tooLongEvent } from "./chunk.ts";
 import { parseJson } from "./failure.ts";
-
-/** Receives a document's value. */
-type DocumentListener = (value: unknown) => void;
 
 /** Cuts a text, which arrives in pieces, into JSON documents. */
 export class JsonDocuments {
-  readonly #onDocument: DocumentListener;
-  readonly #maxLength: number;
+  readonly #onDocument: (value: unknown) => void;
   #line = "";
   #document = "";
 
-  /** `maxLength` is that of a document, in UTF-16 code units. */
-  constructor(maxLength: number, onDocument: DocumentListener) {
-    this.#maxLength = maxLength;
+  /** `onDocument` receives the value of each. */
+  constructor(onDocument: (value: unknown) => void) {
     this.#onDocument = onDocument;
   }
 
@@ -34,12 +30,7 @@ export class JsonDocuments {
     const lines = end === -1 ? [] : (this.#line + part.slice(0, end)).split("\n");
     this.#line = end === -1 ? this.#line + part : part.slice(end + 1);
     for (const line of lines) this.#readLine(line);
-    if (this.#document.length + this.#line.length > this.#maxLength) {
-      throw new ModelError(
-        "model_error",
-        `The model sent an event of more than ${this.#maxLength} characters.`,
-      );
-    }
+    if (this.#document.length + this.#line.length > maxEventLength) throw tooLongEvent();
   }
 
   /**

@@ -53,24 +53,12 @@ export interface OpenAIOptions {
    * has no text yet.
    */
   readonly continueReplies?: ContinuationMode | undefined;
-  /** Longest time for the whole reply, retries included, in milliseconds. Default: the caller's signal alone. */
-  readonly totalMs?: number | undefined;
   /** How often a request is repeated after a failed connection or an overload, before any text. Default: 2. */
   readonly retries?: number | undefined;
-  /** The longest line or event of a response, in UTF-16 code units. Default: 1,048,576. */
-  readonly maxEventLength?: number | undefined;
-  /** The longest reply, in UTF-16 code units. Default: 4,194,304. */
-  readonly maxReplyLength?: number | undefined;
   /** The clock for waits and pauses. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Spreads the pauses between retries: returns a number from 0 up to 1. Default: `Math.random`. */
-  readonly random?: (() => number) | undefined;
 }
 
-const amount: Rule = {
-  expected: "a number that is not negative",
-  accepts: (value) => typeof value === "number" && value >= 0,
-};
 /** Checked where it is used, without ever showing it. */
 const anything: Rule = { expected: "anything", accepts: () => true };
 
@@ -83,12 +71,11 @@ const rules: RulesFor<OpenAIOptions> = {
     expected: `one of ${continuationModes.join(", ")}`,
     accepts: (value) => continuationModes.some((mode) => mode === value),
   }),
-  totalMs: optional(amount),
-  retries: optional(amount),
-  maxEventLength: optional(amount),
-  maxReplyLength: optional(amount),
+  retries: optional({
+    expected: "a number that is not negative",
+    accepts: (value) => typeof value === "number" && value >= 0,
+  }),
   clock: optional(clockRule),
-  random: optional(functionThat("returns a number")),
 };
 
 /** The first pause is half to all of this, and doubles each time: three attempts take less than a second. */
@@ -117,7 +104,7 @@ const maxRetryAfterMs = 5_000;
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   requireOptions("createOpenAIEngine", options, rules);
-  const { continueReplies: continuation = "never", clock = systemClock, totalMs } = options;
+  const { continueReplies: continuation = "never", clock = systemClock } = options;
   const address = requireBaseUrl(options.baseUrl);
   const ask = createRetries(options);
   const brief = createBriefings({ clock });
@@ -128,7 +115,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
       const { instructions, sources } = await brief(turn);
       output.signal.throwIfAborted(); // after the wait: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
-      const deadlines = new Deadlines({ clock, signal: output.signal, totalMs });
+      const deadlines = new Deadlines(clock, output.signal);
       try {
         return await ask({ turn, instructions, model, continuation }, output, deadlines);
       } finally {
@@ -141,7 +128,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
 
 /** Asks until the server answers: repeats a request that may succeed later, and simplifies one that it refuses. */
 function createRetries(options: OpenAIOptions) {
-  const { retries = 2, random = Math.random } = options;
+  const { retries = 2 } = options;
   const attempt = createAttempts(options);
   /** By model: whether its server counts tokens on request. Missing: not known yet. */
   const counting = new Map<string | undefined, boolean>();
@@ -160,7 +147,7 @@ function createRetries(options: OpenAIOptions) {
         return tried.result;
       }
       if (repeated < retries && tried.retryAfterMs <= maxRetryAfterMs) {
-        const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + random() / 2);
+        const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + Math.random() / 2);
         await deadlines.pause(Math.max(pauseMs, tried.retryAfterMs));
         continue;
       }
@@ -179,10 +166,8 @@ function simplified(asking: Asking, failure: Failure, counts: boolean | undefine
 /** Sends a request each time it is called, and passes the reply's text to the output. */
 function createAttempts(options: OpenAIOptions) {
   const { transport = fetchTransport, clock = systemClock } = options;
-  const { maxEventLength = 1_048_576, maxReplyLength = 4_194_304 } = options;
   const url = `${requireBaseUrl(options.baseUrl)}/chat/completions`;
   const common = { ...completionHeaders, ...authorization(options.apiKey) };
-  const limits = { maxEventLength, maxReplyLength };
 
   return (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<AttemptResult> =>
     new Promise((resolve) => {
@@ -195,10 +180,7 @@ function createAttempts(options: OpenAIOptions) {
         overlap?.end();
         resolve(result);
       };
-      const reader = new CompletionReader(overlap ?? output, {
-        ...limits,
-        mayBeEmpty: partial !== undefined,
-      });
+      const reader = new CompletionReader(overlap ?? output, partial !== undefined);
       new Attempt(reader, deadlines, clock, end).start((listener) => {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));

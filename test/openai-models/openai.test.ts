@@ -386,12 +386,10 @@ describe("the OpenAI engine and what servers answer", { timeout: 30_000 }, () =>
   });
 
   test("a reply is cut off at its limit", async (t) => {
-    const parts = [model.delta("12345"), model.delta("67890"), model.delta("!")];
-    const { server, out, reply } = await start(t, fetchTransport, [model.hangAfter(...parts)], {
-      maxReplyLength: 10,
-    });
-    await assertModelError(reply(), /longer than 10 characters/);
-    assert.equal(out.text(), "1234567890");
+    const parts = [...Array<string>(8).fill(model.delta("x".repeat(524_288))), model.delta("!")];
+    const { server, out, reply } = await start(t, fetchTransport, [model.hangAfter(...parts)]);
+    await assertModelError(reply(), /longer than 4194304 characters/);
+    assert.equal(out.text().length, 4_194_304);
     await (await server.received(0)).closed;
   });
 
