@@ -33,16 +33,16 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
     listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
     async readHistory({ owner, endUser = null }, conversationId, questions) {
-      const limit = 2 * (questions + 1); // one of them may be in progress
-      const last = await driver.all(lastMessages, [owner, conversationId, endUser, limit]);
-      const enough = last.length < limit || answered(last).length >= 2 * questions;
-      const rows = enough
-        ? last
-        : await driver.all(lastAnswered, [owner, conversationId, endUser, questions + 1]);
-      return answered(rows)
-        .slice(0, 2 * questions)
-        .reverse()
-        .map(historyFromRow);
+      const newestFirst: SqlRow[] = [];
+      const wanted = 2 * questions;
+      // One portion is nearly always enough: the last pair may be in progress, and few have failed.
+      const portion = wanted + 2;
+      for (let before = Number.MAX_SAFE_INTEGER; before > 0 && newestFirst.length < wanted; ) {
+        const rows = await driver.all(portionBefore, [owner, conversationId, endUser, before, portion]);
+        before = Number(rows.at(-1)?.seq ?? 0);
+        newestFirst.push(...answered(rows));
+      }
+      return newestFirst.slice(0, wanted).reverse().map(historyFromRow);
     },
   };
 }
@@ -87,25 +87,9 @@ const findAnywhere = `SELECT ${messageColumns} FROM messages
 /** Both databases count characters from 1. */
 const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");
 
-/** Nearly always all that a history needs, in a third of the time of {@link lastAnswered}. */
-const lastMessages = `SELECT role, content, status FROM messages
-  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} ORDER BY seq DESC LIMIT $4`;
-
-/**
- * For a history with any number of failed replies. These are found through two indexes, which contain numbers but no
- * owners, so the owner is checked where the messages are read. Replies have odd numbers. Each one is looked up among the
- * failed ones, because a list of all those would take longer in a longer conversation; with BETWEEN, because for `=`,
- * SQLite would choose the other index, and read the message. A CROSS JOIN, because SQLite keeps its order; otherwise it
- * would scan the whole conversation.
- */
-const lastAnswered = `WITH replies AS (
-    SELECT seq AS reply_seq FROM messages AS reply WHERE conversation_id = $2 AND seq % 2 = 1
-      AND NOT EXISTS (SELECT 1 FROM messages
-        WHERE conversation_id = $2 AND seq BETWEEN reply.seq AND reply.seq AND status = 'failed')
-    ORDER BY seq DESC LIMIT $4)
-  SELECT role, content, status FROM replies CROSS JOIN messages
-    WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND seq IN (reply_seq - 1, reply_seq)
-    ORDER BY seq DESC`;
+/** Messages before a number, newest first. Questions have even numbers, and a portion is even: it ends with a question. */
+const portionBefore = `SELECT role, content, status, seq FROM messages
+  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND seq < $4 ORDER BY seq DESC LIMIT $5`;
 
 /** From messages, newest first, those that a model sees: replies, each followed by its question. */
 function answered(rows: readonly SqlRow[]): SqlRow[] {

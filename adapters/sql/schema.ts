@@ -1,5 +1,5 @@
 /**
- * The tables of the SQL store, and the migrations from earlier versions.
+ * The tables of the SQL store.
  *
  * @module
  */
@@ -8,9 +8,7 @@
 interface SqlDialect {
   /** The type of text that is compared as binary, such as `TEXT COLLATE "C"`. */
   readonly text: string;
-  /** Whether a table's primary key can be changed. If not, the table is rebuilt. */
-  readonly changesKeys: boolean;
-  /** Creates what the limiter needs, where there may be a table of the last version. */
+  /** Creates what the limiter needs. */
   readonly createLimits: readonly string[];
 }
 
@@ -24,7 +22,7 @@ interface SqlDialect {
  * are created and locked in the order of their ids, so that callers do not deadlock; a sweep may delete a full one in
  * between.
  */
-const takeRateTokens = `CREATE OR REPLACE FUNCTION take_rate_tokens(
+const takeRateTokens = `CREATE FUNCTION take_rate_tokens(
     ids TEXT[], capacities INTEGER[], firsts INTEGER[], seconds INTEGER[], asked INTEGER[])
   RETURNS TABLE (granted INTEGER, first_debt BIGINT, second_debt BIGINT) LANGUAGE plpgsql AS $$
 DECLARE
@@ -78,7 +76,6 @@ END $$`;
 
 export const sqliteDialect: SqlDialect = {
   text: "TEXT", // compared as binary anyway
-  changesKeys: false,
   createLimits: [
     `CREATE TABLE rate_buckets (
       id TEXT NOT NULL PRIMARY KEY,
@@ -90,14 +87,13 @@ export const sqliteDialect: SqlDialect = {
 };
 export const postgresDialect: SqlDialect = {
   text: 'TEXT COLLATE "C"',
-  changesKeys: true,
   createLimits: [
-    `CREATE TABLE IF NOT EXISTS rate_buckets (
+    `CREATE TABLE rate_buckets (
       id TEXT COLLATE "C" PRIMARY KEY,
       debt BIGINT NOT NULL,
-      at BIGINT NOT NULL
+      at BIGINT NOT NULL,
+      capacity INTEGER
     )`,
-    "ALTER TABLE rate_buckets ADD COLUMN capacity INTEGER, DROP COLUMN IF EXISTS admitted",
     takeRateTokens,
   ],
 };
@@ -106,16 +102,7 @@ export const postgresDialect: SqlDialect = {
  * Each step takes the database from the version of its index to the next. Released steps are never changed; new ones
  * are added.
  */
-const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [
-  createTables,
-  keyMessagesById,
-  ({ createLimits }) => createLimits,
-  rememberAttempts,
-  nameEndUsers,
-  createClientTokens,
-  sumUsage,
-  rememberGivenHistories,
-];
+const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables];
 
 /** A table of the current version. */
 export interface Table {
@@ -136,7 +123,7 @@ export const tables: readonly Table[] = [
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
-export const schemaVersion = steps.length;
+export const schemaVersion: number = steps.length;
 
 /**
  * The statements that bring a database up to date, to be run in one transaction that also stores {@link schemaVersion}.
@@ -153,11 +140,12 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
 }
 
 /**
- * Keys and indexes begin with the owner, so that one owner's records are stored together and a query cannot leave them;
- * those of messages did so only in version 1 ({@link keyMessagesById}). The exceptions are for look-ups across owners:
- * a key's hash, leases and expiries. Long, because it is a list of statements, which never change.
+ * Keys and indexes begin with the owner, so that one owner's records are stored together and a query cannot leave them.
+ * The exceptions are look-ups across owners (a key's hash, leases, expiries), and messages, which are found by their own
+ * id and their conversation's: ids ascend with time, so that an index of ids grows at its end, in a page that all replies
+ * of a commit share. Long, because it is a list of statements.
  */
-function createTables({ text }: SqlDialect): readonly string[] {
+function createTables({ text, createLimits }: SqlDialect): readonly string[] {
   return [
     `CREATE TABLE api_keys (
       owner ${text} NOT NULL,
@@ -175,145 +163,6 @@ function createTables({ text }: SqlDialect): readonly string[] {
     "CREATE INDEX api_keys_by_age ON api_keys (owner, created_at, id)",
     "CREATE INDEX api_keys_unrevoked ON api_keys (owner, expires_at) WHERE revoked_at IS NULL",
 
-    `CREATE TABLE conversations (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      twin_id ${text} NOT NULL,
-      title ${text},
-      reply_id ${text},
-      message_count BIGINT NOT NULL,
-      last_message_at BIGINT,
-      created_at BIGINT NOT NULL,
-      updated_at BIGINT NOT NULL,
-      PRIMARY KEY (owner, id)
-    )`,
-    "CREATE INDEX conversations_by_age ON conversations (owner, created_at, id)",
-    "CREATE INDEX conversations_by_twin ON conversations (owner, twin_id, created_at, id)",
-
-    // seq numbers a conversation's messages from 0 without gaps: a page is a range, and the messages after one are
-    // counted by subtraction.
-    messagesTable(text, "owner, id"),
-    "CREATE UNIQUE INDEX messages_in_order ON messages (owner, conversation_id, seq)",
-    // What a model does not see, so that a history is found without reading it. Only failures, because every index that
-    // a reply's end changes means another page to write.
-    `CREATE INDEX messages_failed ON messages (owner, conversation_id, seq) WHERE status = 'failed'`,
-    "CREATE INDEX messages_in_progress ON messages (lease_until) WHERE status = 'in_progress'",
-
-    // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
-    `CREATE TABLE totals (
-      owner ${text} NOT NULL,
-      list ${text} NOT NULL,
-      total BIGINT NOT NULL,
-      PRIMARY KEY (owner, list)
-    )`,
-
-    `CREATE TABLE claims (
-      owner ${text} NOT NULL,
-      path ${text} NOT NULL,
-      claim_key ${text} NOT NULL,
-      fingerprint ${text} NOT NULL,
-      resource_id ${text} NOT NULL,
-      expires_at BIGINT NOT NULL,
-      PRIMARY KEY (owner, path, claim_key)
-    )`,
-    "CREATE INDEX claims_by_expiry ON claims (expires_at)",
-  ];
-}
-
-/** The messages table of all versions so far, except for its key. */
-function messagesTable(text: string, key: string): string {
-  return `CREATE TABLE messages (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      conversation_id ${text} NOT NULL,
-      seq BIGINT NOT NULL,
-      role ${text} NOT NULL,
-      content ${text} NOT NULL,
-      status ${text} NOT NULL,
-      finish_reason ${text},
-      in_reply_to ${text},
-      token_usage ${text},
-      failure ${text},
-      created_at BIGINT NOT NULL,
-      completed_at BIGINT,
-      lease_holder ${text},
-      lease_until BIGINT,
-      cancel_requested SMALLINT NOT NULL,
-      PRIMARY KEY (${key})
-    )`;
-}
-
-/**
- * Messages are found by their own id and their conversation's. Their keys no longer begin with the owner, whom every
- * query still names. Ids ascend with time, so an index of ids grows at its end, in a page that all replies of a commit
- * share, whereas one that begins with the owner grows in a page for each owner; and a commit writes every changed page
- * as a whole.
- */
-function keyMessagesById({ text, changesKeys }: SqlDialect): readonly string[] {
-  const changeKey = ["ALTER TABLE messages DROP CONSTRAINT messages_pkey, ADD PRIMARY KEY (id)"];
-  const makeAnew = [
-    "ALTER TABLE messages RENAME TO messages_by_owner",
-    messagesTable(text, "id"),
-    "INSERT INTO messages SELECT * FROM messages_by_owner",
-    "DROP TABLE messages_by_owner",
-  ];
-  return [
-    "DROP INDEX messages_in_order",
-    "DROP INDEX messages_failed",
-    "DROP INDEX messages_in_progress",
-    ...(changesKeys ? changeKey : makeAnew),
-    "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
-    "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
-    // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
-    "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
-  ];
-}
-
-/** What a reply was made of, and how often another process has taken it over. */
-function rememberAttempts({ text }: SqlDialect): readonly string[] {
-  return [
-    `ALTER TABLE messages ADD COLUMN sources ${text}`,
-    `ALTER TABLE messages ADD COLUMN twin_revision ${text}`,
-    "ALTER TABLE messages ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1",
-    "ALTER TABLE messages ADD COLUMN continued_from BIGINT",
-  ];
-}
-
-/** Conversations and claims of an end user. A claim without an end user has an empty one, as keys take no NULL. */
-function nameEndUsers({ text, changesKeys }: SqlDialect): readonly string[] {
-  const key = "owner, end_user, path, claim_key";
-  const changeKey = [
-    `ALTER TABLE claims ADD COLUMN end_user ${text} NOT NULL DEFAULT '', DROP CONSTRAINT claims_pkey,
-      ADD PRIMARY KEY (${key})`,
-  ];
-  const makeAnew = [
-    "DROP INDEX claims_by_expiry",
-    "ALTER TABLE claims RENAME TO claims_by_path",
-    `CREATE TABLE claims (
-      owner ${text} NOT NULL,
-      path ${text} NOT NULL,
-      claim_key ${text} NOT NULL,
-      fingerprint ${text} NOT NULL,
-      resource_id ${text} NOT NULL,
-      expires_at BIGINT NOT NULL,
-      end_user ${text} NOT NULL,
-      PRIMARY KEY (${key})
-    )`,
-    "INSERT INTO claims SELECT *, '' FROM claims_by_path",
-    "DROP TABLE claims_by_path",
-    "CREATE INDEX claims_by_expiry ON claims (expires_at)",
-  ];
-  return [
-    `ALTER TABLE conversations ADD COLUMN end_user ${text}`,
-    // One end user's are few among the owner's, and a list of them must not read the others.
-    `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
-      WHERE end_user IS NOT NULL`,
-    ...(changesKeys ? changeKey : makeAnew),
-  ];
-}
-
-function createClientTokens({ text }: SqlDialect): readonly string[] {
-  return [
     `CREATE TABLE client_tokens (
       hash ${text} NOT NULL PRIMARY KEY,
       owner ${text} NOT NULL,
@@ -328,13 +177,78 @@ function createClientTokens({ text }: SqlDialect): readonly string[] {
     )`,
     "CREATE INDEX client_tokens_by_end_user ON client_tokens (owner, end_user)",
     "CREATE INDEX client_tokens_by_expiry ON client_tokens (expires_at)",
-  ];
-}
 
-/** What replies took. A key or end user that is not known is empty, as keys take no NULL. */
-function sumUsage({ text }: SqlDialect): readonly string[] {
-  return [
-    `ALTER TABLE messages ADD COLUMN key_id ${text}`,
+    `CREATE TABLE conversations (
+      owner ${text} NOT NULL,
+      id ${text} NOT NULL,
+      twin_id ${text} NOT NULL,
+      end_user ${text},
+      title ${text},
+      reply_id ${text},
+      message_count BIGINT NOT NULL,
+      last_message_at BIGINT,
+      created_at BIGINT NOT NULL,
+      updated_at BIGINT NOT NULL,
+      PRIMARY KEY (owner, id)
+    )`,
+    "CREATE INDEX conversations_by_age ON conversations (owner, created_at, id)",
+    "CREATE INDEX conversations_by_twin ON conversations (owner, twin_id, created_at, id)",
+    // One end user's are few among the owner's, and a list of them must not read the others.
+    `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
+      WHERE end_user IS NOT NULL`,
+
+    // seq numbers a conversation's messages from 0 without gaps: a page is a range, and the messages after one are
+    // counted by subtraction.
+    `CREATE TABLE messages (
+      id ${text} NOT NULL PRIMARY KEY,
+      owner ${text} NOT NULL,
+      conversation_id ${text} NOT NULL,
+      seq BIGINT NOT NULL,
+      role ${text} NOT NULL,
+      content ${text} NOT NULL,
+      status ${text} NOT NULL,
+      finish_reason ${text},
+      in_reply_to ${text},
+      token_usage ${text},
+      failure ${text},
+      sources ${text},
+      twin_revision ${text},
+      key_id ${text},
+      history_given SMALLINT NOT NULL DEFAULT 0,
+      attempt BIGINT NOT NULL DEFAULT 1,
+      continued_from BIGINT,
+      created_at BIGINT NOT NULL,
+      completed_at BIGINT,
+      lease_holder ${text},
+      lease_until BIGINT,
+      cancel_requested SMALLINT NOT NULL DEFAULT 0
+    )`,
+    "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
+    // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
+    "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
+
+    // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
+    `CREATE TABLE totals (
+      owner ${text} NOT NULL,
+      list ${text} NOT NULL,
+      total BIGINT NOT NULL,
+      PRIMARY KEY (owner, list)
+    )`,
+
+    // A claim without an end user has an empty one, as keys take no NULL.
+    `CREATE TABLE claims (
+      owner ${text} NOT NULL,
+      end_user ${text} NOT NULL,
+      path ${text} NOT NULL,
+      claim_key ${text} NOT NULL,
+      fingerprint ${text} NOT NULL,
+      resource_id ${text} NOT NULL,
+      expires_at BIGINT NOT NULL,
+      PRIMARY KEY (owner, end_user, path, claim_key)
+    )`,
+    "CREATE INDEX claims_by_expiry ON claims (expires_at)",
+
+    // What replies took. A key or end user that is not known is empty.
     `CREATE TABLE usage_sums (
       owner ${text} NOT NULL,
       day ${text} NOT NULL,
@@ -346,10 +260,7 @@ function sumUsage({ text }: SqlDialect): readonly string[] {
       output_tokens BIGINT NOT NULL,
       PRIMARY KEY (owner, day, key_id, end_user, twin_id)
     )`,
-  ];
-}
 
-/** Which replies were asked for with a history that only their clients have. */
-function rememberGivenHistories(): readonly string[] {
-  return ["ALTER TABLE messages ADD COLUMN history_given SMALLINT NOT NULL DEFAULT 0"];
+    ...createLimits,
+  ];
 }

@@ -20,11 +20,6 @@ const saveAll = `INSERT INTO rate_buckets (id, debt, at, capacity)
 /** Removes buckets whose ids are given as JSON. */
 const removeAll = "DELETE FROM rate_buckets WHERE id IN (SELECT value FROM json_each($1))";
 
-/**
- * Like {@link saveAll}, for buckets of an earlier time. If they were stored before, and have changed since, they stay.
- */
-export const saveOlder: string = `${saveAll} WHERE excluded.at >= rate_buckets.at`;
-
 /** How many buckets a sweep checks in one turn of the event loop: everything waits for that, about a millisecond. */
 const sweptPerTurn = 1000;
 

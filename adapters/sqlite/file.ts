@@ -1,5 +1,5 @@
 /**
- * Opens a SQLite file that belongs to this process alone.
+ * Opens the store's database in a SQLite file that belongs to this process alone.
  *
  * @module
  */
@@ -7,20 +7,14 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../../core/base/log.ts";
+import { migrationsFrom, schemaVersion, sqliteDialect } from "../sql/schema.ts";
 import { codeOf, makeFolder } from "../system.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
+import { openWriteAheadLog } from "./disk.ts";
+import { createSqliteDriver, type SqliteDriver } from "./driver.ts";
 
-/** Options of {@link openSqliteFile}. */
-export interface SqliteFileOptions {
-  /** Marks the file as this program's, so that it does not write into another program's. 32 bits. */
-  readonly applicationId: number;
-  /** The current version of the tables. Greater than 0. */
-  readonly version: number;
-  /** The statements that bring tables of an earlier version (0: none) up to date. */
-  readonly migrationsFrom: (version: number) => readonly string[];
-  /** Default: silence. */
-  readonly log?: Log | undefined;
-}
+/** "twin", which marks the file as this program's, so that it does not write into another program's. */
+const applicationId = 0x7477696e;
 
 /**
  * The size of the write-ahead log, in pages of 4 KB, at which it is merged into the file. Four times SQLite's default:
@@ -28,6 +22,20 @@ export interface SqliteFileOptions {
  * more, the checkpoint itself, for which everything waits, would take too long: it takes about 30 ms.
  */
 const pagesBetweenCheckpoints = 4000;
+
+/**
+ * Opens the store's database: a file, which other processes then cannot open, its write-ahead log, and the driver over
+ * both. Rejects with a one-line error for problems that the operator can solve.
+ */
+export async function openSqliteDatabase(path: string, log: Log = noLog): Promise<SqliteDriver> {
+  const connection = await openSqliteFile(path, log);
+  try {
+    return createSqliteDriver(connection, await openWriteAheadLog(path));
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
 
 /**
  * Opens a file, or creates one that only its owner can read, together with its folder. Brings its tables up to date.
@@ -38,28 +46,24 @@ const pagesBetweenCheckpoints = 4000;
  *
  * Closing it merges the write-ahead log into the file. If that fails, the log stays next to it, and nothing is lost.
  */
-export async function openSqliteFile(path: string, options: SqliteFileOptions): Promise<SqliteConnection> {
+export async function openSqliteFile(path: string, log: Log = noLog): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
   try {
     await requireSqlite(); // otherwise an empty file would be left
     await makeFile(path);
     connection = await connect(path);
-    prepare(connection, options);
-    return checkpointingOnClose(path, connection, options.log);
+    prepare(connection);
+    return checkpointingOnClose(path, connection, log);
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
-    if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection).close();
+    if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection, noLog).close();
     else connection?.close();
     throw explain(path, error);
   }
 }
 
 /** A connection whose `close` also merges the log into the file. */
-function checkpointingOnClose(
-  path: string,
-  connection: SqliteConnection,
-  log: Log = noLog,
-): SqliteConnection {
+function checkpointingOnClose(path: string, connection: SqliteConnection, log: Log): SqliteConnection {
   return {
     ...connection,
     close() {
@@ -120,51 +124,39 @@ const elsewhere = "; choose a file in a folder that this process can write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
-function prepare(connection: SqliteConnection, options: SqliteFileOptions): void {
+function prepare(connection: SqliteConnection): void {
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   connection.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
   connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other writable folder
-  const migrations = migrationsOf(connection, options);
+  const migrations = migrationsOf(connection); // throws before anything is changed
   connection.exec("PRAGMA journal_mode = WAL");
   connection.exec("PRAGMA synchronous = NORMAL");
   connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS, a normal sync stops at the disk's own cache
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
-  migrate(connection, options, migrations);
+  connection.exec("BEGIN IMMEDIATE");
+  for (const statement of migrations) connection.exec(statement);
+  // Written even if nothing changed, to find out at the start whether writing works.
+  connection.exec(`PRAGMA application_id = ${applicationId}`);
+  connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+  connection.exec("COMMIT");
   assertPragmas(connection);
 }
 
-/**
- * The statements that bring the file up to date. Throws for a file that is not for this program, before anything is
- * changed.
- */
-function migrationsOf(connection: SqliteConnection, options: SqliteFileOptions): readonly string[] {
-  const { applicationId, version, migrationsFrom } = options;
+/** The statements that bring the file up to date. Throws for a file that is not for this program. */
+function migrationsOf(connection: SqliteConnection): readonly string[] {
   const hasTables = connection.all(anyTable, []).length > 0;
   if (hasTables && readPragma(connection, "application_id") !== applicationId) {
     throw new RefusedFile("is the database of another program");
   }
   const found = Number(readPragma(connection, "user_version"));
-  if (found > version) {
+  if (found > schemaVersion) {
     throw new RefusedFile(
-      `has version ${found}, created by a newer version of this program (this one: ${version})`,
+      `has version ${found}, created by a newer version of this program (this one: ${schemaVersion})`,
     );
   }
-  return migrationsFrom(found);
-}
-
-function migrate(
-  connection: SqliteConnection,
-  { applicationId, version }: SqliteFileOptions,
-  migrations: readonly string[],
-): void {
-  connection.exec("BEGIN IMMEDIATE");
-  for (const statement of migrations) connection.exec(statement);
-  // Written even if nothing changed, to find out at the start whether writing works.
-  connection.exec(`PRAGMA application_id = ${applicationId}`);
-  connection.exec(`PRAGMA user_version = ${version}`);
-  connection.exec("COMMIT");
+  return migrationsFrom(found, sqliteDialect);
 }
 
 /** SQLite ignores settings that it does not support, and durability and exclusive use depend on these. */

@@ -15,7 +15,7 @@ import { readLongTextsInTurn } from "../sql/fair-reads.ts";
 import { createSqlStore } from "../sql/store.ts";
 import { codeOf } from "../system.ts";
 import { createSqliteBuckets } from "./buckets.ts";
-import { openSqliteDatabase } from "./database.ts";
+import { openSqliteDatabase } from "./file.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {

@@ -53,7 +53,7 @@ async function openSource(path: string, log: Log): Promise<SqlDriver> {
   await access(path).catch((cause: unknown) => {
     throw new Error(`${path} cannot be read (${codeOf(cause)}).`, { cause });
   });
-  const { openSqliteDatabase } = await import("../../adapters/sqlite/database.ts");
+  const { openSqliteDatabase } = await import("../../adapters/sqlite/file.ts");
   return openSqliteDatabase(path, log);
 }
 

@@ -7,13 +7,14 @@ import { writeFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { tables } from "../../adapters/sql/schema.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fill, readAll } from "../contracts/owner-records.ts";
 import { converse, key, newConversation } from "../contracts/store-records.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { runServer } from "../server/process.ts";
-import { makeFolder, openConnection } from "../sqlite/fixture.ts";
+import { makeFolder } from "../sqlite/fixture.ts";
 
 const folder = await makeFolder();
 
@@ -171,7 +172,7 @@ describe("a file that cannot be copied", () => {
 });
 
 test("all tables are copied but the limiter's, in the order of their keys", async () => {
-  const connection = await openConnection(folder.newPath());
+  const connection = await openSqliteFile(folder.newPath());
   const created = connection.all(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'rate_buckets' ORDER BY name",
     [],

@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
-import { readdir, symlink, writeFile } from "node:fs/promises";
-import { basename } from "node:path";
 import { describe, test } from "node:test";
 import type { SqlStatement } from "../../adapters/sql/driver.ts";
 import { createSqliteBuckets } from "../../adapters/sqlite/buckets.ts";
-import { connect } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { start } from "../contracts/store-records.ts";
-import {
-  damage,
-  killAfter,
-  makeFolder,
-  openConnection,
-  quickDisk,
-  slowDisk,
-  startProcess,
-  watched,
-} from "./fixture.ts";
+import { damage, killAfter, makeFolder, quickDisk, slowDisk, startProcess, watched } from "./fixture.ts";
 
 const folder = await makeFolder();
 
@@ -54,7 +43,7 @@ describe("buckets in SQLite", () => {
 
   test("no save or load waits for a disk that is busy with a batch", async () => {
     const disk = slowDisk();
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), disk);
+    const driver = createSqliteDriver(await openSqliteFile(folder.newPath()), disk);
     const buckets = createSqliteBuckets(driver.unsynced);
     let stored = false;
     const storing = driver.batch([storeStatement]).then(() => {
@@ -70,7 +59,7 @@ describe("buckets in SQLite", () => {
 
   test("all that changed in a turn is one statement, in the transaction of the turn's batches", async () => {
     const ran: string[] = [];
-    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+    const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
       ran.push(sql.split(" ", 3).join(" "));
     });
     const driver = createSqliteDriver(connection, quickDisk);
@@ -139,86 +128,5 @@ describe("buckets in SQLite", () => {
     ({ buckets, close } = await openSqlite(path));
     assert.deepEqual(await buckets.load("a"), { debt: 1, at: 2 });
     await close();
-  });
-});
-
-describe("limits that the last version kept in files of their own", () => {
-  const loggedAside = '\n[["b",20,2],["c",30,2]]\n[["c",31,3]]';
-  const logged = '\n[["c",32,4]]\n[["d",40,2]]\n[["d",41,'; // kill -9 cut the last line off
-
-  /** Makes these files as the last version did. Returns the path of the table's file. */
-  async function makeFormerFiles(path: string): Promise<string> {
-    const former = `${path}-limits`;
-    const file = await connect(former);
-    file.exec(
-      "CREATE TABLE buckets (id TEXT NOT NULL PRIMARY KEY, debt INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
-    );
-    file.exec("PRAGMA application_id = 1954043499");
-    file.exec("PRAGMA user_version = 4");
-    const rows = Array.from({ length: 2500 }, (_, n) => [`id ${n}`, 5, 1]);
-    const all = JSON.stringify([["a", 10, 1], ["b", 11, 1], ["c", 12, 1], ...rows]);
-    file.run(
-      "INSERT INTO buckets SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) WHERE true",
-      [all],
-    );
-    file.close();
-    await writeFile(`${former}-log-aside`, loggedAside);
-    await writeFile(`${former}-log`, logged);
-    return former;
-  }
-
-  async function debtsIn(path: string, ids: readonly string[]): Promise<unknown[]> {
-    const { buckets, close } = await openSqlite(path);
-    const loaded = await Promise.all(ids.map((id) => buckets.load(id)));
-    await close();
-    return loaded.map((bucket) => bucket?.debt);
-  }
-
-  async function filesOf(path: string): Promise<string[]> {
-    return (await readdir(folder.path)).filter((name) => name.startsWith(basename(path))).sort();
-  }
-
-  test("are taken over with their latest changes, and the files are removed", async () => {
-    const path = folder.newPath();
-    await makeFormerFiles(path);
-    const ids = ["a", "b", "c", "d", "id 0", "id 2499", "e"];
-    for (let opening = 0; opening < 2; opening++) {
-      assert.deepEqual(await debtsIn(path, ids), [10, 20, 32, 40, 5, 5, undefined]);
-      assert.deepEqual(await filesOf(path), [basename(path)]);
-    }
-  });
-
-  test("do not undo what was taken since, if the process ends before the files are removed", async () => {
-    const path = folder.newPath();
-    const { buckets, close } = await openSqlite(path);
-    await buckets.save("a", { debt: 100, at: 50 });
-    await close();
-    await makeFormerFiles(path);
-    assert.deepEqual(await debtsIn(path, ["a", "b"]), [100, 20]);
-  });
-
-  test("are taken over from where a link leads to", {
-    skip: process.platform === "win32" && "Windows requires a privilege to create links",
-  }, async () => {
-    const [path, elsewhere] = [folder.newPath(), folder.newPath()];
-    const former = await makeFormerFiles(elsewhere);
-    await symlink(former, `${path}-limits`);
-    assert.deepEqual(await debtsIn(path, ["c"]), [32]);
-    assert.deepEqual([await filesOf(path), await filesOf(elsewhere)], [[basename(path)], []]);
-  });
-
-  test("start anew if they cannot be read, with a warning that names the file, which stays", async () => {
-    const path = folder.newPath();
-    const warned: unknown[] = [];
-    await writeFile(`${path}-limits`, "not a database ".repeat(100));
-    await writeFile(`${path}-limits-log`, logged);
-    const { buckets, close } = await openSqlite(path, {
-      log: (level, message, fields) => warned.push([level, message, fields?.file]),
-    });
-    const message = "the limits of the last version cannot be read and start anew; remove their files";
-    assert.deepEqual(warned, [["warn", message, `${path}-limits`]]);
-    await buckets.save("a", { debt: 1, at: 2 });
-    await close();
-    assert.equal((await filesOf(path)).length, 3);
   });
 });

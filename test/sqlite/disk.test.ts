@@ -4,6 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { begin, newConversation, newOwner, start, toBegin } from "../contracts/store-records.ts";
@@ -12,7 +13,6 @@ import {
   firstConversation,
   killAfter,
   makeFolder,
-  openConnection,
   project,
   quickDisk,
   slowDisk,
@@ -114,7 +114,7 @@ describe("a SQLite store and its disk", () => {
 
   test("a commit that fails rejects its turn as unavailable, and the next one succeeds", async () => {
     let failing = true;
-    const faulty = watched(await openConnection(folder.newPath()), (sql) => {
+    const faulty = watched(await openSqliteFile(folder.newPath()), (sql) => {
       if (failing && sql === "COMMIT") throw ioError();
     });
     const store = storeOn(faulty);
@@ -128,7 +128,7 @@ describe("a SQLite store and its disk", () => {
 
   test("commits are acknowledged, and read, only once they are on disk; writes that come meanwhile share one", async () => {
     const said: string[] = [];
-    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+    const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
       if (/^(COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
     });
     const disk = slowDisk();
@@ -161,7 +161,7 @@ describe("a SQLite store and its disk", () => {
         syncing--;
       },
     };
-    const store = storeOn(await openConnection(folder.newPath()), counted);
+    const store = storeOn(await openSqliteFile(folder.newPath()), counted);
     let asked = disk.asked();
     const read = store.ping();
     await asked;
@@ -179,7 +179,7 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("closing a store closes its log and its file, once", async () => {
-    const connection = await openConnection(folder.newPath());
+    const connection = await openSqliteFile(folder.newPath());
     const closed: string[] = [];
     const log = { ...quickDisk, close: () => void closed.push("log") };
     const file = {
@@ -197,7 +197,7 @@ describe("a SQLite store and its disk", () => {
 
   test("what an earlier process left in the log is read only once it is on disk", async () => {
     const disk = slowDisk();
-    const store = storeOn(await openConnection(folder.newPath()), disk);
+    const store = storeOn(await openSqliteFile(folder.newPath()), disk);
     const asked = disk.asked();
     const reads = [store.ping(), store.getConversation({ owner: "alice" }, "conv_1")];
     let told = false;
@@ -215,7 +215,7 @@ describe("a SQLite store and its disk", () => {
   test("a turn that changes nothing does not wait for the disk", async () => {
     let syncs = 0;
     const counted = { ...quickDisk, sync: async () => void syncs++ };
-    const store = storeOn(await openConnection(folder.newPath()), counted);
+    const store = storeOn(await openSqliteFile(folder.newPath()), counted);
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
     await begin(store, owner, id);
@@ -229,7 +229,7 @@ describe("a SQLite store and its disk", () => {
   test("if the log cannot be synced, it is checkpointed into the file, and emptied", async () => {
     const path = folder.newPath();
     const said: string[] = [];
-    const connection = watched(await openConnection(path), (sql) => {
+    const connection = watched(await openSqliteFile(path), (sql) => {
       if (sql.startsWith("PRAGMA wal_checkpoint")) said.push("checkpoint");
     });
     const store = storeOn(connection, faultyDisk(said));
@@ -243,7 +243,7 @@ describe("a SQLite store and its disk", () => {
 
   test("if that fails, too, what was written is neither acknowledged nor read until it is on disk", async () => {
     let failing = true;
-    const faulty = watched(await openConnection(folder.newPath()), (sql) => {
+    const faulty = watched(await openSqliteFile(folder.newPath()), (sql) => {
       if (failing && sql.startsWith("PRAGMA wal_checkpoint")) throw ioError();
     });
     const store = storeOn(faulty, faultyDisk());
@@ -255,7 +255,7 @@ describe("a SQLite store and its disk", () => {
   });
 
   test("if the log cannot be synced once it is empty, what was written is not read, either", async () => {
-    const store = storeOn(await openConnection(folder.newPath()), deadDisk);
+    const store = storeOn(await openSqliteFile(folder.newPath()), deadDisk);
     await assert.rejects(store.createConversation(firstConversation), StoreUnavailable);
     await assert.rejects(store.getConversation({ owner: "alice" }, "conv_1"), StoreUnavailable);
     await store.close();

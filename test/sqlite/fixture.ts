@@ -13,12 +13,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "../../adapters/sql/schema.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import type { WriteAheadLog } from "../../adapters/sqlite/disk.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
-import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import type { ConversationRecord } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import { conversation } from "../contracts/store-records.ts";
@@ -40,15 +38,6 @@ export async function makeFolder() {
     /** The path of a file that does not exist yet. */
     newPath: () => join(path, `${++files}.db`),
   };
-}
-
-/** Opens a store's file as `openSqlite` does, and returns its connection. */
-export async function openConnection(path: string): Promise<SqliteConnection> {
-  return openSqliteFile(path, {
-    applicationId: 1,
-    version: schemaVersion,
-    migrationsFrom: (version) => migrationsFrom(version, sqliteDialect),
-  });
 }
 
 /** The same connection, which calls `note` with each statement first. What that throws is the statement's error. */

@@ -4,6 +4,7 @@ import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
+import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 import {
@@ -18,21 +19,13 @@ import {
   toBegin,
   toEnd,
 } from "../contracts/store-records.ts";
-import {
-  damage,
-  firstConversation,
-  makeFolder,
-  openConnection,
-  quickDisk,
-  storeOn,
-  watched,
-} from "./fixture.ts";
+import { damage, firstConversation, makeFolder, quickDisk, storeOn, watched } from "./fixture.ts";
 
 const folder = await makeFolder();
 
 /** A store in a new file, with `afterRead` called after each read, before its result is returned. */
 async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<Store> {
-  const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+  const driver = createSqliteDriver(await openSqliteFile(folder.newPath()), quickDisk);
   const spied = {
     ...driver,
     async all(sql: string, params: readonly SqlValue[]) {
@@ -47,7 +40,7 @@ async function openWatched(afterRead: (sql: string) => Promise<void>): Promise<S
 describe("a store in SQLite", () => {
   test("writes of one turn are one transaction, and reads see them only once it is committed", async () => {
     const said: string[] = [];
-    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+    const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
       if (/^(BEGIN|COMMIT|INSERT INTO conv)/.test(sql)) said.push(sql.slice(0, 6));
     });
     const store = storeOn(connection);
@@ -122,7 +115,7 @@ describe("a store in SQLite", () => {
 
   test("a turn whose writes are refused at once is run once, without savepoints", async () => {
     const said: string[] = [];
-    const connection = watched(await openConnection(folder.newPath()), (sql) => {
+    const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
       said.push(sql.trim().slice(0, 6));
     });
     const store = storeOn(connection);
@@ -134,7 +127,7 @@ describe("a store in SQLite", () => {
   });
 
   test("a full disk rejects the whole turn as unavailable, and the store works again when there is room", async () => {
-    const connection = await openConnection(folder.newPath());
+    const connection = await openSqliteFile(folder.newPath());
     const store = storeOn(connection);
     await store.createConversation(firstConversation);
     connection.exec("PRAGMA max_page_count = 40");
@@ -155,7 +148,7 @@ describe("a store in SQLite", () => {
   });
 
   test("expired claims are swept in portions, with other writes in between", async () => {
-    const connection = await openConnection(folder.newPath());
+    const connection = await openSqliteFile(folder.newPath());
     const said: string[] = [];
     const spied: SqliteConnection = {
       ...connection,
@@ -167,7 +160,7 @@ describe("a store in SQLite", () => {
     };
     const store = storeOn(spied);
     connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
-      INSERT INTO claims SELECT 'alice', '/conversations', n, '', '', ${start}, '' FROM numbers`);
+      INSERT INTO claims SELECT 'alice', '', '/conversations', n, '', '', ${start} FROM numbers`);
     const other = store.createConversation(firstConversation).then(() => said.push("stored"));
     await Promise.all([store.sweepClaims(start), other]);
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
@@ -227,7 +220,7 @@ describe("a store in SQLite", () => {
   });
 
   test("a conversation is stored if the claim in its way is swept before it can be read", async () => {
-    const driver = createSqliteDriver(await openConnection(folder.newPath()), quickDisk);
+    const driver = createSqliteDriver(await openSqliteFile(folder.newPath()), quickDisk);
     const store = createSqlStore(driver, { exclusive: true });
     const swept: SqlDriver = {
       ...driver,
