@@ -31,10 +31,9 @@ export interface TwinFilesOptions {
   /** Receives changes, and files that cannot be used. Default: silence. */
   readonly log?: Log | undefined;
   /**
-   * How often to check for changes that the system does not report, in milliseconds. `Infinity`: never. Default 2,000.
+   * The clock of the checks, every 2 seconds, for changes that the system does not report. Default: the system's, with
+   * timers that do not keep the process alive.
    */
-  readonly pollMs?: number | undefined;
-  /** The clock for these checks. Default: the system's, with timers that do not keep the process alive. */
   readonly clock?: Clock | undefined;
 }
 
@@ -50,10 +49,6 @@ const rules: RulesFor<TwinFilesOptions> = {
   defaultEngine: { expected: "an engine's name", accepts: (value) => isString(value) && value !== "" },
   engines: optional({ expected: "an object of engines by name", accepts: isJsonObject }),
   log: optional(logRule),
-  pollMs: optional({
-    expected: "milliseconds, more than 0",
-    accepts: (value) => typeof value === "number" && value > 0,
-  }),
   clock: optional(clockRule),
 };
 
@@ -120,7 +115,7 @@ class FolderOfTwins {
 
   /** Reads the files for the first time, and follows them after that. */
   async open(): Promise<void> {
-    const { pollMs = 2000, clock = backgroundClock } = this.#options;
+    const { clock = backgroundClock } = this.#options;
     const log = this.#log;
     const found = await this.#read();
     for (const { problem } of found.values()) if (problem) throw problem;
@@ -129,7 +124,7 @@ class FolderOfTwins {
     this.#take(found);
     const changed = () => hasChanged(this.#folder, this.#files);
     const reload = () => this.reload();
-    this.#stopFollowing = followFolder(this.#folder, { changed, reload, log, pollMs, clock });
+    this.#stopFollowing = followFolder(this.#folder, { changed, reload, log, clock });
   }
 
   list(owner: string, slice: Slice): Promise<Listing<Twin>> {

@@ -11,11 +11,12 @@ import type { Log } from "../../core/base/log.ts";
 // Editors save in several steps: wait until they are done.
 const quietMs = 100;
 
+/** How often to look for changes that the system does not report, in milliseconds. */
+const pollMs = 2_000;
+
 /** Options of {@link followFolder}. */
-export interface FollowOptions {
+export interface FollowFolderOptions {
   readonly clock: Clock;
-  /** How often to check for changes that the system does not report, in milliseconds. */
-  readonly pollMs: number;
   readonly log: Log;
   /** Whether the folder has changed since it was last read. Must not reject. */
   changed(): Promise<boolean>;
@@ -29,7 +30,7 @@ export interface FollowOptions {
  */
 export function followFolder(
   folder: string,
-  { clock, pollMs, log, changed, reload }: FollowOptions,
+  { clock, log, changed, reload }: FollowFolderOptions,
 ): () => void {
   let stopped = false;
   let cancelReload = () => {};

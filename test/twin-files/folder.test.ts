@@ -314,11 +314,9 @@ test("files may name the service's own engines; a standard one that it lacks cau
   assert.match(String(problem), /engine.+must be one of knowledge, openai, echo, mine/);
 });
 
-test("options that would be misunderstood are refused, such as a pause that would poll all the time", async (t) => {
+test("options that would be misunderstood are refused", async (t) => {
   const folder = await createFolder(t, {});
   const refused: readonly [options: Record<string, unknown>, message: RegExp][] = [
-    [{ pollMs: 0 }, /openTwinFiles: pollMs must be milliseconds, more than 0, not 0/],
-    [{ pollMs: Number.NaN }, /pollMs must be .+, not NaN/],
     [{ defaultEngine: undefined }, /defaultEngine must be an engine's name, not undefined/],
     [{ engine: "echo" }, /engine is not known; the names are defaultEngine, /],
   ];
