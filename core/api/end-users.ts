@@ -6,13 +6,12 @@
 
 import { bucketOf, bucketOfUser } from "../http/admission.ts";
 import { unavailable } from "../http/envelope.ts";
-import { requireValid } from "../http/input.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
 import type { EndUserReach, Reach, Store } from "../store/store.ts";
 import { LineStream } from "../wire/lines.ts";
 import { conversationResource, messageResource } from "../wire/resources.ts";
-import { clientTokensQuerySchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
+import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
 
 /** How many conversations, or messages, are read at a time. */
 const recordsAtOnce = 20;
@@ -35,15 +34,15 @@ export const endUserRoutes = [
     credential: "api_key",
     scope: "read_only",
     ownersOnly: true,
+    params: endUserParamsSchema,
     success: {
       status: 200,
       description: "Each conversation, followed by its messages. Empty if there is none.",
       schema: exportLineSchema,
       lines: true,
     },
-    errors: ["validation_error"],
     async handle({ caller: { owner }, params, requestId }, { store, clock, log }) {
-      const endUser = requireEndUser(params.endUser);
+      const { endUser } = params;
       const pieces = exportPieces(store, { owner, endUser });
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
       return { lines: new LineStream({ pieces, clock, failed }) };
@@ -58,10 +57,10 @@ export const endUserRoutes = [
     credential: "api_key",
     scope: "full_access",
     ownersOnly: true,
+    params: endUserParamsSchema,
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
-    errors: ["validation_error"],
     async handle({ caller: { owner }, params }, context) {
-      const endUser = requireEndUser(params.endUser);
+      const { endUser } = params;
       const { store, keys, clock } = context;
       const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());
       keys.forgetClientTokens(owner, endUser);
@@ -74,12 +73,6 @@ export const endUserRoutes = [
     },
   }),
 ];
-
-/** The end user that a path names. */
-function requireEndUser(endUser: string): string {
-  requireValid(clientTokensQuerySchema, { endUser });
-  return endUser;
-}
 
 async function* exportPieces(store: Store, reach: EndUserReach) {
   for (let after: ConversationRecord | undefined; ; ) {

@@ -20,7 +20,7 @@ import {
   allowedMethods,
   createRouteFinder,
   createRouter,
-  type Found,
+  type MatchedPath,
   requireHost,
   routeOf,
   splitTarget,
@@ -41,7 +41,7 @@ export interface DispatcherOptions {
 }
 
 /** What is known of a request so far: its answer needs it, whether the request succeeds or not. */
-interface Progress {
+interface Exchange {
   readonly request: IncomingRequest;
   readonly fields: HeaderFields;
   readonly requestId: string;
@@ -53,7 +53,7 @@ interface Progress {
 }
 
 /** Finds the routes that a request's target names. */
-type Find = (url: string) => Found;
+type Find = (url: string) => MatchedPath;
 
 /** Answers requests. None of its methods ever rejects or throws. */
 export class Dispatcher {
@@ -91,7 +91,7 @@ export class Dispatcher {
   async #answer(request: IncomingRequest, find: Find): Promise<Answer> {
     const { context, observe } = this.#options;
     const requestId = context.newId("req");
-    const progress: Progress = {
+    const exchange: Exchange = {
       request,
       fields: readHeaderFields(request.headers),
       requestId,
@@ -99,13 +99,13 @@ export class Dispatcher {
       headers: commonHeaders(requestId),
     };
     const { method } = request;
-    const traceparent = progress.fields.traceparent ?? undefined;
+    const traceparent = exchange.fields.traceparent ?? undefined;
     observe.requestBegan?.({ requestId, method, traceparent });
     try {
-      return this.#finish(progress, await this.#serve(progress, find));
+      return this.#finish(exchange, await this.#serve(exchange, find));
     } catch (error) {
       const extension = this.#extensionOf(request.url);
-      return this.#finish(progress, this.#errorAnswer(error, requestId, extension));
+      return this.#finish(exchange, this.#errorAnswer(error, requestId, extension));
     }
   }
 
@@ -117,9 +117,9 @@ export class Dispatcher {
   }
 
   /** The way itself: each step is a line, and the first that refuses the request ends it. */
-  async #serve(progress: Progress, find: Find): Promise<Answer> {
+  async #serve(exchange: Exchange, find: Find): Promise<Answer> {
     const { identifyCaller, limiter, context, corsOrigins } = this.#options;
-    const { request, fields, requestId } = progress;
+    const { request, fields, requestId } = exchange;
     requireHost(fields.host);
     const { routes, params, search } = find(request.url);
     if (request.method === "OPTIONS")
@@ -129,14 +129,14 @@ export class Dispatcher {
         extension: this.#extensionOf(request.url),
       });
     const route = routeOf(request.method, routes);
-    progress.route = route;
+    exchange.route = route;
     const caller = await identifyCaller(route, request, fields);
-    progress.caller = caller;
+    exchange.caller = caller;
     const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
-    Object.assign(progress.headers, headers);
+    Object.assign(exchange.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
-    const { query, body } = await readInput(route, { request, fields, search }, context.clock);
+    const { query, body } = await readInput(route, { request, fields, params, search }, context.clock);
     const further = readFurtherHeaders(route, request);
     const call = { caller, requestId, request, fields, headers: further, params, query, body, rate };
     return toAnswer(route.success, await route.handle(call, context));
@@ -153,7 +153,7 @@ export class Dispatcher {
 
   /** Adds the header fields of every answer, and logs the request. */
   #finish(
-    { request, fields, requestId, startedAt, headers, route, caller }: Progress,
+    { request, fields, requestId, startedAt, headers, route, caller }: Exchange,
     answer: Answer,
   ): Answer {
     const { context, corsOrigins, log, observe } = this.#options;

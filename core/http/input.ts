@@ -28,24 +28,31 @@ const closingBrace = 125;
 /** A whole number in a query parameter or header field. */
 export const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
 
+/** What a request's query and body are read from. */
+interface RequestParts {
+  readonly request: IncomingRequest;
+  /** The query as it was sent. */
+  readonly search: string;
+}
+
 /** What a request says: the parameters and the body that its route names, checked. */
 export type Input = Pick<Call, "query" | "body">;
 
 /**
  * Reads what a request says. Its header fields come first, and the body last, because they are had without a wait.
- * `search`: the query as it was sent.
  *
  * @throws {ApiError} for the first kind of fault, with all invalid fields where these are the fault.
  */
 export async function readInput(
   route: Route,
-  { request, fields, search }: { request: IncomingRequest; fields: HeaderFields; search: string },
+  { request, fields, params, search }: Pick<Call, "fields" | "params"> & RequestParts,
   clock: Clock,
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   const takesBody = route.body !== undefined || route.readBody !== undefined;
   if (takesBody) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
+  if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
   const value = takesBody
     ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most })))

@@ -155,6 +155,11 @@ export interface Route {
   readonly free?: true;
   /** A limit on an owner's requests to this endpoint, if it takes a JWT. */
   readonly ownerPolicy?: RatePolicy;
+  /**
+   * The schema of path parameters that are not ids of this service. What it refuses is a `validation_error`; what cannot
+   * be an id names no endpoint.
+   */
+  readonly params?: InputSchema;
   readonly query?: InputSchema;
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
   readonly queryHeaders?: Readonly<Record<string, keyof HeaderFields>>;

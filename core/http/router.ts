@@ -9,7 +9,7 @@ import { ApiError } from "../wire/errors.ts";
 import type { PathParams, Route } from "./route.ts";
 
 /** A path's routes by method, and what a request says by its target. */
-export interface Found {
+export interface MatchedPath {
   readonly routes: ReadonlyMap<string, Route>;
   readonly params: PathParams;
   /** The query, without its question mark. */
@@ -17,12 +17,14 @@ export interface Found {
 }
 
 /** A node in the tree of all paths. */
-interface Place {
+interface PathNode {
   /** The segment that leads here, or the name of the parameter that it gives. */
   readonly name: string;
-  readonly literals: Place[];
+  readonly literals: PathNode[];
   /** The child for any segment that is not a literal here. */
-  open?: Place;
+  open?: PathNode;
+  /** Whether the parameter is an id, and not what a schema of its routes describes. */
+  readonly isId: boolean;
   readonly routes: Map<string, Route>;
 }
 
@@ -30,9 +32,15 @@ interface Place {
  * Creates a function that finds the routes of a request's target. It throws `not_found` if there are none, naming the
  * path that a misspelt one probably means.
  */
-export function createRouter(routes: readonly Route[], basePath: string): (url: string) => Found {
-  const root = newPlace("");
-  for (const route of routes) placeOf(root, route.path).routes.set(route.method, route);
+export function createRouter(routes: readonly Route[], basePath: string): (url: string) => MatchedPath {
+  const root: PathNode = { name: "", literals: [], isId: false, routes: new Map() };
+  for (const route of routes) {
+    const node = route.path
+      .slice(1)
+      .split("/")
+      .reduce((parent, segment) => childOf(parent, segment, route), root);
+    node.routes.set(route.method, route);
+  }
 
   return (url) => {
     const { path, search } = readTarget(url);
@@ -47,7 +55,7 @@ export function createRouter(routes: readonly Route[], basePath: string): (url: 
 }
 
 /** The path that a request means which ends in a slash, or lacks the base path or the version. */
-function pathMeant(root: Place, path: string, basePath: string): string | undefined {
+function pathMeant(root: PathNode, path: string, basePath: string): string | undefined {
   const bare = path.endsWith("/") ? path.slice(0, -1) : path;
   const below = bare.startsWith(`${basePath}/`) ? bare.slice(basePath.length) : bare;
   const meant = [below, `/api/v1${below}`].find((candidate) => matchPath(root, candidate));
@@ -55,8 +63,8 @@ function pathMeant(root: Place, path: string, basePath: string): string | undefi
 }
 
 /** A path's routes (below the base path, not decoded). A literal segment wins. */
-function matchPath(root: Place, path: string): Omit<Found, "search"> | undefined {
-  let place = root;
+function matchPath(root: PathNode, path: string): Omit<MatchedPath, "search"> | undefined {
+  let node = root;
   const params: Record<string, string> & PathParams = { ...noParams };
   let end = 0;
   do {
@@ -65,19 +73,19 @@ function matchPath(root: Place, path: string): Omit<Found, "search"> | undefined
     end = slash === -1 ? path.length : slash;
     const length = end - start;
     // Compared in place: a segment that is cut out and looked up in a map has to be hashed each time.
-    const isHere = ({ name }: Place) => name.length === length && path.startsWith(name, start);
-    const literal = place.literals.find(isHere);
+    const isHere = ({ name }: PathNode) => name.length === length && path.startsWith(name, start);
+    const literal = node.literals.find(isHere);
     if (literal) {
-      place = literal;
+      node = literal;
       continue;
     }
-    const { open } = place;
-    const value = open && decodeParameter(open.name, path.slice(start, end));
+    const { open } = node;
+    const value = open && decodeParameter(path.slice(start, end), open.isId);
     if (!open || value === undefined) return undefined;
     params[open.name] = value;
-    place = open;
+    node = open;
   } while (end < path.length);
-  return place.routes.size > 0 ? { routes: place.routes, params } : undefined;
+  return node.routes.size > 0 ? { routes: node.routes, params } : undefined;
 }
 
 /** The value of `Allow` for a path. */
@@ -107,7 +115,7 @@ export function routeOf(method: string, routes: ReadonlyMap<string, Route>): Rou
 /** Creates a function that finds one route, wherever a host has mounted it. It takes the parameters that the host knows. */
 export function createRouteFinder(
   route: Route,
-): (url: string, given: Partial<PathParams> | undefined) => Found {
+): (url: string, given: Partial<PathParams> | undefined) => MatchedPath {
   const routes = new Map([[route.method, route]]);
   return (url, given) => {
     const { path, search } = readTarget(url);
@@ -125,70 +133,68 @@ function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): 
     const segment = segments.at(index - pattern.length) ?? ""; // counted from the end, because hosts mount it anywhere
     if (!name) continue;
     const { [name as keyof PathParams]: text } = given;
-    params[name] = (text === undefined ? decodeParameter(name, segment) : possibleValue(name, text)) ?? "";
+    const ofId = isId(route, name);
+    params[name] = (text === undefined ? decodeParameter(segment, ofId) : possibleValue(text, ofId)) ?? "";
   }
   return { ...noParams, ...params };
 }
 
 const noParams: PathParams = { id: "", messageId: "", endUser: "" };
 
-function newPlace(name: string): Place {
-  return { name, literals: [], routes: new Map() };
-}
-
-function placeOf(root: Place, path: string): Place {
-  return path.slice(1).split("/").reduce(following, root);
-}
-
-/** The child of a node for a pattern's segment, created if it is missing. */
-function following(place: Place, segment: string): Place {
+/** The child of a node for a segment of a route's pattern, created if it is missing. */
+function childOf(parent: PathNode, segment: string, route: Route): PathNode {
   const parameter = paramName(segment);
   if (parameter) {
-    place.open ??= newPlace(parameter);
-    return place.open;
+    parent.open ??= { name: parameter, literals: [], isId: isId(route, parameter), routes: new Map() };
+    return parent.open;
   }
-  const known = place.literals.find(({ name }) => name === segment);
+  const known = parent.literals.find(({ name }) => name === segment);
   if (known) return known;
-  const next = newPlace(segment);
-  place.literals.push(next);
-  return next;
+  const child: PathNode = { name: segment, literals: [], isId: false, routes: new Map() };
+  parent.literals.push(child);
+  return child;
 }
 
 function paramName(segment: string): string | undefined {
   return /^\{(.+)\}$/.exec(segment)?.[1];
 }
 
+/** Whether a route's parameter is an id: it is, unless the route has a schema for it. */
+function isId({ params }: Route, name: string): boolean {
+  return params?.properties[name] === undefined;
+}
+
 /** A parameter's value, or undefined if it cannot be one. */
-function decodeParameter(name: string, segment: string): string | undefined {
-  if (!segment.includes("%")) return possibleValue(name, segment);
+function decodeParameter(segment: string, ofId: boolean): string | undefined {
+  if (!segment.includes("%")) return possibleValue(segment, ofId);
   try {
-    const longest = name === "endUser" ? maxEscapedEndUser : maxIdLength;
-    return segment.length > longest ? undefined : possibleValue(name, decodeURIComponent(segment));
+    const longest = ofId ? maxLength : maxEscapedLength;
+    return segment.length > longest ? undefined : possibleValue(decodeURIComponent(segment), ofId);
   } catch {
     return undefined; // a bad escape
   }
 }
 
-const maxIdLength = 1024;
-const maxEscapedEndUser = 2048; // up to 128 characters, which are up to 12 each when they are escaped
+const maxLength = 1024;
+const maxEscapedLength = 2048; // an end user has up to 128 characters, which are up to 12 each when they are escaped
 
-/** What cannot be an id names nothing. An end user is the app's own id, and checked by its route. */
-function possibleValue(name: string, text: string): string | undefined {
-  if (text === "" || text.length > maxIdLength) return undefined;
-  return name !== "endUser" && /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
+/** What cannot be an id names nothing. A value with a schema is checked after its credential. */
+function possibleValue(text: string, ofId: boolean): string | undefined {
+  if (text === "" || text.length > maxLength) return undefined;
+  return ofId && /[\u0000-\u001f\u007f]/.test(text) ? undefined : text;
 }
 
 /** The longest path and query, in characters. */
 const maxTargetLength = 8192;
 
-/** The path, and the query without its question mark. */
-export interface Target {
+/** A request's target in two: the path, and the query without its question mark. */
+export interface RequestTarget {
   readonly path: string;
   readonly search: string;
 }
 
 /** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
-export function readTarget(url: string): Target {
+export function readTarget(url: string): RequestTarget {
   if (withoutAuthority(url).length > maxTargetLength) {
     throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);
   }
@@ -196,7 +202,7 @@ export function readTarget(url: string): Target {
 }
 
 /** The same, however long it is. */
-export function splitTarget(url: string): Target {
+export function splitTarget(url: string): RequestTarget {
   const target = withoutAuthority(url);
   const fragment = target.indexOf("#");
   const beforeFragment = fragment === -1 ? target : target.slice(0, fragment);

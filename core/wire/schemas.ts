@@ -340,6 +340,12 @@ export const clientTokensQuerySchema = {
   required: ["endUser"],
 } as const satisfies InputSchema;
 
+export const endUserParamsSchema = {
+  type: "object",
+  properties: { endUser: { ...endUser, description: "The end user, by the app's own id." } },
+  required: ["endUser"],
+} as const satisfies InputSchema;
+
 export const pageQuerySchema = {
   type: "object",
   properties: {
@@ -423,6 +429,7 @@ export const inputSchemas = {
   createApiKey: createApiKeySchema,
   createClientToken: createClientTokenSchema,
   clientTokensQuery: clientTokensQuerySchema,
+  endUserParams: endUserParamsSchema,
   pageQuery: pageQuerySchema,
   conversationsQuery: conversationsQuerySchema,
   usageQuery: usageQuerySchema,

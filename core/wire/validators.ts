@@ -810,9 +810,85 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20}}};
+const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
 
 function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endUser"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.endUser !== undefined && func0.call(data, "endUser")){
+let data0 = data.endUser;
+if(typeof data0 === "string"){
+if(func47(data0) > 128){
+const err1 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern1.test(data0)){
+const err3 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate16.errors = vErrors;
+return errors === 0;
+}
+
+const schema18 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20}}};
+
+function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -897,13 +973,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate16.errors = vErrors;
+validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema18 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."}}};
+const schema19 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."}}};
 
-function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1068,14 +1144,14 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate17.errors = vErrors;
+validate18.errors = vErrors;
 return errors === 0;
 }
 
-const schema19 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day"}}};
-const pattern11 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day"}}};
+const pattern12 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
-function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1172,7 +1248,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern11.test(data2)){
+if(!pattern12.test(data2)){
 const err8 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -1217,7 +1293,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern11.test(data3)){
+if(!pattern12.test(data3)){
 const err12 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -1252,7 +1328,7 @@ vErrors.push(err14);
 errors++;
 }
 if(!(((data4 === "day") || (data4 === "twin")) || (data4 === "endUser"))){
-const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema19.properties.groupBy.enum}};
+const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema20.properties.groupBy.enum}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1273,13 +1349,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate18.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
+const schema21 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
 
-function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1366,7 +1442,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "asc") || (data2 === "desc"))){
-const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema20.properties.order.enum}};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema21.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1422,13 +1498,13 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate19.errors = vErrors;
+validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
+const schema22 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
-function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1478,13 +1554,13 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate20.errors = vErrors;
+validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+const schema23 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1501,7 +1577,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((data0 === "true") || (data0 === "false"))){
-const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema22.properties.stream.enum}};
+const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema23.properties.stream.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1557,7 +1633,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate21.errors = vErrors;
+validate22.errors = vErrors;
 return errors === 0;
 }
 
@@ -1569,10 +1645,11 @@ export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
   [inputSchemas.createApiKey, validate13],
   [inputSchemas.createClientToken, validate14],
   [inputSchemas.clientTokensQuery, validate15],
-  [inputSchemas.pageQuery, validate16],
-  [inputSchemas.conversationsQuery, validate17],
-  [inputSchemas.usageQuery, validate18],
-  [inputSchemas.messagesQuery, validate19],
-  [inputSchemas.streamQuery, validate20],
-  [inputSchemas.responseQuery, validate21],
+  [inputSchemas.endUserParams, validate16],
+  [inputSchemas.pageQuery, validate17],
+  [inputSchemas.conversationsQuery, validate18],
+  [inputSchemas.usageQuery, validate19],
+  [inputSchemas.messagesQuery, validate20],
+  [inputSchemas.streamQuery, validate21],
+  [inputSchemas.responseQuery, validate22],
 ]);

@@ -252,7 +252,10 @@ function operation(route: Route, api: ApiDescription): Record<string, unknown> {
 
 function pathParameters(route: Route): unknown[] {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  return names.map((name = "") => {
+    const { description, ...schema } = route.params?.properties[name] ?? { type: "string" as const };
+    return { name, in: "path", required: true, description, schema: simplePattern(schema) };
+  });
 }
 
 function queryParameters(route: Route): unknown[] {
@@ -352,7 +355,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
   if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
-  if (route.query) add("validation_error");
+  if (route.query || route.params) add("validation_error");
   if (route.body || route.readBody) {
     add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
     add("shutting_down"); // for a body that the closing server cut off
