@@ -12,7 +12,6 @@ import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
 import type { HandlerContext, PathParams, Route } from "./http/route.ts";
-import { ConversationCache } from "./replies/conversation-cache.ts";
 import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
@@ -105,34 +104,25 @@ export function createService(options: ServiceOptions): Service {
 
 /** What handlers work with, each part given what it needs. */
 function createContext(options: CompleteOptions, offered: readonly Route[]): HandlerContext {
-  const { store, twins, limiter, clock, observe, random, sha256, log, basePath, heartbeatMs, joinTokens } =
-    options;
+  const { store, twins, limiter, clock, random, sha256, log, basePath } = options;
   const newId = createIds(clock, random);
-  const conversations = new ConversationCache(store);
   const replies = new Replies({
     ...options,
-    conversations,
     newId,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   });
   return {
     store,
-    conversations,
     twins,
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
     limiter,
     log,
     clock,
-    observe,
     random,
     sha256,
     newId,
     root: `${basePath}/api/v1`,
-    heartbeatMs,
-    joinTokens,
-    engines: options.engines,
-    maxReplyMs: options.maxReplyMs,
     openApi: lazyOpenApi(offered, basePath),
     ready: startOnce(() => replies.start()),
   };

@@ -7,7 +7,6 @@
 import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
-import { endOf } from "../../core/replies/feed.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
@@ -16,14 +15,14 @@ import { findNamed, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
+  maxBodyBytes,
   reachOf,
   readBoolean,
   readCommonParameters,
   requireBody,
+  requireCompleted,
 } from "./parameters.ts";
-import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
 import { type SentOnce, sendFields, sendOnce } from "./sending.ts";
-import { replyUnstored } from "./unstored.ts";
 
 /** A request for a chat completion. */
 interface ChatRequest extends CommonParameters, Spoken {
@@ -81,7 +80,7 @@ async function complete(
   const twin = await requireTwin(context.twins, call.caller.reach, model);
   if (name === null || isAside(name, content, header)) {
     const turn = { ...reach, ...sendFields(call), twin, history, content };
-    return answer({ feed: replyUnstored(context, turn), headers: {} }, call, context);
+    return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
   return answer(await sendNamed(call, context, { twin, reach, name }), call, context);
 }
@@ -125,14 +124,15 @@ function sendNamed(
 async function answer(
   { feed, headers }: Pick<SentOnce, "feed" | "headers">,
   call: Call<undefined, ChatRequest>,
-  context: HandlerContext,
+  { replies }: HandlerContext,
 ): Promise<Result> {
+  const { requestId } = call;
   const { model, stream, includesUsage } = call.body;
   const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
   if (stream) {
     const events = new ChatEvents(head, includesUsage);
-    return { ...followAs(events, { feed, from: 0 }, call, context), headers };
+    return { events: replies.stream(feed, { from: 0, requestId, events }), headers };
   }
-  const reply = requireCompleted(await endOf(feed, call.request.signal), headers);
+  const reply = requireCompleted(await replies.end(feed, call.request.signal), headers);
   return { document: completionDocument(reply, head), headers };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
+import type { KnownConversation } from "../../core/replies/replies.ts";
 import { type IdempotencyClaim, type MessageRecord, newConversation } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
@@ -20,11 +21,11 @@ export function readConversationName(name: string | null | undefined, header: st
 
 /** A conversation that the caller may see: with a twin that it may not use, there is none. */
 export async function findConversation(
-  { conversations }: HandlerContext,
+  { replies }: HandlerContext,
   reach: CallerReach,
   id: string,
-): ReturnType<HandlerContext["conversations"]["find"]> {
-  const found = await conversations.find(reach, id);
+): Promise<KnownConversation | undefined> {
+  const found = await replies.findConversation(reach, id);
   return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
 }
 
@@ -52,7 +53,7 @@ export async function findNamed(
     const claim = nameClaim(reach, twin, `${number} ${name}`, context.clock.now());
     const made = await context.store.findClaim(claim);
     if (made) {
-      const found = await context.conversations.find(reach, made.resourceId);
+      const found = await context.replies.findConversation(reach, made.resourceId);
       if (found) return { conversationId: found.id, position: found.position };
       number++;
     } else {

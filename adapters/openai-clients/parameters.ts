@@ -1,13 +1,18 @@
 /**
- * The parameters that both ways to ask have in common.
+ * What both ways to ask have in common: their parameters, and their results.
  *
  * @module
  */
 
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Call, CallerReach, Route } from "../../core/http/route.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import { replyFailed } from "../../core/wire/errors.ts";
 import { endUserRule } from "../../core/wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
+
+/** The longest body of a request, in bytes: it may have a whole conversation. */
+export const maxBodyBytes: number = 4 * 1024 * 1024;
 
 /** What names the person who talks, and the parameter that it is in. */
 interface NamedUser {
@@ -76,4 +81,13 @@ export function reachOf(
   if (endUser === undefined) return reach;
   if (isString(endUser) && endUserRule.accepts(endUser)) return { ...reach, endUser };
   return refuseParam(path, `must be ${endUserRule.expected}`);
+}
+
+/** A reply that has not failed. `headers`: what the answer says about how it came, also if it has. */
+export function requireCompleted(
+  reply: MessageRecord,
+  headers: Readonly<Record<string, string>>,
+): MessageRecord {
+  if (reply.error) throw replyFailed(reply.id, reply.error, headers);
+  return reply;
 }

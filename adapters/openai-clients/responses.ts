@@ -14,9 +14,6 @@ import {
   type Route,
   route,
 } from "../../core/http/route.ts";
-import { endOf, type ReplyFeed } from "../../core/replies/feed.ts";
-import { isCutBack } from "../../core/replies/follower.ts";
-import { splitsSurrogatePair } from "../../core/replies/text.ts";
 import type { MessageRecord } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
@@ -28,12 +25,13 @@ import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
   isId,
+  maxBodyBytes,
   reachOf,
   readBoolean,
   readCommonParameters,
   requireBody,
+  requireCompleted,
 } from "./parameters.ts";
-import { followAs, maxBodyBytes, requireCompleted } from "./reply-result.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
 import {
@@ -156,7 +154,7 @@ async function respond(
   context: HandlerContext,
   { headers: names, broken }: ResponseSetting,
 ): Promise<Result> {
-  const { body, request } = call;
+  const { body, request, requestId } = call;
   const reach = reachOf(call, body, names);
   const twin = await requireTwin(context.twins, call.caller.reach, body.model);
   const { feed, headers } = await send(call, context, { twin, reach, broken });
@@ -165,10 +163,10 @@ async function respond(
   const left = () => broken.note(digestOf(call, body, context), feed.id, context.clock.now());
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
-    return { ...followAs(events, { feed, from: 0, left }, call, context), headers };
+    return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
   }
   if (body.background) return { document: JSON.stringify(responseInProgress(head)), headers };
-  const reply = await endOf(feed, request.signal).catch((error: unknown) => {
+  const reply = await context.replies.end(feed, request.signal).catch((error: unknown) => {
     if (request.signal?.aborted) left();
     throw error;
   });
@@ -262,29 +260,18 @@ function resume(
   context: HandlerContext,
 ): Result {
   const { starting_after: after = -1 } = call.query;
-  const feed = context.replies.follow(call.caller.owner, reply);
-  requireReachable(feed, after);
-  const from = Math.max(
-    0,
-    Math.min(after - headNumber, feed.ended ? feed.text.length : Number.MAX_SAFE_INTEGER),
-  );
-  return followAs(new ResponseEvents(head, after), { feed, from }, call, context);
-}
-
-/**
- * Refuses an event that the response does not have. If only saved text can be seen, more may still arrive; and of a reply
- * that was interrupted, or that another process went on with, the reader may have more than was saved.
- */
-function requireReachable(feed: ReplyFeed, after: number): void {
-  const offset = after - headNumber;
-  const { ended } = feed;
-  const { length } = feed.text;
-  if (offset <= 0 || isCutBack(feed, offset)) return;
-  if (offset <= length && !splitsSurrogatePair(feed.text, offset)) return;
-  const mayBeThere = ended
-    ? offset <= length + tailLength || ended.error?.code === "interrupted"
-    : feed.delayed;
-  if (offset > length && mayBeThere) return;
-  const last = headNumber + length + (feed.ended ? tailLength : 0);
-  refuseParam("starting_after", `must be the sequence number of an event of this response, at most ${last}`);
+  const feed = context.replies.find(call.caller.owner, reply);
+  const offset = Math.max(0, after - headNumber);
+  const { ended, text } = feed;
+  const isInTail = ended && offset > text.length && offset <= text.length + tailLength;
+  if (!isInTail && !feed.reaches(offset)) {
+    const last = headNumber + text.length + (ended ? tailLength : 0);
+    refuseParam(
+      "starting_after",
+      `must be the sequence number of an event of this response, at most ${last}`,
+    );
+  }
+  const from = ended ? Math.min(offset, text.length) : offset;
+  const events = new ResponseEvents(head, after);
+  return { events: context.replies.stream(feed, { from, requestId: call.requestId, events }) };
 }

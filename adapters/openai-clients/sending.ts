@@ -14,8 +14,7 @@ import {
   requireSameFields,
 } from "../../core/http/idempotency.ts";
 import type { Call, HandlerContext } from "../../core/http/route.ts";
-import type { ReplyFeed } from "../../core/replies/feed.ts";
-import type { Send, Sent } from "../../core/replies/send.ts";
+import type { ReplyFeed, Send, Sent } from "../../core/replies/replies.ts";
 import type { IdempotencyClaim, MadeClaim } from "../../core/store/records.ts";
 import type { Reach, Store } from "../../core/store/store.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
@@ -106,7 +105,7 @@ async function sendOrJoin(
     for (const one of [minute + 1, minute, minute - 1]) last ??= await findLast(store, claims(one));
     const reply = last && (await store.findMessage(reach, last.resourceId));
     if (reply && now - reply.createdAt < retryWindowMs) {
-      return { feed: replies.follow(reach.owner, reply), headers: {} };
+      return { feed: replies.find(reach.owner, reply), headers: {} };
     }
   }
   for (let number = 0; ; number++) {
@@ -150,7 +149,7 @@ export async function join(
   { store, replies }: HandlerContext,
 ): Promise<SentOnce> {
   const reply = (await store.findMessage(reach, resourceId)) ?? messageNotFound();
-  return { feed: replies.follow(reach.owner, reply), headers: {} };
+  return { feed: replies.find(reach.owner, reply), headers: {} };
 }
 
 /** How many requests are remembered whose client was cut off. */

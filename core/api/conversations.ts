@@ -112,12 +112,11 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ caller: { reach }, params }, { store, clock, conversations, replies }) {
+    async handle({ caller: { reach }, params }, { store, clock, replies }) {
       if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation =
         (await store.deleteConversation(reach, params.id, clock.now())) ?? conversationNotFound();
-      conversations.forget(conversation.id);
-      if (conversation.replyId !== null) replies.drop(conversation.replyId);
+      replies.drop(conversation);
       return {};
     },
   }),

@@ -109,7 +109,7 @@ function lineOf(record: object): string {
 
 /** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */
 async function eraseConversations(
-  { store, clock, conversations: cache, replies }: HandlerContext,
+  { store, clock, replies }: HandlerContext,
   reach: EndUserReach,
 ): Promise<{ conversations: number; messages: number }> {
   const erased = { conversations: 0, messages: 0 };
@@ -123,8 +123,7 @@ async function eraseConversations(
       if (!conversation) continue;
       erased.conversations++;
       erased.messages += conversation.messageCount;
-      cache.forget(conversation.id);
-      if (conversation.replyId !== null) replies.drop(conversation.replyId);
+      replies.drop(conversation);
     }
   }
 }

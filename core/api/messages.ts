@@ -6,10 +6,8 @@
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
-import { endOf, type ReplyFeed } from "../replies/feed.ts";
-import { followReply, isCutBack } from "../replies/follower.ts";
-import { splitsSurrogatePair } from "../replies/text.ts";
-import { type MessageRecord, messagesPath } from "../store/records.ts";
+import type { ReplyFeed } from "../replies/replies.ts";
+import { messagesPath } from "../store/records.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -70,7 +68,7 @@ export const messageRoutes = [
     errors: [...sendErrors, "model_error", "model_timeout"],
     async handle(call, context) {
       const { feed, headers } = await send(call, context);
-      const reply = await endOf(feed, call.request.signal);
+      const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
       return { data: messageResource(reply), headers };
     },
@@ -92,7 +90,7 @@ export const messageRoutes = [
     errors: sendErrors,
     async handle(call, context) {
       const { feed, headers, repeated } = await send(call, context);
-      return repeated ? resume(feed, repeated, call, context, headers) : follow(feed, 0, call, context);
+      return repeated ? resume(feed, call, context, headers) : follow(feed, 0, call, context);
     },
   }),
 
@@ -124,7 +122,7 @@ export const messageRoutes = [
     async handle(call, context) {
       const { owner, reach } = call.caller;
       const reply = await requireReply(context.store, reach, call.params.id, call.params.messageId);
-      return resume(context.replies.follow(owner, reply), reply, call, context);
+      return resume(context.replies.find(owner, reply), call, context);
     },
   }),
 
@@ -147,8 +145,8 @@ export const messageRoutes = [
 interface SendResult {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
-  /** The reply that an equal request began. */
-  readonly repeated?: MessageRecord;
+  /** Whether an equal request began the reply. */
+  readonly repeated?: true;
 }
 
 /** The common part of both kinds of sending: begins the reply, or finds the one that an equal request began. */
@@ -158,8 +156,8 @@ async function send(
 ): Promise<SendResult> {
   const { caller, params, body, fields, requestId } = call;
   const { owner, reach, key } = caller;
-  const { store, conversations, twins, replies, clock, sha256 } = context;
-  const conversation = (await conversations.find(reach, params.id)) ?? conversationNotFound();
+  const { store, twins, replies, clock, sha256 } = context;
+  const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
   const { id: conversationId, twinId, position } = conversation;
   const now = clock.now();
@@ -188,53 +186,29 @@ async function send(
   // First, because the conversation may have been deleted since it was cached, which is 404 with any fields.
   const reply = await requireReply(store, reach, conversationId, made.resourceId);
   requireSameFields(claim, made);
-  return { feed: replies.follow(owner, reply), headers: replayedHeaders, repeated: reply };
+  return { feed: replies.find(owner, reply), headers: replayedHeaders, repeated: true };
 }
 
 /** Follows a reply that was begun before, from the offset in the request. */
 function resume(
   feed: ReplyFeed,
-  reply: MessageRecord,
   call: Call<FromSchema<typeof streamQuerySchema>>,
   context: HandlerContext,
   headers?: Readonly<Record<string, string>>,
 ): Result {
-  requireReachable(feed, call, feed.ended ?? reply);
-  return follow(feed, call.query.after ?? 0, call, context, headers);
+  const { after: from = 0 } = call.query;
+  if (feed.reaches(from)) return follow(feed, from, call, context, headers);
+  const path = call.fields.lastEventId === null ? "after" : headerNames.lastEventId;
+  const message = `must be the id of an event of this reply: a whole number from 0 to ${feed.text.length}`;
+  throw validationError([{ path, message }]);
 }
 
 function follow(
   feed: ReplyFeed,
   from: number,
-  call: Call,
-  context: HandlerContext,
+  { requestId }: Call,
+  { replies }: HandlerContext,
   headers: Readonly<Record<string, string>> = {},
 ): Result {
-  const { clock, observe, heartbeatMs, joinTokens } = context;
-  const { requestId } = call;
-  const events = new OwnEvents(requestId);
-  const options = { clock, observe, from, heartbeatMs, joinTokens, requestId, events };
-  return { events: followReply(feed, options), headers };
-}
-
-/**
- * Refuses an offset that the reply does not have. If only saved text can be seen, more may still arrive; an interrupted
- * reply, which may have lost its last second, sends its error event; and one that was taken over says from where.
- */
-function requireReachable(
-  feed: ReplyFeed,
-  { query, fields }: Call<FromSchema<typeof streamQuerySchema>>,
-  reply: MessageRecord,
-): void {
-  const { after: from = 0 } = query;
-  if (isCutBack(feed, from)) return;
-  const mayBeThere = feed.delayed || reply.error?.code === "interrupted";
-  if (from > feed.text.length && mayBeThere) return;
-  if (from <= feed.text.length && !splitsSurrogatePair(feed.text, from)) return;
-  throw validationError([
-    {
-      path: fields.lastEventId === null ? "after" : headerNames.lastEventId,
-      message: `must be the id of an event of this reply: a whole number from 0 to ${feed.text.length}`,
-    },
-  ]);
+  return { events: replies.stream(feed, { from, requestId, events: new OwnEvents(requestId) }), headers };
 }

@@ -9,13 +9,10 @@ import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, RandomBytes, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Observer } from "../base/observe.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
-import type { ConversationCache } from "../replies/conversation-cache.ts";
 import type { Replies } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
-import type { TwinEngine } from "../twins/engine.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ApiError, ErrorCode } from "../wire/errors.ts";
 import type { LineStream } from "../wire/lines.ts";
@@ -33,23 +30,17 @@ export interface PathParams {
 /** What handlers work with. */
 export interface HandlerContext {
   readonly store: Store;
-  readonly conversations: ConversationCache;
   readonly twins: TwinSource;
   readonly replies: Replies;
   readonly keys: KeyLookup;
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
-  readonly observe: Observer;
   readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;
   /** The path of this version of the API: base path and `/api/v1`. */
   readonly root: string;
-  readonly heartbeatMs: number;
-  readonly joinTokens: boolean;
-  readonly engines: Readonly<Record<string, TwinEngine>>;
-  readonly maxReplyMs: number;
   /** The OpenAPI document, as JSON. */
   openApi(): string;
   /** Resolves once the store has been found usable. Rejects with `unavailable`. */

@@ -20,6 +20,9 @@ const maxRemembered = 32_000_000;
 /** The size of a conversation besides its history. */
 const entrySize = 500;
 
+/** What is known of a conversation: how many messages it has may be out of date. */
+export type KnownConversation = Pick<Entry, "id" | "twinId" | "position">;
+
 /** What is remembered of a conversation. */
 interface Entry {
   /** The store's own string. The one from the request may be a slice of its whole URL, and would keep that in memory. */
@@ -46,7 +49,7 @@ export class ConversationCache {
    * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is no
    * such conversation within reach.
    */
-  async find(reach: Reach, id: string): Promise<Pick<Entry, "id" | "twinId" | "position"> | undefined> {
+  async find(reach: Reach, id: string): Promise<KnownConversation | undefined> {
     const known = this.#entries.get(id);
     if (known && isWithin(reach, known)) return known;
     const conversation = await this.#store.getConversation(reach, id);

@@ -9,8 +9,7 @@ import { unusable } from "../base/rules.ts";
 import type { FinalState, ReplyFailure, Source, Usage } from "../store/records.ts";
 import type { EngineProgress, EngineResult, ReplyOutput } from "../twins/engine.ts";
 import { encodeJson } from "../wire/sse.ts";
-import type { ReplyFeed } from "./feed.ts";
-import { ReplyText } from "./text.ts";
+import { type ReplyFeed, ReplyText } from "./feed.ts";
 
 /** What an engine has written so far, the output for it to write to, and how the reply ends. */
 export class Draft {

@@ -1,5 +1,5 @@
 /**
- * A reply as followers see it, wherever it is produced.
+ * A reply as followers see it, wherever it is produced: its text, and its end.
  *
  * @module
  */
@@ -7,7 +7,70 @@
 import type { MessageRecord } from "../store/records.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
-import { ReplyText } from "./text.ts";
+
+/**
+ * The text of a growing reply, in UTF-16 code units. What is read is always well-formed: no half surrogate pair, no NUL.
+ *
+ * JavaScript engines append to a string lazily and copy all of it at the next read, so one long string would cost its whole
+ * length for each token. Here only the end is appended to, and settled now and then.
+ */
+export class ReplyText {
+  #settled = "";
+  #end = "";
+  /** A high surrogate that waits for its other half. */
+  #half = "";
+
+  get length(): number {
+    return this.#settled.length + this.#end.length;
+  }
+
+  /** Appends text that may be split anywhere. */
+  append(written: string): void {
+    const text = this.#half + written;
+    this.#half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : "";
+    this.#end += storable(this.#half === "" ? text : text.slice(0, -1));
+    if (this.#end.length < endLength) return;
+    this.#settled += this.#end;
+    this.#end = "";
+  }
+
+  /** No more text comes: half a surrogate pair will not be completed. */
+  end(): void {
+    this.#end += storable(this.#half);
+    this.#half = "";
+  }
+
+  /** The text between two offsets. Reading near the end costs only what is read. */
+  slice(from: number, to: number): string {
+    const { length } = this.#settled;
+    if (from >= length) return this.#end.slice(from - length, to - length);
+    const text = this.#settled.slice(from, to);
+    return to <= length ? text : text + this.#end.slice(0, to - length);
+  }
+
+  toString(): string {
+    return this.#settled + this.#end;
+  }
+}
+
+/** The length from which the end of a text is settled. */
+const endLength = 4096;
+
+/** Whether an offset lies between the halves of a surrogate pair. */
+export function splitsSurrogatePair(text: ReplyText, offset: number): boolean {
+  return offset > 0 && isHighSurrogate(text.slice(offset - 1, offset).charCodeAt(0));
+}
+
+/** A code unit that opens a surrogate pair (NaN, for "no code unit", does not). */
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+// No database stores lone surrogates, and PostgreSQL refuses NUL.
+function storable(text: string): string {
+  const wellFormed = text.toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
+}
 
 /** Who feeds a feed. */
 export interface FeedSource {
@@ -62,9 +125,19 @@ export class ReplyFeed {
     return this.text.length;
   }
 
-  /** Whether the reply may have more text than this. */
-  get delayed(): boolean {
-    return this.#source.delayed && !this.ended;
+  /**
+   * Whether a client may go on from this offset. Beyond the text, it may where more may still arrive, because only saved text
+   * can be seen, or where text that was sent was lost: the reply was interrupted, or another attempt went on before it.
+   */
+  reaches(offset: number): boolean {
+    if (this.cutsBack(offset)) return true;
+    if (offset <= this.text.length) return !splitsSurrogatePair(this.text, offset);
+    return this.ended ? this.ended.error?.code === "interrupted" : this.#source.delayed;
+  }
+
+  /** Whether a client may have text that was sent, but is not part of the reply: a later attempt went on before it. */
+  cutsBack(offset: number): boolean {
+    return this.continuedFrom !== null && offset > this.continuedFrom;
   }
 
   get isFollowed(): boolean {

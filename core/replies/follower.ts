@@ -4,50 +4,45 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { ReplyEvents, WrittenText } from "../wire/resources.ts";
 import { type EventStream, encodeJson, keepAliveComment, stallMs } from "../wire/sse.ts";
-import type { ReplyFeed } from "./feed.ts";
-import { splitsSurrogatePair } from "./text.ts";
+import type { ReplyContext } from "./context.ts";
+import { type ReplyFeed, splitsSurrogatePair } from "./feed.ts";
 
 /** Options of {@link followReply}. */
 export interface FollowOptions {
-  readonly clock: Clock;
   /** Offset to start from, in UTF-16 code units of the reply. */
   readonly from: number;
-  /** Silence after which a keep-alive comment is sent, in milliseconds. */
-  readonly heartbeatMs: number;
-  /** Whether text may wait for more. */
-  readonly joinTokens: boolean;
   /** How the stream tells what happens. */
   readonly events: ReplyEvents;
   /** Called if the client leaves before the last event. */
   readonly left?: (() => void) | undefined;
   /** The request that follows, for whoever observes. */
   readonly requestId: string;
-  readonly observe: Observer;
 }
+
+/** What a follower needs of what replies share. */
+type FollowContext = Pick<ReplyContext, "clock" | "observe" | "heartbeatMs" | "joinTokens">;
 
 /** The maximum length of a delta, in code units: what a stalled client may cost. */
 const deltaLength = 16_384;
 
 /** Follows a reply as an event stream. If it has ended, and the rest is one delta at most: all of its events as text. */
-export function followReply(feed: ReplyFeed, options: FollowOptions): EventStream | string {
-  const follower = new ReplyFollower(feed, options);
-  const from = isCutBack(feed, options.from) ? (feed.continuedFrom ?? 0) : options.from;
+export function followReply(
+  feed: ReplyFeed,
+  context: FollowContext,
+  options: FollowOptions,
+): EventStream | string {
+  const follower = new ReplyFollower(feed, context, options);
+  const from = feed.cutsBack(options.from) ? (feed.continuedFrom ?? 0) : options.from;
   return feed.ended && feed.text.length - from <= deltaLength ? follower.read() : follower;
-}
-
-/** Whether a client may have text that was sent, but is not part of the reply: a later attempt went on before it. */
-export function isCutBack({ continuedFrom }: ReplyFeed, offset: number): boolean {
-  return continuedFrom !== null && offset > continuedFrom;
 }
 
 /** Remembers only an offset and a count of what was sent, and the text of a reply that is about to end. */
 class ReplyFollower implements EventStream {
   readonly #feed: ReplyFeed;
+  readonly #context: FollowContext;
   readonly #options: FollowOptions;
   #offset: number;
   /** The attempt whose text the client has. */
@@ -68,13 +63,14 @@ class ReplyFollower implements EventStream {
   #cut: () => void = () => {};
   #stopTimer: () => void = () => {};
 
-  constructor(feed: ReplyFeed, options: FollowOptions) {
+  constructor(feed: ReplyFeed, context: FollowContext, options: FollowOptions) {
     this.#feed = feed;
+    this.#context = context;
     this.#options = options;
     this.#offset = options.from;
-    this.#acceptedSent = isCutBack(feed, options.from); // such a stream begins with what its client has too much
+    this.#acceptedSent = feed.cutsBack(options.from); // such a stream begins with what its client has too much
     this.#attempt = this.#acceptedSent ? feed.attempt - 1 : feed.attempt;
-    this.#readAt = options.clock.now();
+    this.#readAt = context.clock.now();
   }
 
   get ended(): boolean {
@@ -82,8 +78,8 @@ class ReplyFollower implements EventStream {
   }
 
   get urgent(): boolean {
-    const { from, joinTokens } = this.#options;
-    if (!joinTokens || this.#feed.ended) return true;
+    const { from } = this.#options;
+    if (!this.#context.joinTokens || this.#feed.ended) return true;
     return this.#offset === from && !this.#feed.whole;
   }
 
@@ -108,8 +104,8 @@ class ReplyFollower implements EventStream {
   #tellOpen(isOpen: boolean): void {
     if (isOpen === this.#isOpen) return;
     this.#isOpen = isOpen;
-    const { observe, requestId } = this.#options;
-    const event = { requestId, messageId: this.#feed.id };
+    const { observe } = this.#context;
+    const event = { requestId: this.#options.requestId, messageId: this.#feed.id };
     if (isOpen) observe.streamOpened?.(event);
     else observe.streamClosed?.(event);
   }
@@ -122,7 +118,7 @@ class ReplyFollower implements EventStream {
       text += this.#options.events.released();
       this.#ended = true;
     }
-    if (text !== "") this.#readAt = this.#options.clock.now();
+    if (text !== "") this.#readAt = this.#context.clock.now();
     this.#keepAliveDue = false;
     return text;
   }
@@ -187,13 +183,13 @@ class ReplyFollower implements EventStream {
   /** Notifies the sender once until it reads, and again at the reply's end. */
   readonly #offer = (): void => {
     if (this.#offeredAt !== undefined && !this.#feed.ended) return;
-    this.#offeredAt ??= this.#options.clock.now();
+    this.#offeredAt ??= this.#context.clock.now();
     this.#ready();
   };
 
   /** One timer serves both kinds of silence: ours, which a keep-alive ends, and the client's, which ends with a cut. */
   readonly #tick = (): void => {
-    const { clock, heartbeatMs } = this.#options;
+    const { clock, heartbeatMs } = this.#context;
     const now = clock.now();
     if (this.#offeredAt !== undefined) {
       this.#offeredAt = Math.min(this.#offeredAt, now); // the clock may have been set back

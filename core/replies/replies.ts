@@ -6,18 +6,28 @@
  */
 
 import { InFlight, within } from "../base/clock.ts";
-import type { MessageRecord } from "../store/records.ts";
+import type { ConversationRecord, MessageRecord } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
 import { shuttingDown } from "../wire/errors.ts";
+import type { ClientSignal } from "../wire/request.ts";
+import type { EventStream } from "../wire/sse.ts";
 import type { ReplyContext } from "./context.ts";
+import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
+import { type FollowOptions, followReply } from "./follower.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import { type Send, type Sent, sendMessage } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
+import { replyUnstored, type UnstoredTurn } from "./unstored.ts";
+
+export type { KnownConversation } from "./conversation-cache.ts";
+export type { ReplyFeed } from "./feed.ts";
+export type { Send, Sent } from "./send.ts";
 
 /** What replies need. */
-export type RepliesOptions = Omit<ReplyContext, "inFlight">;
+export type RepliesOptions = Omit<ReplyContext, "conversations" | "inFlight">;
 
 /** How long a shutdown waits for the store to take the last ends, in milliseconds. */
 const lastStoreMs = 5000;
@@ -28,12 +38,13 @@ export class Replies {
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
   readonly #sweeper: Sweeper;
-  /** What interrupts the work that is held for others. */
-  readonly #held = new Set<() => void>();
+  /** What interrupts the replies that are not stored. */
+  readonly #unstored = new Set<() => void>();
   #closing = false;
 
   constructor(options: RepliesOptions) {
-    this.#context = { ...options, inFlight: new InFlight() };
+    const conversations = new ConversationCache(options.store);
+    this.#context = { ...options, conversations, inFlight: new InFlight() };
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
     this.#sweeper = new Sweeper(this.#context, this.#running);
@@ -52,6 +63,11 @@ export class Replies {
     return this.#sweeper.start();
   }
 
+  /** The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is none. */
+  findConversation(reach: Reach, id: string): Promise<KnownConversation | undefined> {
+    return this.#context.conversations.find(reach, id);
+  }
+
   /** Begins a reply, which then runs to its end even if the client leaves. */
   send(send: Send): Promise<Sent> {
     const sent = this.#closing
@@ -61,15 +77,36 @@ export class Replies {
     return sent;
   }
 
-  /** A reply as a feed, wherever it runs. */
-  follow(owner: string, reply: MessageRecord): ReplyFeed {
+  /** Asks a twin without storing anything. The reply is cancelled once its follower leaves. */
+  ask(turn: UnstoredTurn): ReplyFeed {
+    if (this.#closing) throw shuttingDown();
+    const { feed, end, interrupt } = replyUnstored(this.#context, turn);
+    this.#unstored.add(interrupt);
+    const held = end.finally(() => this.#unstored.delete(interrupt));
+    this.#context.inFlight.track(held);
+    tellHost(this.#context, feed.id, held);
+    return feed;
+  }
+
+  /** A reply to follow, wherever it runs. */
+  find(owner: string, reply: MessageRecord): ReplyFeed {
     return this.#running.feedOf(reply) ?? this.#stored.feedOf(owner, reply);
+  }
+
+  /** Follows a reply from an offset that it {@link ReplyFeed.reaches}, as an event stream, or as all of its events. */
+  stream(feed: ReplyFeed, options: FollowOptions): EventStream | string {
+    return followReply(feed, this.#context, options);
+  }
+
+  /** Resolves with a reply at its end. Rejects if the client leaves before that. */
+  end(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRecord> {
+    return endOf(feed, signal);
   }
 
   /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */
   async cancel(owner: string, reply: MessageRecord): Promise<MessageRecord> {
     const { store } = this.#context;
-    const feed = this.follow(owner, reply);
+    const feed = this.find(owner, reply);
     await this.#running.stop(reply.id, cancelled);
     if (!feed.ended) {
       await store.requestCancel({ owner }, reply.id);
@@ -78,21 +115,11 @@ export class Replies {
     return endOf(feed);
   }
 
-  /** Stops producing a reply whose conversation was deleted, wherever it runs. */
-  drop(replyId: string): void {
-    if (this.#running.stop(replyId, "lost")) return;
+  /** Forgets a conversation that was deleted, and stops its reply, wherever that runs. */
+  drop({ id, replyId }: Pick<ConversationRecord, "id" | "replyId">): void {
+    this.#context.conversations.forget(id);
+    if (replyId === null || this.#running.stop(replyId, "lost")) return;
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
-  }
-
-  /**
-   * Has the host, and a shutdown, wait for work for a reply that is produced elsewhere. It ends by itself, or is interrupted
-   * when a shutdown's time is up.
-   */
-  hold(messageId: string, work: Promise<unknown>, interrupt: () => void): void {
-    this.#held.add(interrupt);
-    const held = work.finally(() => this.#held.delete(interrupt));
-    this.#context.inFlight.track(held);
-    tellHost(this.#context, messageId, held);
   }
 
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */
@@ -101,7 +128,7 @@ export class Replies {
     this.#sweeper.stop();
     await this.#settle(graceMs);
     this.#running.interrupt();
-    for (const interrupt of this.#held) interrupt();
+    for (const interrupt of this.#unstored) interrupt();
     this.#stored.release();
     await this.#settle(lastStoreMs);
     this.#running.abandon();

@@ -38,10 +38,7 @@ const mayImport: Readonly<Record<string, RegExp>> = {
 /** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   "core/store": ["store", "records", "memory"],
-  "core/replies": [
-    ...["replies", "send", "feed", "follower", "text", "conversation-cache"],
-    ...["draft", "producer", "report"], // what a reply that is not stored is made of, too
-  ],
+  "core/replies": ["replies"],
   "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
   "adapters/openai-models": ["mod", "continuation", "node-transport", "probe"],

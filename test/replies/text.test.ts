@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ReplyText } from "../../core/replies/text.ts";
+import { ReplyText } from "../../core/replies/feed.ts";
 
 /** What a reply's text must be, computed in the obvious way: well-formed, without NUL. */
 function plain(written: string): string {

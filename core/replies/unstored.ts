@@ -1,0 +1,89 @@
+/**
+ * A reply that is never stored: it lives as long as its only follower.
+ *
+ * @module
+ */
+
+import { ended, type MessageRecord } from "../store/records.ts";
+import type { HistoryMessage } from "../twins/engine.ts";
+import { twinRevision } from "../twins/twins.ts";
+import type { ReplyContext } from "./context.ts";
+import { cancelled, completed, Draft, failed } from "./draft.ts";
+import { ReplyFeed } from "./feed.ts";
+import { requireEngine, tooLong } from "./producer.ts";
+import { ReplyReport } from "./report.ts";
+import { newMessages, type Send } from "./send.ts";
+
+/** What is asked, by whom. */
+export interface UnstoredTurn
+  extends Pick<Send, "owner" | "endUser" | "keyId" | "twin" | "content" | "requestId" | "traceparent"> {
+  readonly history: readonly HistoryMessage[];
+}
+
+/** A reply that is not stored. */
+export interface UnstoredReply {
+  readonly feed: ReplyFeed;
+  /** Resolves once the reply has ended and is counted. */
+  readonly end: Promise<void>;
+  /** Ends the reply because this process stops. */
+  interrupt(): void;
+}
+
+/** Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended. */
+export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
+  const { clock, engines, maxReplyMs, newId, sha256 } = context;
+  const { twin, history, content } = turn;
+  const fields = { conversationId: "", content, twinRevision: twinRevision(twin, sha256) };
+  const { reply } = newMessages(fields, newId, clock.now());
+  const engine = engines[twin.engine];
+  const report = new ReplyReport(context, { ...turn, reply, engine });
+  const feed = new ReplyFeed(reply);
+  const draft = new Draft(feed, () => report.firstText(), false);
+  feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
+
+  async function ask(): Promise<void> {
+    try {
+      const given = { twin, history, content, traceparent: report.traceparent() };
+      draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
+    } catch (error) {
+      if (!draft.closed) draft.end(failed(report.failed(error)));
+    }
+  }
+
+  async function run(): Promise<void> {
+    report.began();
+    const cancelTimeout = clock.after(maxReplyMs, () => {
+      if (!draft.closed) draft.stop(failed(report.failed(tooLong(maxReplyMs))));
+    });
+    void ask();
+    const outcome = await draft.outcome;
+    cancelTimeout();
+    const state = outcome === "lost" ? cancelled : outcome;
+    report.ended(state);
+    const text = { content: feed.text.toString(), sources: draft.sources ?? null };
+    const message = ended(reply, state, text, clock.now());
+    await count(context, turn, message, report);
+    feed.end(message);
+  }
+
+  const interrupt = () => {
+    if (!draft.closed) report.interrupted();
+    draft.stop(failed("interrupted"));
+  };
+  return { feed, end: run(), interrupt };
+}
+
+/** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */
+async function count(
+  { store }: ReplyContext,
+  { owner, keyId, endUser, twin }: UnstoredTurn,
+  { completedAt, createdAt, usage }: MessageRecord,
+  report: ReplyReport,
+): Promise<void> {
+  const who = { owner, keyId, endUser: endUser ?? null, twinId: twin.id };
+  try {
+    await store.countReply({ ...who, completedAt: completedAt ?? createdAt, usage });
+  } catch (error) {
+    report.log("error", "a reply could not be counted", { usage, error });
+  }
+}
