@@ -132,7 +132,7 @@ function useSourcesOnDeno(): void {
   mkdirSync(project);
   const settings = { links: [sources], unstable: ["no-legacy-abort"] };
   writeFileSync(join(project, "deno.json"), JSON.stringify(settings));
-  const { name, version } = JSON.parse(readFileSync("jsr.json", "utf8"));
+  const { name, version } = JSON.parse(readFileSync("deno.json", "utf8"));
   writeFileSync(join(project, "main.ts"), program(`jsr:${name}@${version}`, "deno"));
   assert.equal(run(project, deno, "run", "--allow-all", "--no-check", "main.ts").trim(), "200 []");
   run(sources, deno, "publish", "--dry-run", "--allow-dirty", "--allow-slow-types", "--quiet");
@@ -141,7 +141,7 @@ function useSourcesOnDeno(): void {
 
 /** Checks that every export of an entry point has a doc comment of its own. */
 function checkDocs(): void {
-  const { exports } = JSON.parse(readFileSync("jsr.json", "utf8"));
+  const { exports } = JSON.parse(readFileSync("deno.json", "utf8"));
   const { nodes } = JSON.parse(run(sources, deno, "doc", "--json", ...Object.values<string>(exports)));
   const symbols = Object.values<{ symbols: readonly DocumentedSymbol[] }>(nodes).flatMap(
     (node) => node.symbols,

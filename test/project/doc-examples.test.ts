@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const { exports: entries } = JSON.parse(await readFile(join(root, "jsr.json"), "utf8"));
+const { exports: entries } = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
 const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 
 /** What examples expect their reader to have. */
