@@ -42,7 +42,6 @@ export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
     maxBodyBytes,
     headers,
     success: { status: 200, description: "The completion, or its chunks.", events: true },
-    errors: ["twin_not_found", "conversation_busy", "idempotency_key_reused", "model_error", "model_timeout"],
     handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, headers),
   };
 }

@@ -8,7 +8,6 @@ import { isString } from "../../core/base/json.ts";
 import { optional, type Rule, type RulesFor, requireOptions } from "../../core/base/rules.ts";
 import type { ApiExtension } from "../../core/http/route.ts";
 import { chatRoute } from "./chat.ts";
-import { documentRoute } from "./document/mod.ts";
 import { errorBody } from "./errors.ts";
 import { modelRoutes } from "./models.ts";
 import { responseRoutes } from "./responses.ts";
@@ -50,14 +49,13 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
   const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
-  const routes = [
-    ...modelRoutes,
-    chatRoute(headers),
-    ...responseRoutes({ headers, broken: new BrokenRequests() }),
-  ];
   return {
     prefix: "/v1",
-    routes: [...routes, documentRoute(routes, errorBody)],
+    routes: [
+      ...modelRoutes,
+      chatRoute(headers),
+      ...responseRoutes({ headers, broken: new BrokenRequests() }),
+    ],
     errorBody,
     mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
   };

@@ -35,7 +35,6 @@ export const modelRoutes = [
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The model." },
-    errors: ["twin_not_found"],
     async handle(call, context) {
       return {
         document: JSON.stringify(model(await requireTwin(context.twins, call.caller.reach, call.params.id))),

@@ -74,14 +74,6 @@ export function responseRoutes(setting: ResponseSetting): Route[] {
       maxBodyBytes,
       headers,
       success: { status: 200, description: "The response, or its events.", events: true },
-      errors: [
-        "twin_not_found",
-        "conversation_not_found",
-        "conversation_busy",
-        "idempotency_key_reused",
-        "model_error",
-        "model_timeout",
-      ],
       handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, setting),
     },
 
@@ -94,7 +86,6 @@ export function responseRoutes(setting: ResponseSetting): Route[] {
       scope: "read_only",
       query: responseQuerySchema,
       success: { status: 200, description: "The response, or its events.", events: true },
-      errors: ["message_not_found"],
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         if (call.query.stream === "true") return resume(reply, head, call, context);
@@ -110,7 +101,6 @@ export function responseRoutes(setting: ResponseSetting): Route[] {
       credential: "api_key",
       scope: "full_access",
       success: { status: 200, description: "The response, once it has ended." },
-      errors: ["message_not_found", "shutting_down"],
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         const ended = await context.replies.cancel(call.caller.owner, reply);

@@ -1,5 +1,5 @@
 /**
- * Lints the OpenAPI documents with the recommended rules of Redocly and of Spectral, of which a warning fails, too. Run as
+ * Lints the OpenAPI document with the recommended rules of Redocly and of Spectral, of which a warning fails, too. Run as
  * `npm run test:openapi`, after `npm ci --prefix test/openapi`.
  */
 
@@ -8,15 +8,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { noLog } from "../../core/base/log.ts";
 import { createService, createTwinList } from "../../core/mod.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const documents = {
-  "api.json": await read("/api/v1/openapi.json"),
-  "openai.json": await read("/v1/openapi.json"),
-};
 
 /** Each linter's command, and what tells it to send nothing about its use. */
 const linters = [
@@ -37,27 +32,22 @@ const linters = [
 if (existsSync(join(here, "node_modules"))) {
   const folder = mkdtempSync(join(tmpdir(), "openapi-"));
   try {
-    for (const [name, document] of Object.entries(documents)) lint(name, document, folder);
+    lint(await readDocument(), folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
 } else {
-  console.log("The OpenAPI documents are not linted: npm ci --prefix test/openapi installs the linters.");
+  console.log("The OpenAPI document is not linted: npm ci --prefix test/openapi installs the linters.");
 }
 
-async function read(path: string): Promise<unknown> {
+async function readDocument(): Promise<unknown> {
   const verifyToken = async () => "alice";
-  const service = createService({
-    twins: createTwinList([]),
-    openaiApi: createOpenAIApi(),
-    verifyToken,
-    log: noLog,
-  });
-  return (await service.fetch(new Request(`http://twins.test${path}`))).json();
+  const service = createService({ twins: createTwinList([]), verifyToken, log: noLog });
+  return (await service.fetch(new Request("http://twins.test/api/v1/openapi.json"))).json();
 }
 
-function lint(name: string, document: unknown, folder: string): void {
-  const file = join(folder, name);
+function lint(document: unknown, folder: string): void {
+  const file = join(folder, "openapi.json");
   writeFileSync(file, JSON.stringify(document));
   for (const { name: linter, args, quiet, isClean } of linters) {
     const program = join(here, "node_modules/.bin", linter);
@@ -65,7 +55,7 @@ function lint(name: string, document: unknown, folder: string): void {
     const { status, stdout, stderr } = spawnSync(program, args(file), { encoding: "utf8", env });
     const output = `${stdout}${stderr}`;
     const isGood = status === 0 && isClean(output);
-    console.log(isGood ? `${linter}: ${name} has no warning` : output);
+    console.log(isGood ? `${linter}: no warning` : output);
     if (!isGood) process.exitCode = 1;
   }
 }

@@ -174,14 +174,9 @@ const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
   model_timeout: { messageId: message.id },
 };
 
-/** What an error with this code may say. */
-export function errorMessage(code: ErrorCode): string {
-  return errorMessages[code];
-}
-
 /** An error's body. */
 export function errorExample(code: ErrorCode): unknown {
   const { [code]: details } = errorDetails;
-  const message = errorMessage(code);
+  const message = errorMessages[code];
   return { error: { code, message, ...(details !== undefined && { details }), requestId } };
 }

@@ -128,81 +128,47 @@ const securityOf = {
 /** Values by media type. */
 type Content = Readonly<Record<string, unknown>>;
 
-/** What the document of an API says besides what follows from its routes. */
-export interface ApiDescription {
-  readonly title: string;
-  readonly description: string;
-  /** What each group of operations is about. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** Components by name, among them `ErrorResponse`. */
-  readonly schemas: Readonly<Record<string, unknown>>;
-  /** The group of operations that documentation and generated clients show this one in. */
-  tagOf(route: Route): string;
-  body(route: Route): Content | undefined;
-  /** What a success contains. Undefined: nothing. */
-  answer(route: Route): Content | undefined;
-  error(code: ErrorCode): { readonly name: string; readonly body: unknown };
-}
+/** What each group of operations is about. */
+const tags: Readonly<Record<string, string>> = {
+  twins: "List and read twins.",
+  conversations: "Conversations, their messages, and replies as they are written.",
+  auth: "API keys, for the bearer of a JWT.",
+  "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
+  "end-users": "All that is stored about a person: to hand over, or to erase.",
+  usage: "What is left of a limit, and what replies took.",
+  service: "The service itself.",
+};
 
-const ownApi: ApiDescription = {
-  title: "Conversational AI twins",
-  description: "Twins, conversations, streamed replies.",
-  tags: {
-    twins: "Whom one can talk to.",
-    conversations: "Conversations, their messages, and replies as they are written.",
-    auth: "API keys, for the bearer of a JWT.",
-    "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
-    "end-users": "All that is stored about a person: to hand over, or to erase.",
-    usage: "What is left of a limit, and what replies took.",
-    service: "The service itself.",
-  },
-  schemas: {
+/** Describes the routes of the API, under a base path. */
+export function createOpenApi(routes: readonly Route[], basePath: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+  }
+  const schemas = {
     ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
     ErrorResponse: errorSchema,
     StreamEvent: streamEventSchema,
-  },
-  tagOf: ({ path, credential }) => (credential !== "none" && path.split("/")[3]) || "service",
-  body: ({ body }) => body && { "application/json": media(body) },
-  answer: ({ success }) => contentOf(success),
-  error: (code) => ({ name: code, body: errorExample(code) }),
-};
-
-/** Describes the routes of an API, under a base path. Default: this service's own. */
-export function createOpenApi(
-  routes: readonly Route[],
-  basePath: string,
-  api: ApiDescription = ownApi,
-): Record<string, unknown> {
-  const { title, description, tags, schemas } = api;
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, api) };
-  }
+  };
   return {
     openapi: "3.1.0",
     info: {
-      title,
+      title: "Conversational AI twins",
       version: "1",
-      description,
+      description: "Twins, conversations, streamed replies.",
       license: { name: "MIT", identifier: "MIT" },
       contact: { name: "The operator of this service" },
     },
     servers: [{ url: basePath || "/" }],
-    tags: [...new Set(routes.map(api.tagOf))].map((name) => ({ name, description: tags[name] })),
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tags[name] })),
     paths,
-    components: { schemas, ...usedComponents(paths) },
+    components: { schemas, headers: responseHeaders, securitySchemes },
   };
 }
 
-/** The header fields and the credentials that the operations refer to. */
-function usedComponents(paths: unknown): Record<string, unknown> {
-  const text = JSON.stringify(paths);
-  const filter = (all: object, mark: (name: string) => string) =>
-    Object.fromEntries(Object.entries(all).filter(([name]) => text.includes(mark(name))));
-  return {
-    headers: filter(responseHeaders, (name) => `headers/${name}"`),
-    securitySchemes: filter(securitySchemes, (name) => `"${name}":[]`),
-  };
+/** The group of operations that documentation and generated clients show a route in. */
+function tagOf({ path, credential }: Route): string {
+  return (credential !== "none" && path.split("/")[3]) || "service";
 }
 
 /**
@@ -230,22 +196,21 @@ function simplePattern(schema: Schema): Schema {
   return rest;
 }
 
-function operation(route: Route, api: ApiDescription): Record<string, unknown> {
-  const { operationId, summary, scope, credential, success } = route;
-  const body = api.body(route);
-  const content = api.answer(route);
+function operation(route: Route): Record<string, unknown> {
+  const { operationId, summary, scope, credential, success, body } = route;
+  const content = contentOf(success);
   const { description, status } = success;
   return {
     operationId,
-    tags: [api.tagOf(route)],
+    tags: [tagOf(route)],
     summary,
     description: scope ? `Needs a key with the scope ${scope}.` : needs[credential],
     security: securityOf[credential],
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(body && { requestBody: { required: true, content: body } }),
+    ...(body && { requestBody: { required: true, content: { "application/json": media(body) } } }),
     responses: {
       [status]: { description, headers: successHeaders(route), ...(content && { content }) },
-      ...errorResponses(route, api),
+      ...errorResponses(route),
     },
   };
 }
@@ -279,8 +244,6 @@ function headerParameters(route: Route): unknown[] {
     const name = headerNames[field];
     headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
   }
-  for (const name of Object.values(route.headers ?? {}))
-    headers.push({ name, in: "header", schema: { type: "string" } });
   return headers;
 }
 
@@ -305,7 +268,7 @@ function contentOf({ status, schema, list, events, lines }: Success): Content | 
 }
 
 /** The content of the answer that is an OpenAPI document. */
-export const documentItself: Content = {
+const documentItself: Content = {
   "application/json": {
     schema: { type: "object" },
     example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
@@ -327,17 +290,15 @@ function envelope(schema: Schema, list: true | undefined): unknown {
 }
 
 /** All the errors that an endpoint can answer with, by status. */
-function errorResponses(route: Route, api: ApiDescription): Record<string, unknown> {
+function errorResponses(route: Route): Record<string, unknown> {
   const all = errorsOf(route);
   const schema = { $ref: "#/components/schemas/ErrorResponse" };
   const byStatus: Record<string, unknown> = {};
   for (const status of new Set(all.map(errorStatus))) {
     const codes = all.filter((code) => errorStatus(code) === status);
-    const examples = Object.fromEntries(
-      codes.map(api.error).map(({ name, body }) => [name, { value: body }]),
-    );
+    const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
     byStatus[status] = {
-      description: Object.keys(examples).join(", "),
+      description: codes.join(", "),
       headers: errorHeaders(route, status, codes),
       content: { "application/json": { schema, examples } },
     };
@@ -356,7 +317,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
   if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
   if (route.query || route.params) add("validation_error");
-  if (route.body || route.readBody) {
+  if (route.body) {
     add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
     add("shutting_down"); // for a body that the closing server cut off
   }
