@@ -18,7 +18,7 @@ import packageInfo from "./package.json" with { type: "json" };
 import { type CommandConfig, readConfig } from "./server/command-line.ts";
 import { chat } from "./server/commands/chat.ts";
 import {
-  type Connection,
+  type ConnectedClient,
   connectForKeys,
   connectLocally,
   connectRemotely,
@@ -78,8 +78,12 @@ async function main(): Promise<void> {
       return makeKey(config);
     case "chat":
       return talk(config);
-    case "copy":
-      return copy(config);
+    case "copy": {
+      const { settings, ...request } = config;
+      const show = (line: string) => void process.stderr.write(`${line}\n`);
+      process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
+      return;
+    }
     case "serve":
       return run(config.settings);
   }
@@ -100,11 +104,6 @@ async function printToken({ settings, sub, expiresInSeconds }: CommandConfig<"to
   // A warning only, because the token may be meant for another server.
   if (await isRefused(address, token))
     process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);
-}
-
-async function copy({ settings, ...request }: CommandConfig<"copy">): Promise<void> {
-  const show = (line: string) => void process.stderr.write(`${line}\n`);
-  process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
 }
 
 async function makeKey({ settings, sub, url, name, scope }: CommandConfig<"key">): Promise<void> {
@@ -134,7 +133,7 @@ async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Prom
   }
 }
 
-async function talkLocally(settings: Settings, sub: string): Promise<Connection> {
+async function talkLocally(settings: Settings, sub: string): Promise<ConnectedClient> {
   const log = openQuietLog(settings);
   await useProxies();
   const engines = await createEngines(settings, log, { pauseMs: 30 }); // or the offline engines' replies would appear at once

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { OperationId, Page } from "./api/routes.ts";
+export type { OperationId, ServedPage } from "./api/routes.ts";
 export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
 export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page } from "./api/routes.ts";
+import type { ServedPage } from "./api/routes.ts";
 import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/ids.ts";
@@ -56,7 +56,7 @@ export interface ServiceOptions {
    */
   readonly verifyToken?: ((token: string) => Promise<string>) | undefined;
   /**
-   * For hosts that know their users, by a session for example: finds out whom a request comes from, so that no key is
+   * For hosts that know their users, by a session for example: finds the user of a request, so that no key is
    * needed. Null is 401. It may throw an {@link ApiError}; what else it throws is 500, and logged. `Authorization` and
    * cookies are the host's then; with `verifyToken`, what looks like one of this service's keys is checked as one.
    * Default: only keys are accepted.
@@ -73,14 +73,14 @@ export interface ServiceOptions {
   readonly sha256?: Sha256 | undefined;
   /** What the operator is told: `createJsonLog()` writes lines. Default: warnings and errors go to the console. */
   readonly log?: Log | undefined;
-  /** Callbacks that metrics and traces are made of. Default: none, which costs nothing. */
+  /** Callbacks that metrics and traces are made of. Default: none; this costs nothing. */
   readonly observe?: Observer | undefined;
   /** The prefix of all paths, such as `/twins-api`: plain segments, no trailing slash. Default: none. */
   readonly basePath?: string | undefined;
   /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
-  readonly pages?: Readonly<Record<string, Page>> | undefined;
+  readonly pages?: Readonly<Record<string, ServedPage>> | undefined;
   /** How many requests a key has in an hour, by its scope: 1 to 1,000,000. Default: 200 and 500. */
   readonly requestsPerHour?: Partial<RequestsPerHour> | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */

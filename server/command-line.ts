@@ -134,8 +134,15 @@ function readSettings(flags: Flags, environment: Environment): Settings {
   const values = Object.fromEntries(
     settingNames.map((name) => [name, readSetting(name, flags, environment)]),
   ) as Settings;
-  refuseSeveralJwtSources(values);
-  refuseOnePortForBoth(values);
+  const { jwtSecret, jwtJwksUrl, jwtPublicKey, port, metricsPort } = values;
+  if ([jwtSecret, jwtJwksUrl, jwtPublicKey].filter((value) => value !== undefined).length > 1) {
+    throw new ConfigError("Only one of JWT_SECRET, JWT_JWKS_URL and JWT_PUBLIC_KEY may be given.");
+  }
+  if (metricsPort !== undefined && metricsPort === port) {
+    throw new ConfigError(
+      `${nameOf("metricsPort")} must be another port than ${nameOf("port")}, not ${port}.`,
+    );
+  }
   return values;
 }
 
@@ -149,20 +156,6 @@ function readSetting(name: keyof Settings, flags: Flags, environment: Environmen
   if (value !== undefined && setting.accepts(value)) return value;
   const shown = setting.secret ? "" : `, not ${quote(text)}`;
   throw new ConfigError(`${nameOf(name)} must be ${setting.expected}${shown}.`);
-}
-
-function refuseSeveralJwtSources({ jwtSecret, jwtJwksUrl, jwtPublicKey }: Settings): void {
-  if ([jwtSecret, jwtJwksUrl, jwtPublicKey].filter((value) => value !== undefined).length > 1) {
-    throw new ConfigError("Only one of JWT_SECRET, JWT_JWKS_URL and JWT_PUBLIC_KEY may be given.");
-  }
-}
-
-function refuseOnePortForBoth({ port, metricsPort }: Settings): void {
-  if (metricsPort !== undefined && metricsPort === port) {
-    throw new ConfigError(
-      `${nameOf("metricsPort")} must be another port than ${nameOf("port")}, not ${port}.`,
-    );
-  }
 }
 
 function refuseMisplacedFlags(command: CommandName | undefined, flags: Flags): void {

@@ -34,7 +34,11 @@ export async function createEngines(
   if (new URL(modelBaseUrl).pathname === "/") {
     log("warn", "MODEL_BASE_URL has no path; most servers need it to end in /v1");
   }
-  const transport = await importTransport();
+  // On Deno and Bun, the runtime's own fetch knows proxies.
+  const transport =
+    runtime === "node"
+      ? (await import("../adapters/openai-models/node-transport.ts")).createNodeTransport()
+      : undefined;
   const openai = createOpenAIEngine({
     baseUrl: modelBaseUrl,
     apiKey: modelApiKey,
@@ -45,14 +49,7 @@ export async function createEngines(
   return { ...offline, openai };
 }
 
-/** How requests reach the model. Undefined: as the runtime's own `fetch` does, which knows proxies on Deno and Bun. */
-async function importTransport() {
-  if (runtime !== "node") return undefined;
-  const { createNodeTransport } = await import("../adapters/openai-models/node-transport.ts");
-  return createNodeTransport();
-}
-
-/** Warns of a model that does not answer or does not exist, which replies would be the first to notice. Never rejects. */
+/** Warns of a model that does not answer or does not exist, before replies fail. Never rejects. */
 export async function warnOfModel(settings: Settings, log: Log, closing: AbortSignal): Promise<void> {
   const { modelBaseUrl: address, modelApiKey: apiKey, modelName: model } = settings;
   if (address === undefined) return;

@@ -1,5 +1,5 @@
 /**
- * The parts of a process, which are opened one after the other and closed in reverse order.
+ * The parts of a process. They are opened one after the other and closed in reverse order.
  *
  * @module
  */

@@ -11,7 +11,7 @@ import type { Log, LogLevel } from "../core/base/log.ts";
 import { createLineWriter, logWarnings } from "./process.ts";
 import type { Settings } from "./settings.ts";
 
-/** Opens the log, which has the warnings of the runtime, too. */
+/** Opens the log. Warnings of the runtime go there, too. */
 export function openLog({ logLevel, logFormat }: Settings): Log {
   const { isTTY } = process.stderr;
   const isForPeople = (logFormat ?? (isTTY ? "pretty" : "json")) === "pretty";
@@ -53,14 +53,12 @@ export function prettyLine(line: string, colors: boolean): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     colors ? styleText(style, text, { validateStream: false }) : text;
   const shown = Object.entries(fields).map(([name, value]) => `${paint("gray", `${name}=`)}${textOf(value)}`);
-  const head = [paint("gray", timeOfDay(time)), paint(colorOf[level], level.padEnd(5)), escaped(message)];
-  const below = error === undefined ? "" : `${indented(stackOf(error))}\n`;
-  return `${[...head, ...shown].join(" ")}\n${below}`;
-}
-
-function timeOfDay(time: string): string {
   const date = new Date(time);
-  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  const timeOfDay = `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  const head = [paint("gray", timeOfDay), paint(colorOf[level], level.padEnd(5)), escaped(message)];
+  const stack = error === undefined ? [] : stackOf(error).split("\n");
+  const below = stack.map((line) => `  ${escaped(line)}\n`).join("");
+  return `${[...head, ...shown].join(" ")}\n${below}`;
 }
 
 function textOf(value: unknown): string {
@@ -73,13 +71,6 @@ function stackOf(error: LoggedError | string): string {
   const { name, message, stack = `${name}: ${message}`, cause, errors = [] } = error;
   const causes = cause === undefined ? errors : [cause, ...errors];
   return [stack, ...causes.map((each) => `caused by ${stackOf(each)}`)].join("\n");
-}
-
-function indented(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => `  ${escaped(line)}`)
-    .join("\n");
 }
 
 function escaped(text: string): string {

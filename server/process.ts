@@ -41,7 +41,7 @@ export function quoteForShell(word: string): string {
 }
 
 /**
- * Adds the variables of a file `.env` in this folder to those of the environment, which win. Does nothing if there is
+ * Adds the variables of a file `.env` in this folder to those of the environment; the environment wins. Does nothing if there is
  * no such file; throws a one-line error if it cannot be read.
  */
 export function loadEnvironmentFile(): void {
@@ -99,7 +99,7 @@ export function exitOnStrayErrors(log: Log): void {
 }
 
 /**
- * Logs warnings of the runtime and of packages, which Node would print as plain text with any number of lines. Leaves out
+ * Logs warnings of the runtime and of packages: Node would print them as plain text of any number of lines. Leaves out
  * warnings about experimental features, such as SQLite in Node 22: they are used on purpose, and operators cannot act on them.
  */
 export function logWarnings(log: Log): void {

@@ -19,7 +19,7 @@ export interface Setting<Value> extends Rule {
   readonly otherwise?: string;
   /** What the setting is for, as a phrase. */
   readonly about: string;
-  /** The value that a text stands for, which the rule judges. Undefined: it stands for none. */
+  /** The value that a text stands for, before the rule judges it. Undefined: it stands for none. */
   parse(text: string): Value | undefined;
   /** Whether a value may hold a secret: then it is never shown. */
   readonly secret?: boolean;

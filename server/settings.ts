@@ -32,13 +32,13 @@ import {
   withoutWhiteSpace,
 } from "./setting.ts";
 
-/** An invalid setting. The message is one line that says which setting, and what is accepted. */
+/** An invalid setting. The message is one line that names the setting, and what is accepted. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 /** Where conversations and keys are kept. */
-export type Database =
+export type DatabaseChoice =
   | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
@@ -50,7 +50,7 @@ export const settings = {
     fallback: "127.0.0.1",
     about: "address to listen on; `0.0.0.0` or `::` for all",
     expected: "a host name or IP address",
-    parse: withoutBrackets,
+    parse: (host) => /^\[(.+)\]$/.exec(host)?.[1] ?? host, // an IPv6 address may be in brackets
     accepts: matches(/^[A-Za-z0-9.:%_-]+$/),
   }),
   port: setting({
@@ -103,7 +103,7 @@ export const settings = {
     otherwise: "generated once, in the data folder",
     about: "secret of the JWTs that create API keys (HS256)",
     expected: `at least ${minSecretBytes} bytes of text ${withoutWhiteSpace}`,
-    accepts: isSecret,
+    accepts: (text) => isTrimmed(text) && new TextEncoder().encode(String(text)).byteLength >= minSecretBytes,
   }),
   jwtJwksUrl: setting({
     variable: "JWT_JWKS_URL",
@@ -155,14 +155,14 @@ export const settings = {
   continueReplies: setting({
     variable: "CONTINUE_REPLIES",
     fallback: "never",
-    about: "how a model goes on with a reply whose process died: see docs/models.md",
+    about: "how a model goes on with a reply after its process died: see docs/models.md",
     ...choice(continuationModes),
   }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",
     fallback: "",
     otherwise: "none",
-    about: "origins whose pages may call the API",
+    about: "origins of pages that may call the API",
     expected: "exact origins such as https://app.example.com, comma-separated",
     parse: (text) => (text === "" ? [] : text.split(",").map((origin) => origin.trim())),
     accepts: originsRule.accepts,
@@ -211,7 +211,7 @@ export const settings = {
   onDisconnect: setting({
     variable: "ON_DISCONNECT",
     fallback: "continue",
-    about: "what happens to a reply whose last follower has left",
+    about: "what happens to a reply after its last follower has left",
     ...choice(disconnectPolicies),
   }),
   openaiApi: setting({
@@ -241,7 +241,7 @@ export const settings = {
     otherwise: "none",
     about: "prefix of all paths",
     expected: "plain segments such as /tools/assistant",
-    parse: withLeadingSlash,
+    parse: (path) => path.replace(/^\/|\/$/g, "").replace(/^(?=.)/, "/"),
     accepts: basePathRule.accepts,
   }),
   playground: setting({
@@ -286,29 +286,13 @@ export function shownSettings(values: Settings): Record<string, unknown> {
   return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name] ?? null]));
 }
 
-function parseDatabase(text: string): Database | undefined {
+function parseDatabase(text: string): DatabaseChoice | undefined {
   if (text === "memory:") return { kind: "memory" };
   const path = /^sqlite:(?:\/\/\/?(?=\/))?([^\0]+)$/.exec(text)?.[1];
-  if (path) return isFilePath(path) ? { kind: "sqlite", path } : undefined;
+  // A plain path, without what shells, SQLite or other programs give another meaning.
+  const isPlain = path && !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
+  if (path) return isPlain ? { kind: "sqlite", path } : undefined;
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
-}
-
-/** Whether it is a plain path, without what shells, SQLite or other programs give another meaning. */
-function isFilePath(path: string): boolean {
-  return !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
-}
-
-function isSecret(text: unknown): boolean {
-  return isString(text) && isTrimmed(text) && new TextEncoder().encode(text).byteLength >= minSecretBytes;
-}
-
-function withoutBrackets(host: string): string {
-  return /^\[(.+)\]$/.exec(host)?.[1] ?? host;
-}
-
-function withLeadingSlash(path: string): string {
-  const segments = path.replace(/^\/|\/$/g, "");
-  return segments && `/${segments}`;
 }
 
 function asHeaderName(text: string): string | undefined {

@@ -11,7 +11,7 @@ import { createMemoryLimiter } from "../core/limits/memory-limiter.ts";
 import type { RateLimiter } from "../core/limits/token-bucket.ts";
 import { createMemoryStore } from "../core/store/memory.ts";
 import type { Store } from "../core/store/store.ts";
-import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";
+import { ConfigError, type DatabaseChoice, nameOf, type Settings } from "./settings.ts";
 
 /** The storage that the settings choose. */
 export interface Storage {
@@ -74,7 +74,7 @@ async function openDatabase(
   }
 }
 
-/** A database whose limiter may be down. */
+/** A database, with limits that go on in memory while its own are down. */
 function withFallback({ store, limiter: shared, close }: Storage, log: Log): Storage {
   const limiter = createFallbackLimiter({ shared, log });
   return {
@@ -96,7 +96,7 @@ export function blameDatabase({ database }: Settings): (error: unknown) => never
 }
 
 /** The database's location, without credentials. */
-function placeOf(database: Database): string {
+function placeOf(database: DatabaseChoice): string {
   switch (database.kind) {
     case "memory":
       return "the memory";

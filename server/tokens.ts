@@ -11,7 +11,7 @@ import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt
 import { readPublicKey } from "../core/auth/public-key.ts";
 import type { Log } from "../core/base/log.ts";
 import { createSecret, readOrCreateSecret, readSecret } from "./secret-file.ts";
-import { ConfigError, type Database, nameOf, type Settings } from "./settings.ts";
+import { ConfigError, type DatabaseChoice, nameOf, type Settings } from "./settings.ts";
 
 /** How JWTs are verified. */
 export interface Tokens {
@@ -33,14 +33,10 @@ export async function openTokens(settings: Settings, log: Log): Promise<Tokens> 
     });
     return { secret: undefined, verifyToken: createJwtVerifier({ publicKey, ...common }) };
   }
-  const secret = await verifyingSecret(settings);
+  const { jwtSecret, database } = settings;
+  const made = () => (database.kind === "memory" ? createSecret() : readOrCreateSecret(secretPath(database)));
+  const secret = jwtSecret ?? (await made());
   return { secret, verifyToken: createJwtVerifier({ secret, ...common }) };
-}
-
-/** The secret that tokens are verified with: the settings', the database's, or a new one with the in-memory database. */
-function verifyingSecret({ jwtSecret, database }: Settings): Promise<string> | string {
-  if (jwtSecret !== undefined) return jwtSecret;
-  return database.kind === "memory" ? createSecret() : readOrCreateSecret(secretPath(database));
 }
 
 /** What JWTs are verified with, for the log. */
@@ -51,7 +47,8 @@ export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "p
 
 /** Warns of settings for JWTs that are easily overlooked. */
 export function logTokens(settings: Settings, log: Log): void {
-  if (isSecretTemporary(settings)) {
+  const { jwtSecret, database } = settings;
+  if (tokenSource(settings) === "secret" && jwtSecret === undefined && database.kind === "memory") {
     log(
       "info",
       "JWTs are verified with a secret that is lost when this process ends; set JWT_SECRET to keep one",
@@ -60,12 +57,6 @@ export function logTokens(settings: Settings, log: Log): void {
   if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
     log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set");
   }
-}
-
-/** Whether JWTs are verified with a secret that is lost when this process ends. */
-function isSecretTemporary(settings: Settings): boolean {
-  const { jwtSecret, database } = settings;
-  return tokenSource(settings) === "secret" && jwtSecret === undefined && database.kind === "memory";
 }
 
 /** The content of a JWT. */
@@ -142,7 +133,7 @@ export function addressOf({ host, port, basePath }: Settings): string {
 }
 
 /** Next to the SQLite file; in `./data` for any other database. */
-function secretPath(database: Exclude<Database, { kind: "memory" }>): string {
+function secretPath(database: Exclude<DatabaseChoice, { kind: "memory" }>): string {
   return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
 }
 

@@ -35,7 +35,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** The settings as a Markdown table, for the docs, which say once that numbers are whole and texts are trimmed. */
+/** The settings as a Markdown table for the docs. The docs say once that numbers are whole and texts are trimmed. */
 export function settingsTable(): string {
   const rows = Object.values(settings).map((setting) => {
     const name = setting.flag ? `\`${setting.variable}\` (\`--${setting.flag}\`)` : `\`${setting.variable}\``;

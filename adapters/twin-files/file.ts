@@ -74,9 +74,10 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
   if (bytes.length > largestTwinFile) throw new TwinFileError(file, tooLarge);
   const { frontMatter, body, line } = splitFile(file, decode(file, bytes));
   const { values, lineOf } = readFrontMatter(file, frontMatter, options.engines);
+  if (values.name === undefined) throw new TwinFileError(file, "name is missing.");
   const twin = {
     id: values.id ?? idFromName(file),
-    name: values.name ?? missing(file, "name"),
+    name: values.name,
     description: values.description ?? null,
     avatarUrl: values.avatarUrl ?? null,
     greeting: values.greeting ?? null,
@@ -134,7 +135,7 @@ function splitFile(file: string, text: string): { frontMatter: string; body: str
   };
 }
 
-/** The values that front matter may give, each of which its rule accepts. */
+/** The values of front matter, after their rules have accepted them. */
 interface FrontMatter {
   readonly id?: string;
   readonly name?: string;
@@ -169,7 +170,11 @@ type Path = readonly (string | number)[];
 
 function readFrontMatter(file: string, yaml: string, engines: readonly string[]): ReadFrontMatter {
   const document = parseYaml(file, yaml);
-  const lineOf = (path: Path) => lineInFile(yaml, document.getIn(path, true));
+  function lineOf(path: Path): number {
+    const node = document.getIn(path, true);
+    const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
+    return yaml.slice(0, offset).split("\n").length + 1; // after the opening dashes
+  }
   const values = valuesOf(file, document);
   const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
   for (const [key, value] of Object.entries(values)) {
@@ -183,12 +188,6 @@ function readFrontMatter(file: string, yaml: string, engines: readonly string[])
     if (!rule.accepts(value)) throw new TwinFileError(file, `${key} must be ${rule.expected}.`, { line });
   }
   return { values, lineOf };
-}
-
-/** The line of a part of the front matter, which begins on the file's second line. */
-function lineInFile(yaml: string, node: unknown): number {
-  const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
-  return yaml.slice(0, offset).split("\n").length + 1;
 }
 
 /** The errors that a value with a colon or a sign of its own causes, and what to do about them. */
@@ -211,18 +210,15 @@ function parseYaml(file: string, yaml: string): Document.Parsed {
 }
 
 function valuesOf(file: string, document: Document.Parsed): JsonObject {
-  const content = toPlain(file, () => document.toJS({ maxAliasCount: 0 }));
-  if (content === null) return {};
-  if (isJsonObject(content)) return content;
-  throw new TwinFileError(file, 'the front matter must consist of lines such as "name: Ada".');
-}
-
-function toPlain(file: string, convert: () => unknown): unknown {
+  let content: unknown;
   try {
-    return convert();
+    content = document.toJS({ maxAliasCount: 0 });
   } catch (cause) {
     throw new TwinFileError(file, "the front matter must not use YAML aliases.", { cause });
   }
+  if (content === null) return {};
+  if (isJsonObject(content)) return content;
+  throw new TwinFileError(file, 'the front matter must consist of lines such as "name: Ada".');
 }
 
 /** Ids are used in paths: only characters that need no escaping there. */
@@ -293,10 +289,6 @@ function isText(value: unknown): value is string {
 
 function isLine(value: unknown, longest: number): boolean {
   return isText(value) && !/\p{Cc}/u.test(value) && [...value].length <= longest;
-}
-
-function missing(file: string, key: string): never {
-  throw new TwinFileError(file, `${key} is missing.`);
 }
 
 function idFromName(file: string): string {

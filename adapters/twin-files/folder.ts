@@ -88,15 +88,12 @@ async function readState(
     if (!info) return undefined;
     const found = await listDocuments(folder, file);
     signature = signatureOf(info, found);
-    fresh = [info, ...found.map((document) => document.info)].some(isFresh);
+    const infos: readonly [Stats, ...Stats[]] = [info, ...found.map((document) => document.info)];
+    fresh = infos.some(({ ctimeMs }) => Math.abs(Date.now() - ctimeMs) < coarsestMs);
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
     const parsed = parseTwinFile(file, await readFile(join(folder, file)), options);
     const documents = await readDocuments(folder, file, found);
-    const twin = withTimes(
-      { ...parsed.twin, documents },
-      latest([info, ...found.map((one) => one.info)]),
-      before?.twin,
-    );
+    const twin = withTimes({ ...parsed.twin, documents }, infos, before?.twin);
     return { ...parsed, signature, fresh, twin, problem: undefined };
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
@@ -110,10 +107,6 @@ async function readState(
   }
 }
 
-function isFresh({ ctimeMs }: Stats): boolean {
-  return Math.abs(Date.now() - ctimeMs) < coarsestMs;
-}
-
 function signatureOf(info: Stats, documents: readonly FoundFile[]): string {
   const own = [info.ino, info.size, info.mtimeMs, info.ctimeMs].join(" ");
   return [own, ...documents.map((document) => `${document.path} ${signatureOf(document.info, [])}`)].join(
@@ -121,24 +114,19 @@ function signatureOf(info: Stats, documents: readonly FoundFile[]): string {
   );
 }
 
-/** A twin was made when its file was, and changed when the last of its files was. */
-function latest(infos: readonly [Stats, ...Stats[]]): Pick<Stats, "mtimeMs" | "birthtimeMs"> {
-  const [{ birthtimeMs }] = infos;
-  return { birthtimeMs, mtimeMs: infos.reduce((last, { mtimeMs }) => Math.max(last, mtimeMs), 0) };
-}
-
 /**
- * A twin is as old as its file. Some editors replace the file with a new one: while the process runs, the twin keeps
- * its age, and is the same object as before if nothing changed.
+ * A twin is as old as its file, the first of `infos`, and changed when the last of its files did. Some editors replace the
+ * file with a new one: while the process runs, the twin keeps its age, and is the same object as before if nothing changed.
  */
 function withTimes(
   parsed: Omit<Twin, "createdAt" | "updatedAt">,
-  info: Pick<Stats, "mtimeMs" | "birthtimeMs">,
+  infos: readonly [Stats, ...Stats[]],
   before: Twin | undefined,
 ): Twin {
-  const updatedAt = Math.floor(info.mtimeMs);
+  const [{ birthtimeMs }] = infos;
+  const updatedAt = Math.floor(Math.max(...infos.map(({ mtimeMs }) => mtimeMs)));
   // Some file systems have no creation time, or a wrong one.
-  const born = info.birthtimeMs > 0 ? Math.min(Math.floor(info.birthtimeMs), updatedAt) : updatedAt;
+  const born = birthtimeMs > 0 ? Math.min(Math.floor(birthtimeMs), updatedAt) : updatedAt;
   const known = before?.id === parsed.id ? before : undefined;
   const twin = { ...parsed, createdAt: Math.min(born, known?.createdAt ?? born), updatedAt };
   return known && JSON.stringify(known) === JSON.stringify(twin) ? known : twin;

@@ -191,7 +191,9 @@ function logChanges(
     const { signature, twin, problem } = state;
     const last = before.get(file);
     if (problem && (signature !== last?.signature || problem.message !== last.problem?.message)) {
-      logProblem(file, problem.message, twin, log);
+      if (twin) log("warn", keptMessage, { file, problem: problem.message, twin: twin.id });
+      else
+        log("error", "a twin file cannot be used; its twin is missing", { file, problem: problem.message });
     } else if (!problem && twin !== last?.twin) {
       log("info", "a twin file was read", { file, twin: twin?.id });
       warnOf(file, state);
@@ -202,11 +204,7 @@ function logChanges(
   }
 }
 
-function logProblem(file: string, problem: string, kept: Twin | undefined, log: Log): void {
-  if (kept)
-    log("warn", "a twin file cannot be used; its last good version stays", { file, problem, twin: kept.id });
-  else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
-}
+const keptMessage = "a twin file cannot be used; its last good version stays";
 
 /** Warns of a twin that has nothing to quote, a phrase that it will never say, or text that is not read as it looks. */
 function warnOfText(file: string, twin: Twin, instructionsLine: number, log: Log): void {

@@ -122,7 +122,7 @@ export const conversationRoutes = [
   }),
 ];
 
-/** Whom a new conversation is for: the caller's end user, or else the one that the body names. */
+/** The end user of a new conversation: the caller's, or else the one that the body names. */
 function endUserOf({ endUser }: CallerReach, named: string | undefined): string | null {
   if (endUser === undefined) return named ?? null;
   if (named === undefined || named === endUser) return endUser;

@@ -128,7 +128,7 @@ async function eraseConversations(
   }
 }
 
-/** Removes the end user's buckets: as a user whom the host knows, and of all keys of the owner. */
+/** Removes the end user's buckets: as a user of the host, and of all keys of the owner. */
 async function forgetBuckets(
   { store, limiter }: HandlerContext,
   owner: string,

@@ -11,22 +11,22 @@ import type { Listing, Slice } from "../store/store.ts";
 import type { Pagination } from "../wire/schemas.ts";
 
 /** Which page, counted from 1, and how many items it has. */
-export interface PageQuery {
+export interface RequestedPage {
   readonly page: number;
   readonly limit: number;
 }
 
-export function sliceOf({ page, limit }: PageQuery): Slice {
+export function sliceOf({ page, limit }: RequestedPage): Slice {
   return { offset: (page - 1) * limit, limit };
 }
 
 /** A page as an answer: items as clients see them, and the page's position in its list. */
 export function pageOf<Item>(
-  query: PageQuery,
+  query: RequestedPage,
   list: Listing<Item>,
   resource: (item: Item) => unknown,
 ): Result {
-  return { data: list.items.map(resource), pagination: placeOf(query, list.total) };
+  return { data: list.items.map(resource), pagination: positionOf(query, list.total) };
 }
 
 /** A page as JSON, and what it was made from. */
@@ -41,7 +41,7 @@ const writtenPages = new LRUCache<string, WrittenPage>({ max: 20 });
 
 /** Like {@link pageOf}, for items that are available as JSON. A recent page with the same items is reused. */
 export function pageOfJson<Item>(
-  query: PageQuery,
+  query: RequestedPage,
   { items, total }: Listing<Item>,
   json: (item: Item) => string,
 ): Result {
@@ -49,7 +49,7 @@ export function pageOfJson<Item>(
   const place = `${query.page} ${query.limit}`;
   const last = writtenPages.get(place);
   if (last?.total === total && isEqual(last.texts, texts)) return { document: last.document };
-  const document = envelope({ json: `[${texts.join()}]`, pagination: placeOf(query, total) });
+  const document = envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, total) });
   writtenPages.set(place, { texts, total, document });
   return { document };
 }
@@ -58,6 +58,6 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, index) => text === other[index]);
 }
 
-function placeOf({ page, limit }: PageQuery, total: number): Pagination {
+function positionOf({ page, limit }: RequestedPage, total: number): Pagination {
   return { page, limit, total, totalPages: Math.ceil(total / limit), hasMore: page * limit < total };
 }

@@ -31,13 +31,13 @@ export type OperationId = (typeof routes)[number]["operationId"];
 routes satisfies readonly Route[];
 
 /** A page, or what a page loads: a text, and the header fields that say what it is and what it may do. */
-export interface Page {
+export interface ServedPage {
   readonly content: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The routes of pages, by their paths. */
-export function pageRoutes(pages: Readonly<Record<string, Page>>): Route[] {
+export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[] {
   return Object.entries(pages).map(([path, { content, headers }]) =>
     route({
       operationId: `page ${path}`,

@@ -106,7 +106,7 @@ export const statusRoutes = [
   }),
 ];
 
-/** The moment at which a day begins, which the calendar must have. */
+/** The moment at which a day begins. The day must be one of the calendar. */
 function requireDay(path: string, day: string): number {
   const moment = Date.parse(`${day}T00:00:00.000Z`);
   if (!Number.isNaN(moment) && dayOf(moment) === day) return moment;

@@ -5,7 +5,7 @@
  */
 
 import { route } from "../http/route.ts";
-import { listTwins, type TwinSource } from "../twins/twins.ts";
+import { listTwins } from "../twins/twins.ts";
 import { twinJson } from "../wire/resources.ts";
 import { pageQuerySchema, twinSchema } from "../wire/schemas.ts";
 import { requireTwin } from "./lookup.ts";
@@ -22,8 +22,10 @@ export const twinRoutes = [
     query: pageQuerySchema,
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
     async handle({ caller: { reach }, query }, { twins }) {
-      const seen = reach.twinIds ? await selectTwins(twins, reach.owner, reach.twinIds) : twins;
-      return pageOfJson(query, await seen.list(reach.owner, sliceOf(query)), twinJson);
+      const { owner, twinIds } = reach;
+      const some = twinIds && (await Promise.all(twinIds.map((id) => twins.get(owner, id))));
+      const seen = some ? listTwins(some.filter((twin) => twin !== undefined)) : twins;
+      return pageOfJson(query, await seen.list(owner, sliceOf(query)), twinJson);
     },
   }),
 
@@ -41,9 +43,3 @@ export const twinRoutes = [
     },
   }),
 ];
-
-/** A source of some of an owner's twins. */
-async function selectTwins(twins: TwinSource, owner: string, ids: readonly string[]): Promise<TwinSource> {
-  const found = await Promise.all(ids.map((id) => twins.get(owner, id)));
-  return listTwins(found.filter((twin) => twin !== undefined));
-}

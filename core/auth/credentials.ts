@@ -52,7 +52,9 @@ const ownKey = /^[ \t]*(?:bearer[ \t]+)?twin(?:ct)?_/i;
 function readCredentials(fields: CredentialFields) {
   const authorization = readSingle(fields, "authorization");
   const apiKey = readSingle(fields, "apiKey");
-  const bearer = authorization && readBearer(authorization);
+  // Another scheme than Bearer is no credential for this service (RFC 6750 section 3.1).
+  const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization ?? "")?.[1] ?? "";
+  const bearer = trimBlanks(token) || undefined;
   if (bearer && apiKey && bearer !== apiKey) {
     throw new ApiError("invalid_request", "Authorization and X-API-Key differ: send one of them.");
   }
@@ -68,15 +70,6 @@ function readSingle(fields: CredentialFields, name: keyof CredentialFields): str
     throw new ApiError("invalid_request", `Send one credential in one ${headerNames[name]} header.`);
   }
   return trimBlanks(value) || undefined;
-}
-
-/**
- * The token of `Bearer <token>`. Undefined for another scheme, which is no credential for this service (RFC 6750
- * section 3.1).
- */
-function readBearer(authorization: string): string | undefined {
-  const token = /^bearer(?=[ \t]|$)(.*)$/is.exec(authorization)?.[1] ?? "";
-  return trimBlanks(token) || undefined;
 }
 
 /** 401: the request carries no credential. */

@@ -18,9 +18,9 @@ import type { IncomingRequest } from "../wire/request.ts";
 import { endUserRule } from "../wire/schemas.ts";
 import { isOwnerName } from "./credentials.ts";
 
-/** A user whom the host knows. */
+/** A user known to the host. */
 export interface HostUser {
-  /** Whose objects the user may see, 1 to 255 printable characters: an account, a tenant, or the user. */
+  /** The owner of the objects that the user may see, 1 to 255 printable characters: an account, a tenant, or the user. */
   readonly owner: string;
   /** The user, where an owner has several: then the user sees only conversations of their own. Default: none. */
   readonly endUser?: string | null | undefined;

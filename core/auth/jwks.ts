@@ -123,7 +123,9 @@ async function fetchKeys(options: JwksOptions): Promise<JWK[]> {
     controller.abort(error);
     throw error;
   }
-  return readKeys(text);
+  const document: unknown = JSON.parse(text);
+  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
+  return document.keys.filter(isJsonObject); // keys of an unknown kind are to be ignored (RFC 7517 section 5)
 }
 
 async function download({ url, fetch, log }: JwksOptions, signal: AbortSignal): Promise<string> {
@@ -167,10 +169,4 @@ async function readCapped(
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-}
-
-function readKeys(text: string): JWK[] {
-  const document: unknown = JSON.parse(text);
-  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
-  return document.keys.filter(isJsonObject); // keys of an unknown kind are to be ignored (RFC 7517 section 5)
 }

@@ -150,8 +150,15 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
     const found = given.join(" and ") || "none, or an empty one; is the variable it comes from set?";
     throw new TypeError(`Exactly one of secret, publicKey and jwksUrl must be given, not ${found}`);
   }
-  if (secret) return secretSource(secret);
-  if (publicKey) return publicKeySource(publicKey, log);
+  if (secret) {
+    const keys = [secretBytes(secret)];
+    return { algorithms: ["HS256"], find: async () => keys, findNewer: async () => [] };
+  }
+  if (publicKey) {
+    const find = createKeyFinder([publicKey.jwk], log);
+    const { algorithms } = publicKey;
+    return { algorithms, find: ({ alg }) => find({ alg }), findNewer: async () => [] }; // for any kid that a token names
+  }
   const url = jwksUrl ?? "";
   if (!isJwksUrl(url)) {
     throw new TypeError("jwksUrl must be an http: or https: address without a user or password");
@@ -160,20 +167,6 @@ function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySour
   // Looked up at each call, so that a `fetch` that is replaced later is used, too.
   const fetch = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   return new JwksSource({ url, clock, log, fetch });
-}
-
-function secretSource(secret: string): KeySource {
-  const keys = [secretBytes(secret)];
-  return { algorithms: ["HS256"], find: async () => keys, findNewer: noKeys };
-}
-
-function publicKeySource({ jwk, algorithms }: PublicKey, log: Log): KeySource {
-  const find = createKeyFinder([jwk], log);
-  return { algorithms, find: ({ alg }) => find({ alg }), findNewer: noKeys }; // for any kid that a token names
-}
-
-async function noKeys(): Promise<readonly Key[]> {
-  return [];
 }
 
 function secretBytes(secret: string): Uint8Array {

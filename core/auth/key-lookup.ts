@@ -48,7 +48,7 @@ export class KeyLookup {
   }
 
   /**
-   * The key that a request carries, or whose client token.
+   * The key that a request carries, or the client token and the key that it was made with.
    *
    * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key or token that is malformed, unknown, expired
    * or revoked. Errors of the store are passed on.

@@ -102,14 +102,11 @@ async function algorithmsOf(jwk: JWK): Promise<string[]> {
   const usable: string[] = [];
   for (const alg of algorithmsByKind.get(kind) ?? []) {
     const [key] = await find({ alg });
-    if (key && !isShort(key)) usable.push(alg);
+    // jose would refuse a shorter RSA key at each use (RFC 7518 section 3.3).
+    const { modulusLength = 2048 } = (key?.algorithm ?? {}) as Partial<RsaKeyAlgorithm>;
+    if (key && modulusLength >= 2048) usable.push(alg);
   }
   return usable;
-}
-
-/** Whether it is an RSA key that jose would refuse at each use (RFC 7518 section 3.3). */
-function isShort({ algorithm }: CryptoKey): boolean {
-  return "modulusLength" in algorithm && Number(algorithm.modulusLength) < 2048;
 }
 
 function parseJwk(text: string): JWK {

@@ -15,7 +15,7 @@ const prefixLength = 12;
 export interface NewSecret {
   /** The marker, 43 random base62 characters, 6 of checksum. */
   readonly secret: string;
-  /** Its SHA-256, in lower-case hexadecimal, which it is stored and looked up by. */
+  /** Its SHA-256, in lower-case hexadecimal: it is stored and looked up by this. */
   readonly hash: string;
 }
 
@@ -42,7 +42,7 @@ export interface NewApiKey {
   readonly key: string;
   /** Its first 12 characters, for recognizing it. */
   readonly prefix: string;
-  /** Its SHA-256, in lower-case hexadecimal, which it is stored and looked up by. */
+  /** Its SHA-256, in lower-case hexadecimal: it is stored and looked up by this. */
   readonly hash: string;
 }
 

@@ -114,15 +114,13 @@ const callbacks = [
 /** An {@link Observer}. */
 export const observerRule: Rule = {
   expected: `an object with any of the functions ${callbacks.join(", ")}, and no other members`,
-  accepts: isObserver,
+  accepts(value) {
+    if (!isJsonObject(value)) return false;
+    const known = callbacks.every((name) => value[name] === undefined || typeof value[name] === "function");
+    // A misspelt callback would never be called.
+    return known && Object.keys(value).every((name) => callbacks.some((callback) => callback === name));
+  },
 };
-
-/** A misspelt callback would never be called: an object may have no other members of its own. */
-function isObserver(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const known = callbacks.every((name) => value[name] === undefined || typeof value[name] === "function");
-  return known && Object.keys(value).every((name) => callbacks.some((callback) => callback === name));
-}
 
 /** The same callbacks, except that what one throws is logged. */
 export function guardObserver(observer: Observer, log: Log): Observer {

@@ -62,7 +62,7 @@ const anonymous: Caller = {
 };
 
 function fromToken(owner: unknown, policy: RatePolicy | undefined): Caller {
-  // A host's mistake must not make one owner of all users whose token it could not read: they would share their keys.
+  // If a host takes all tokens that it cannot read for one owner, their users would share keys.
   if (!isOwnerName(owner)) {
     throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
   }
@@ -85,7 +85,7 @@ function fromKey({ key, clientToken }: Authenticated, requestsPerHour: RequestsP
   };
 }
 
-/** The id of an end user's bucket, which is taken from together with its key's. */
+/** The id of an end user's bucket. A request takes from this one and the key's. */
 export function bucketOf(keyId: string, endUser: string): string {
   return `${keyId}/${endUser}`;
 }
@@ -99,12 +99,12 @@ function fromHost(user: HostUser | null, perHour: RequestsPerHour): Caller {
   return { owner, reach, scope, key: undefined, bucket: { id: bucketOfUser(owner, endUser), policy } };
 }
 
-/** The id of the bucket of a user whom the host knows. Neither name contains a line end. */
+/** The id of the bucket of a host's user. Neither name contains a line end. */
 export function bucketOfUser(owner: string, endUser: string | null | undefined): string {
   return endUser ? `user:${owner}\n${endUser}` : `user:${owner}`;
 }
 
-/** Refuses a caller whose credential does not permit a route. */
+/** Refuses a caller if its credential does not permit the route. */
 export function requireScope({ scope: needed, ownersOnly }: Route, { scope, reach }: Caller): void {
   if (ownersOnly && reach.endUser !== undefined) throw keyRequired("no end user may do it");
   if (needed && scope && !scopePermits(scope, needed)) throw insufficientScope(needed);

@@ -28,11 +28,11 @@ export interface BodyOptions {
 }
 
 /**
- * A request's body, whose declared size has been checked already.
+ * A request's body. Its declared size has been checked before.
  *
  * @throws {ApiError} `payload_too_large`, also for more than 16,384 pieces; `invalid_request` if it breaks off,
  * or takes longer than 30 seconds.
- * @throws {TypeError} if the host has already read it, which is not the client's fault.
+ * @throws {TypeError} if the host has already read it: this is not the client's fault.
  */
 export async function readBytes(
   request: IncomingRequest,

@@ -39,7 +39,7 @@ interface OptionsAnswerOptions {
   readonly extension: ApiExtension | undefined;
 }
 
-/** The answer to OPTIONS, which a browser's preflight request is. */
+/** The answer to OPTIONS: a browser's preflight request. */
 export function optionsAnswer(
   { headers }: Pick<IncomingRequest, "headers">,
   { origin }: Pick<HeaderFields, "origin">,

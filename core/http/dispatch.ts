@@ -15,7 +15,7 @@ import { corsHeaders, optionsAnswer } from "./cors.ts";
 import { commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
 import { readInput } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
-import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
+import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
 import {
   allowedMethods,
   createRouteFinder,
@@ -109,7 +109,7 @@ export class Dispatcher {
     }
   }
 
-  /** The extension below whose prefix a target is. */
+  /** The extension that a target belongs to, by its prefix. */
   #extensionOf(url: string): ApiExtension | undefined {
     const { extensions, basePath } = this.#options;
     const { path } = splitTarget(url);
@@ -137,8 +137,10 @@ export class Dispatcher {
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
     const { query, body } = await readInput(route, { request, fields, params, search }, context.clock);
-    const further = readFurtherHeaders(route, request);
-    const call = { caller, requestId, request, fields, headers: further, params, query, body, rate };
+    const named: Record<string, string | null> = {};
+    for (const [name, header] of Object.entries(route.headers ?? {}))
+      named[name] = request.headers.get(header);
+    const call = { caller, requestId, request, fields, headers: named, params, query, body, rate };
     return toAnswer(route.success, await route.handle(call, context));
   }
 
@@ -146,7 +148,9 @@ export class Dispatcher {
     const { context, log } = this.#options;
     const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
     const error = toApiError(reason);
-    if (error.status >= 500 && !isLoggedAlready(reason))
+    // Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown).
+    const isNew = !(reason instanceof ApiError) || reason.cause !== undefined;
+    if (error.status >= 500 && isNew)
       log("error", error.message, { requestId, code: error.code, error: reason });
     return errorAnswer(error, requestId, extension?.errorBody);
   }
@@ -177,18 +181,6 @@ export class Dispatcher {
     headers["Content-Length"] = String(utf8ToBytes(body).length);
     return { status, headers, body: null };
   }
-}
-
-/** The further header fields that a route names. */
-function readFurtherHeaders({ headers = {} }: Route, request: IncomingRequest): Call["headers"] {
-  const fields: Record<string, string | null> = {};
-  for (const [name, header] of Object.entries(headers)) fields[name] = request.headers.get(header);
-  return fields;
-}
-
-/** Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown). */
-function isLoggedAlready(thrown: unknown): boolean {
-  return thrown instanceof ApiError && thrown.cause === undefined;
 }
 
 /** Whether a body broke off, perhaps because the server stops. In `body.ts`, only that error has a cause. */

@@ -66,7 +66,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError("internal_error", "Something went wrong on the server.");
 }
 
-/** 503 for an error of the store. An `ApiError`, which is meant for the client, is returned unchanged. */
+/** 503 for an error of the store. An `ApiError` is meant for the client, and returned unchanged. */
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   return new ApiError("unavailable", "The service's store cannot be reached right now.", {

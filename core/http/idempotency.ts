@@ -69,7 +69,7 @@ export function claimOf(
   };
 }
 
-/** Refuses a request whose key was used with other fields before. */
+/** Refuses a request if its key was used with other fields before. */
 export function requireSameFields(claim: IdempotencyClaim | undefined, made: MadeClaim): void {
   if (claim?.fingerprint === made.fingerprint) return;
   throw new ApiError(

@@ -7,7 +7,6 @@
 import type { Clock } from "../base/clock.ts";
 import {
   fullDebt,
-  type NamedBucket,
   type RateDecision,
   type RateLimiter,
   type RatePolicy,
@@ -29,12 +28,13 @@ export const defaultRequestsPerHour: RequestsPerHour = { read_only: 200, full_ac
 /** A bucket after a request. */
 export interface Limited {
   readonly rate: RateDecision | undefined;
-  /** The header fields that tell it. Undefined for a JWT, which has no scope. */
+  /** The header fields that tell it. Undefined for a JWT: it has no scope. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * Takes the token that a request costs, of each bucket, or only looks, where it is free.
+ * Takes the token that a request costs, of each bucket, or only looks, where it is free. The header fields tell the bucket
+ * with less left; the caller's own if both have as many.
  *
  * @throws {ApiError} `rate_limited` if a bucket is empty.
  */
@@ -46,26 +46,20 @@ export async function chargeRequest(
 ): Promise<Limited> {
   if (!bucket) return unlimited;
   const buckets = keyBucket ? [bucket, keyBucket] : [bucket];
-  const rates = await (free ? peekAll(limiter, buckets) : takeAll(limiter, bucket, keyBucket));
+  const rates = free
+    ? await Promise.all(buckets.map(({ id, policy }) => limiter.peek(id, policy)))
+    : keyBucket
+      ? await limiter.takeBoth(bucket, keyBucket)
+      : [await limiter.take(bucket.id, bucket.policy)];
   const states = buckets.flatMap(({ policy }, index) => {
     const rate = rates[index];
     return rate ? { policy, rate } : [];
   });
-  const headers = scope && rateHeaders(leastLeft(states), clock.now());
+  const left = ({ rate, policy }: BucketState) => remainingTokens(rate.debt, policy);
+  const least = states.reduce((one, other) => (left(other) < left(one) ? other : one));
+  const headers = scope && rateHeaders(least, clock.now());
   if (!free && states.some(({ rate }) => !rate.allowed)) throw rateLimited(states, headers);
   return { rate: rates[0], headers };
-}
-
-function peekAll(limiter: RateLimiter, buckets: readonly NamedBucket[]): Promise<RateDecision[]> {
-  return Promise.all(buckets.map(({ id, policy }) => limiter.peek(id, policy)));
-}
-
-async function takeAll(
-  limiter: RateLimiter,
-  bucket: NamedBucket,
-  keyBucket: NamedBucket | undefined,
-): Promise<readonly RateDecision[]> {
-  return keyBucket ? limiter.takeBoth(bucket, keyBucket) : [await limiter.take(bucket.id, bucket.policy)];
 }
 
 /** A bucket after a decision. */
@@ -74,17 +68,11 @@ interface BucketState {
   readonly rate: RateDecision;
 }
 
-/** The bucket with less left; the first if both have as many. */
-function leastLeft(states: readonly BucketState[]): BucketState {
-  const left = ({ rate, policy }: BucketState) => remainingTokens(rate.debt, policy);
-  return states.reduce((least, other) => (left(other) < left(least) ? other : least));
-}
-
 const unlimited: Limited = { rate: undefined, headers: undefined };
 
 /**
  * The bucket as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
- * the older `X-RateLimit-*`, whose reset is the epoch second at which the bucket is full. `now`: milliseconds.
+ * the older `X-RateLimit-*`; its reset is the epoch second at which the bucket is full. `now`: milliseconds.
  */
 function rateHeaders({ rate: { debt }, policy }: BucketState, now: number): Record<string, string> {
   const { capacity } = policy;
@@ -98,7 +86,7 @@ function rateHeaders({ rate: { debt }, policy }: BucketState, now: number): Reco
   };
 }
 
-/** 429, with the time after which a request will pass: that of the bucket that is empty for longer. */
+/** 429, with the time until a request passes: the longer one of the two buckets. */
 function rateLimited(states: readonly BucketState[], headers: Limited["headers"]): ApiError {
   const waits = states.map(({ rate, policy }) => ({
     policy,

@@ -54,7 +54,7 @@ export function createRouter(routes: readonly Route[], basePath: string): (url: 
   };
 }
 
-/** The path that a request means which ends in a slash, or lacks the base path or the version. */
+/** The path that a request probably means if its own ends in a slash, or lacks the base path or the version. */
 function pathMeant(root: PathNode, path: string, basePath: string): string | undefined {
   const bare = path.endsWith("/") ? path.slice(0, -1) : path;
   const below = bare.startsWith(`${basePath}/`) ? bare.slice(basePath.length) : bare;
@@ -193,7 +193,7 @@ export interface RequestTarget {
   readonly search: string;
 }
 
-/** Splits an absolute or origin-form target. Not with `new URL`, which a hostile Host could distort or break. */
+/** Splits an absolute or origin-form target. Not with `new URL`: a hostile Host could distort or break it. */
 export function readTarget(url: string): RequestTarget {
   if (withoutAuthority(url).length > maxTargetLength) {
     throw new ApiError("uri_too_long", `The path and query are longer than ${maxTargetLength} characters.`);

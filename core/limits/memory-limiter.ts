@@ -148,7 +148,7 @@ function only([decision]: readonly (RateDecision | undefined)[]): RateDecision {
 }
 
 /** A bucket in memory, and whether the store has it. */
-interface Entry {
+interface HeldBucket {
   bucket: Bucket | undefined;
   /** Set until the bucket is loaded; rejects if that fails. */
   loading: Promise<void> | undefined;
@@ -172,9 +172,9 @@ class SavedBuckets {
   readonly #clock: Clock;
   readonly #store: BucketStore;
   /** The recently used entries. */
-  readonly #held: LRUCache<string, Entry>;
+  readonly #held: LRUCache<string, HeldBucket>;
   /** Those that are being loaded, or were evicted while in use or unsaved: they must not be loaded a second time. */
-  readonly #displaced = new Map<string, Entry>();
+  readonly #displaced = new Map<string, HeldBucket>();
 
   constructor(clock: Clock, store: BucketStore, cached: number) {
     this.#clock = clock;
@@ -219,14 +219,14 @@ class SavedBuckets {
   }
 
   /** The entry of a bucket, kept in memory until `#letGo`. To be used once it is loaded. */
-  #hold(id: string): Entry {
+  #hold(id: string): HeldBucket {
     const entry = this.#held.get(id) ?? this.#displaced.get(id) ?? this.#load(id);
     entry.users++;
     return entry;
   }
 
-  #load(id: string): Entry {
-    const entry: Entry = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
+  #load(id: string): HeldBucket {
+    const entry: HeldBucket = { bucket: undefined, loading: undefined, users: 0, changes: 0, saved: 0 };
     const loading = this.#store.load(id).then((bucket) => {
       if (entry.loading !== loading) return; // it was forgotten meanwhile
       entry.bucket = bucket;
@@ -237,7 +237,7 @@ class SavedBuckets {
     return entry;
   }
 
-  #letGo(id: string, entry: Entry): void {
+  #letGo(id: string, entry: HeldBucket): void {
     entry.users--;
     if (this.#displaced.size === 0 || !isIdle(entry)) return;
     const wasDisplaced = this.#displaced.delete(id);
@@ -245,7 +245,7 @@ class SavedBuckets {
   }
 
   /** Changes an entry that is loaded, and saves it if that matters. */
-  async #change(id: string, entry: Entry, bucket: Bucket, debtBefore: number): Promise<void> {
+  async #change(id: string, entry: HeldBucket, bucket: Bucket, debtBefore: number): Promise<void> {
     const { bucket: before } = entry;
     entry.bucket = bucket;
     const clockSteppedBack = before !== undefined && bucket.at < before.at;
@@ -257,7 +257,7 @@ class SavedBuckets {
 }
 
 /** Whether the entry is not in use and the store has its last change. */
-function isIdle({ users, saved, changes }: Entry): boolean {
+function isIdle({ users, saved, changes }: HeldBucket): boolean {
   return users === 0 && saved === changes;
 }
 

@@ -47,12 +47,12 @@ export function errorStatus(code: ErrorCode): number {
   return statusByCode[code];
 }
 
-/** The challenge of RFC 6750 section 3, which scopes and refusals are added to. */
+/** The challenge of RFC 6750 section 3, without scope and error. */
 export const challenge = 'Bearer realm="twins"';
 
 const refusedChallenge = `${challenge}, error="invalid_token"`;
 
-/** Every 401 says which credential is asked for (RFC 9110 section 11.6.1). */
+/** Every 401 names the credential that is needed (RFC 9110 section 11.6.1). */
 const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
   missing_credentials: challenge,
   invalid_api_key: refusedChallenge,
@@ -91,7 +91,10 @@ export class ApiError extends Error {
     JSON.stringify(options.details); // throws for what it cannot represent
     this.code = code;
     this.details = options.details;
-    this.headers = withChallenge(code, requireSendable(options.headers ?? {}));
+    const headers = requireSendable(options.headers ?? {});
+    const asked = challengeByCode[code];
+    const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "www-authenticate");
+    this.headers = asked && !hasOwn ? { ...headers, "WWW-Authenticate": asked } : headers;
   }
 
   get status(): number {
@@ -108,12 +111,6 @@ function requireSendable(headers: Readonly<Record<string, string>>): Readonly<Re
     );
   }
   return headers;
-}
-
-function withChallenge(code: ErrorCode, headers: Readonly<Record<string, string>>) {
-  const asked = challengeByCode[code];
-  const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "www-authenticate");
-  return asked && !hasOwn ? { ...headers, "WWW-Authenticate": asked } : headers;
 }
 
 /** One refused field of a request: where it is, and what is accepted there. */
@@ -151,7 +148,7 @@ const codeOfFailure: Record<ReplyFailure["code"], ErrorCode> = {
   interrupted: "shutting_down",
 };
 
-/** The answer to a normal send whose reply failed, or to a repetition of it. */
+/** The error for a normal send if its reply failed, and for a repetition of it. */
 export function replyFailed(
   messageId: string,
   { code, message }: ReplyFailure,

@@ -12,7 +12,7 @@ export interface LineStreamOptions {
   /** Pieces of whole lines. The next one is only asked for once the one before has been read. */
   readonly pieces: AsyncIterator<string>;
   readonly clock: Clock;
-  /** Told why the pieces ended too early. The client is then disconnected, or it would take a part for the whole. */
+  /** Called if the source fails. The client is then disconnected, or it would take a part for the whole. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ export class LineStream implements EventStream {
     this.#options.pieces.return?.().catch(this.#options.failed);
   }
 
-  /** Fetches the next piece, which the client then has a minute to take. */
+  /** Fetches the next piece. The client has a minute to take it. */
   async #fetch(): Promise<void> {
     const { pieces, clock, failed } = this.#options;
     try {

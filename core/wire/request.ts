@@ -44,16 +44,12 @@ export function readHeaderFields(headers: RequestHeaders): HeaderFields {
     contentLength: headers.get(headerNames.contentLength),
     idempotencyKey: headers.get(headerNames.idempotencyKey),
     lastEventId: headers.get(headerNames.lastEventId),
-    traceparent: traceContext(headers.get(headerNames.traceparent)),
+    traceparent: traceContextPattern.exec(headers.get(headerNames.traceparent) ?? "")?.[0] ?? null,
   };
 }
 
-/** A trace context of a known form: version, trace, parent and flags. Null for anything else. */
-function traceContext(value: string | null): string | null {
-  const isValid =
-    value !== null && /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value);
-  return isValid ? value : null;
-}
+/** A trace context: version, trace, parent and flags. */
+const traceContextPattern = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /** A request's body in pieces. An array means that it has already arrived. */
 export type RequestBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
@@ -97,7 +93,7 @@ export interface Answer {
 
 /**
  * A host's request, without its `arrayBuffer`: hosts that decompress a body or rebuild a request may keep the old
- * header fields. Its body is not touched before it is needed, because some hosts then build a whole web request, which
+ * header fields. Its body is not touched before it is needed: some hosts then build a whole web request, and this
  * takes time and can fail. `withSignal`: only where disconnecting matters, because some hosts abort the signal once they
  * have read the body.
  */
@@ -126,7 +122,7 @@ export class HostRequest implements IncomingRequest {
 }
 
 /**
- * The answer as a web `Response`, whose body is a stream if more is to come. `afterJoin`: the timer, where streams can
+ * The answer as a web `Response`. Its body is a stream if more is to come. `afterJoin`: the timer, where streams can
  * share one.
  */
 export async function toResponse(

@@ -71,7 +71,7 @@ export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] 
                     >
                   : never;
 
-/** Required members are always present, and so are those with a default, which is filled in on reading. */
+/** Required members are always present, and so are those with a default: it is filled in on reading. */
 type FromProperties<Properties, Required> = {
   -readonly [Name in keyof Properties as IsPresent<Properties, Name, Required> extends true
     ? Name
@@ -99,7 +99,7 @@ function orNull<const Value extends Schema>(value: Value) {
   return { anyOf: [value, { type: "null" }] } as const;
 }
 
-/** An object whose properties are all required. */
+/** An object with all properties required. */
 export function record<const Properties extends Record<string, unknown>>(properties: Properties) {
   return {
     type: "object",
@@ -336,7 +336,7 @@ export const createClientTokenSchema = {
 
 export const clientTokensQuerySchema = {
   type: "object",
-  properties: { endUser: { ...endUser, description: "Whose tokens to end." } },
+  properties: { endUser: { ...endUser, description: "The end user whose tokens end." } },
   required: ["endUser"],
 } as const satisfies InputSchema;
 

@@ -35,7 +35,8 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
       for await (const piece of reply.text) output.write(piece);
       output.write((await reply.final()).status === "cancelled" ? " (stopped)\n" : "\n");
     } catch (error) {
-      output.write(`(${messageOf(error)})\n`);
+      if (!(error instanceof TwinServiceError)) throw error;
+      output.write(`(${error.message})\n`);
     }
     stopReply = undefined;
   }
@@ -52,11 +53,6 @@ async function* promptedLines(lines: Interface): AsyncGenerator<string> {
     if (line.trim() !== "") yield line;
     if (!ended) lines.prompt();
   }
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof TwinServiceError) return error.message;
-  throw error;
 }
 
 async function explain(client: TwinClient, twinId: string, error: unknown): Promise<never> {

@@ -14,12 +14,12 @@ import { openStorage } from "../storage.ts";
 import { foreignSecret, isRefused, makeToken, openTokens } from "../tokens.ts";
 
 /** A client, and what it holds open. */
-export interface Connection {
+export interface ConnectedClient {
   readonly client: TwinClient;
   close(): Promise<void>;
 }
 
-/** Whom the client speaks for, and how. */
+/** The owner that the client speaks for, and what it is connected to. */
 export interface ConnectionOptions {
   readonly sub: string;
   readonly log: Log;
@@ -32,12 +32,13 @@ export interface ConnectionOptions {
 export async function connectLocally(
   settings: Settings,
   { sub: owner, log, twins = createTwinList([]), engines = {} }: ConnectionOptions,
-): Promise<Connection> {
+): Promise<ConnectedClient> {
   const opening = openStorage(settings, { log, signal: new AbortController().signal });
   const storage = await opening.catch(nameTheServer);
-  await openTokens(settings, log); // makes the secret of a new folder, which belongs to its database
+  await openTokens(settings, log); // makes the secret of a new folder: it belongs to the database
   const service = createService({
-    store: { ...storage.store, findAbandonedReplies: leaveToServer },
+    // Replies of a server that died are for its next start to go on with: this process ends too soon.
+    store: { ...storage.store, findAbandonedReplies: async () => [] },
     limiter: storage.limiter,
     twins,
     engines,
@@ -59,12 +60,7 @@ export async function connectLocally(
   };
 }
 
-/** Replies of a server that died are for its next start to go on with: this process ends too soon. */
-async function leaveToServer(): Promise<[]> {
-  return [];
-}
-
-/** A database that is in use is usually that of a server which can be asked instead. */
+/** A database that is in use is usually a server's: ask the server instead. */
 function nameTheServer(error: unknown): never {
   if (!(error instanceof ConfigError) || !error.message.includes("is in use already")) throw error;
   throw new ConfigError(`${error.message} Or ask the server that uses it: --url http://127.0.0.1:8787`, {
@@ -80,7 +76,11 @@ export async function connectForKeys(settings: Settings, url: string, sub: strin
 }
 
 /** A client of a running server, with a key of its own that lasts as long as the connection. */
-export async function connectRemotely(settings: Settings, url: string, sub: string): Promise<Connection> {
+export async function connectRemotely(
+  settings: Settings,
+  url: string,
+  sub: string,
+): Promise<ConnectedClient> {
   const { keys } = await connectForKeys(settings, url, sub);
   const { id, key } = await keys.create({ name: "chat", scope: "full_access", expiresInDays: 1 });
   return {

@@ -38,7 +38,10 @@ export async function copyDatabase({ from, to }: CopyRequest, { log, show }: Cop
     if (!(await hasRecords(source.all))) throw new ConfigError(`--from: ${from} has no records.`);
     const target = await beginTarget(to, log).catch(blame(nameOf("database")));
     try {
-      await requireEmpty(target, to);
+      if (await hasRecords(target.run)) {
+        const problem = "has records already; use a new database";
+        throw new ConfigError(`${nameOf("database")}: ${withoutCredentials(to)} ${problem}.`);
+      }
       return await copyAll(source, target, { from, to }, show);
     } finally {
       await target.close();
@@ -61,19 +64,19 @@ async function openSource(path: string, log: Log): Promise<SqlDriver> {
 const statementMs = 600_000;
 
 /** One transaction, so that a copy that breaks off leaves nothing behind. */
-interface Target {
+interface CopyTransaction {
   readonly run: RunSql;
   commit(): Promise<void>;
-  /** Closes the connection, which rolls back what is not committed. */
+  /** Closes the connection. What is not committed is rolled back. */
   close(): Promise<void>;
 }
 
-async function beginTarget(url: string, log: Log): Promise<Target> {
+async function beginTarget(url: string, log: Log): Promise<CopyTransaction> {
   const { openConnections } = await import("../../adapters/postgres/connections.ts");
   const { prepared } = await import("../../adapters/postgres/driver.ts");
   const connections = await openConnections(url, { log, statementMs });
   const client = connections.createClient();
-  client.on("error", () => {}); // a broken connection, whose queries reject, too
+  client.on("error", () => {}); // of a broken connection; its queries reject, too
   await client.connect();
   await client.query("BEGIN");
   return {
@@ -85,12 +88,6 @@ async function beginTarget(url: string, log: Log): Promise<Target> {
       await Promise.all([client.end(), connections.close()]);
     },
   };
-}
-
-async function requireEmpty(target: Target, to: string): Promise<void> {
-  if (!(await hasRecords(target.run))) return;
-  const problem = "has records already; use a new database";
-  throw new ConfigError(`${nameOf("database")}: ${withoutCredentials(to)} ${problem}.`);
 }
 
 /** Pause between two lines of progress, in milliseconds. */
@@ -106,7 +103,7 @@ const nouns = new Map([
 /** Copies everything, and returns what that was. */
 async function copyAll(
   source: SqlDriver,
-  target: Target,
+  target: CopyTransaction,
   { from, to }: CopyRequest,
   show: (line: string) => void,
 ): Promise<string> {

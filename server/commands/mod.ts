@@ -18,7 +18,7 @@ interface Command<Request> {
   /** What follows its name. */
   readonly takes: string;
   readonly about: string;
-  /** Its flags besides those of the settings, each of which takes a value. */
+  /** Its flags besides those of the settings. Each takes a value. */
   readonly flags: readonly string[];
   /** Whether it takes an argument that is no flag. */
   readonly operand?: true;

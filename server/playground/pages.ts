@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page } from "../../core/api/routes.ts";
+import type { ServedPage } from "../../core/api/routes.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";
@@ -13,7 +13,7 @@ import { signFor } from "../tokens.ts";
 import { playgroundOwner } from "./pacing.ts";
 
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
-export function pagesOf(settings: Settings): Readonly<Record<string, Page>> {
+export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>> {
   const ownPages = showsPages(settings) && { "/": playground, "/docs": reference };
   return { ...ownPages, "/widget.js": widget };
 }

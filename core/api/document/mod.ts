@@ -113,7 +113,7 @@ const securitySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "A JWT whose `sub` is the owner.",
+    description: "A JWT; its `sub` is the owner.",
   },
 };
 
@@ -126,7 +126,7 @@ const securityOf = {
 } as const;
 
 /** Values by media type. */
-type Content = Readonly<Record<string, unknown>>;
+type ContentByMediaType = Readonly<Record<string, unknown>>;
 
 /** What each group of operations is about. */
 const tags: Readonly<Record<string, string>> = {
@@ -172,7 +172,7 @@ function tagOf({ path, credential }: Route): string {
 }
 
 /**
- * A schema for generators of typed clients, which treat a member with a default as one that is always present.
+ * A schema for generators of typed clients: they take a member with a default for one that is always present.
  */
 function forClients(schema: Schema): Schema {
   const members = Object.entries(schema.properties ?? {}).map(([name, { default: value, ...rest }]) => [
@@ -186,8 +186,8 @@ function forClients(schema: Schema): Schema {
 }
 
 /**
- * A schema whose pattern the languages of all clients know: of a text, that it has a character that is not blank; of an
- * end user, none.
+ * A schema with a pattern that the languages of all clients know. A text has a character that is not blank; an end user
+ * has no pattern.
  */
 function simplePattern(schema: Schema): Schema {
   if (schema.pattern === textPattern) return { ...schema, pattern: "\\S" };
@@ -239,7 +239,7 @@ function headerParameters(route: Route): unknown[] {
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
   for (const [parameter, field] of Object.entries(route.queryHeaders ?? {})) {
-    const description = `The same as the parameter ${parameter}, over which it takes precedence.`;
+    const description = `The same as the parameter ${parameter}; the header wins.`;
     // A string, because that is what clients have of an event's id.
     const name = headerNames[field];
     headers.push(header(name, description, { type: "string", pattern: wholeNumber.source }));
@@ -256,7 +256,7 @@ function reference(schema: Schema): unknown {
   return name ? { $ref: `#/components/schemas/${name}` } : schema;
 }
 
-function contentOf({ status, schema, list, events, lines }: Success): Content | undefined {
+function contentOf({ status, schema, list, events, lines }: Success): ContentByMediaType | undefined {
   if (status === 204) return undefined;
   // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
   if (events) {
@@ -268,7 +268,7 @@ function contentOf({ status, schema, list, events, lines }: Success): Content | 
 }
 
 /** The content of the answer that is an OpenAPI document. */
-const documentItself: Content = {
+const documentItself: ContentByMediaType = {
   "application/json": {
     schema: { type: "object" },
     example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
