@@ -59,8 +59,9 @@ export interface ChatTransportOptions {
  * Creates a transport for `useChat`. A chat's id is its conversation's id. A chat with an id of its own making gets a
  * conversation with its first message; the same id finds it again for 24 hours.
  *
- * The newest message alone is sent: the service has the others. Stopping a chat cancels the reply. Regenerating sends the
- * last message again.
+ * The newest message alone is sent: the service has the others. Into a conversation that is busy, from another window for
+ * instance, it is sent once the running reply has ended. Stopping a chat cancels the reply. Regenerating sends the last
+ * message again.
  *
  * @example
  * ```ts
@@ -88,7 +89,8 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
       abortSignal?.throwIfAborted();
       const content = textOf(messages.at(-1));
       const broken = new AbortController();
-      const reply = client.messages.stream(conversationId, { content }, { signal: broken.signal });
+      const options = { signal: broken.signal, onBusy: "wait" } as const; // another question's answer is none to this one
+      const reply = client.messages.stream(conversationId, { content }, options);
       return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true });
     },
     async reconnectToStream({ chatId, abortSignal }) {

@@ -24,12 +24,16 @@ export interface TwinClientOptions {
   readonly timeoutMs?: number | undefined;
   /**
    * How often a request is sent again after a failure that may pass: no connection, a connection that breaks, a status
-   * from 500 on. For streams: how many failures in a row may bring nothing new. Default 5.
+   * from 500 on. For streams: how many failures in a row may bring nothing new. Default 5; for a reply that the service has
+   * accepted, as many as it takes to follow it for as long as it may run.
    */
   readonly maxRetries?: number | undefined;
   /** Silence after which a stream is resumed on a new connection, in milliseconds. The service writes every 5 s. Default 20,000. */
   readonly silenceMs?: number | undefined;
-  /** Whether sending into a busy conversation throws, or sends nothing and follows the running reply. Default `throw`. */
+  /**
+   * What sending into a busy conversation does: it throws (`throw`, the default), sends nothing and follows the running reply
+   * (`follow`), or sends once that reply has ended (`wait`).
+   */
   readonly onBusy?: OnBusy | undefined;
 }
 
@@ -57,8 +61,8 @@ export class TwinClient {
 
   /** @throws {TypeError} for an option that cannot be used. */
   constructor(options: TwinClientOptions) {
-    const { timeoutMs, maxRetries = 5, silenceMs = 20_000, onBusy = "throw" } = options;
-    requireLimits(maxRetries, { timeoutMs, silenceMs });
+    const { timeoutMs, maxRetries, silenceMs = 20_000, onBusy = "throw" } = options;
+    requireLimits(maxRetries ?? 0, { timeoutMs, silenceMs });
     // Called as a function of the global object, because browsers refuse another `this`.
     const { fetch = (input, init) => globalThis.fetch(input, init) } = options;
     const connection = {
@@ -67,6 +71,7 @@ export class TwinClient {
       fetch,
       timeoutMs,
       maxRetries,
+      streamsBodies: options.fetch !== undefined || "body" in Response.prototype,
     };
     const requests = new Requests(connection);
     this.twins = new Twins(requests);
@@ -88,7 +93,7 @@ function requireLimits(maxRetries: number, times: Readonly<Record<string, number
 
 function baseUrlOf({ baseUrl }: TwinClientOptions): string {
   const isPath = typeof baseUrl === "string" && /^(\/(?!\/)|$)/.test(baseUrl);
-  if (!isPath && !(URL.canParse(baseUrl) && /^https?:/.test(baseUrl))) {
+  if (!isPath && !isAddress(baseUrl)) {
     throw new TypeError(
       "baseUrl must be an http: or https: address, or in a page a path such as /assistant.",
     );
@@ -96,6 +101,15 @@ function baseUrlOf({ baseUrl }: TwinClientOptions): string {
   const trimmed = baseUrl.replace(/\/+$/, "");
   if (trimmed.endsWith("/api/v1")) throw new TypeError("baseUrl must be without /api/v1.");
   return trimmed;
+}
+
+/** React Native has no `URL.canParse`. */
+function isAddress(url: string): boolean {
+  try {
+    return /^https?:/.test(url) && new URL(url).host !== "";
+  } catch {
+    return false;
+  }
 }
 
 function tokenOf({ apiKey, getToken }: TwinClientOptions): () => string | Promise<string> {

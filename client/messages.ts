@@ -5,6 +5,7 @@
  */
 
 import type { MessageResource } from "../core/wire/schemas.ts";
+import { ReplyError } from "./http/errors.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import {
   type CreateOptions,
@@ -80,8 +81,13 @@ export class Messages {
       );
     } catch (error) {
       const running = runningReply(error);
-      if (onBusy !== "follow" || running === undefined) throw error;
-      return this.resume(conversationId, running, rest).final();
+      if (onBusy === "throw" || running === undefined) throw error;
+      const reply = this.resume(conversationId, running, rest).final();
+      if (onBusy === "follow") return reply;
+      await reply.catch((ended) => {
+        if (!(ended instanceof ReplyError)) throw ended;
+      });
+      return this.send(conversationId, body, { ...options, idempotencyKey });
     }
   }
 
@@ -112,7 +118,7 @@ export class Messages {
     const requests = this.#requests;
     const { silenceMs } = this.#options;
     const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs); // the head comes before the model is asked
-    const maxRetries = requests.maxRetriesOf(options);
-    return new ReplyStream({ requests, timeoutMs, maxRetries, silenceMs, ...what }, options.signal);
+    const { maxRetries, signal } = options;
+    return new ReplyStream({ requests, timeoutMs, maxRetries, silenceMs, ...what }, signal);
   }
 }

@@ -5,8 +5,8 @@
  */
 
 import { ConnectionError } from "./errors.ts";
-import { failed } from "./requests.ts";
-import { startTimer, within } from "./waiting.ts";
+import { brokenOff, failed } from "./requests.ts";
+import { startTimer, throwIfAborted, within } from "./waiting.ts";
 
 /** The limits of a long answer. */
 export interface LongAnswerOptions {
@@ -29,11 +29,12 @@ export async function* readLongAnswer(
   const abort = () => connection.abort(signal?.reason);
   signal?.addEventListener("abort", abort);
   try {
-    const { body } = await within(timeoutMs, signal, (limit) => {
+    const response = await within(timeoutMs, signal, (limit) => {
       limit.addEventListener("abort", () => connection.abort(limit.reason));
       return open(connection.signal);
     });
-    if (body) yield* readText(body, silenceMs, connection.signal);
+    if (response.body) yield* readText(response.body, silenceMs, connection.signal);
+    else yield await response.text().catch(failed(brokenOff)); // all at once, on React Native
   } finally {
     signal?.removeEventListener("abort", abort);
     connection.abort(); // some runtimes keep a silent connection otherwise
@@ -51,9 +52,9 @@ async function* readText(
   signal.addEventListener("abort", close); // Node 20 may forget to
   try {
     for (;;) {
-      const reading = reader.read().catch(failed("The answer broke off."));
+      const reading = reader.read().catch(failed(brokenOff));
       const { done, value } = await beforeSilence(reading, silenceMs);
-      signal.throwIfAborted();
+      throwIfAborted(signal);
       if (done) return;
       yield decoder.decode(value, { stream: true });
     }

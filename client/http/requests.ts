@@ -12,7 +12,7 @@ import {
   ReplyError,
   TwinServiceError,
 } from "./errors.ts";
-import { retryDelayMs, sleep, within } from "./waiting.ts";
+import { pause, throwIfAborted, within } from "./waiting.ts";
 
 /** A request to the service. */
 export interface ServiceRequest {
@@ -54,21 +54,34 @@ export interface Connection {
   readonly getToken: () => string | Promise<string>;
   readonly fetch: typeof globalThis.fetch;
   readonly timeoutMs: number | undefined;
-  readonly maxRetries: number;
+  /** Undefined: the usual number. */
+  readonly maxRetries: number | undefined;
+  /** Whether `fetch` gives bodies as they arrive, as far as is known. */
+  readonly streamsBodies: boolean;
 }
+
+/** How often a request is sent again. */
+const usualRetries = 5;
 
 /** Sends requests. */
 export class Requests {
   readonly #connection: Connection;
   #token: Promise<string> | undefined;
+  #streamsBodies: boolean;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.#streamsBodies = connection.streamsBodies;
+  }
+
+  /** Whether `fetch` gives bodies as they arrive. React Native's does not. */
+  get streamsBodies(): boolean {
+    return this.#streamsBodies;
   }
 
   /** How often a request may fail in a row. */
-  maxRetriesOf({ maxRetries }: RequestOptions): number {
-    return maxRetries ?? this.#connection.maxRetries;
+  maxRetriesOf({ maxRetries }: RequestOptions, usual = usualRetries): number {
+    return maxRetries ?? this.#connection.maxRetries ?? usual;
   }
 
   /** The longest wait for an answer, in milliseconds. */
@@ -113,7 +126,7 @@ export class Requests {
         return await within(this.timeoutMsOf(options), signal, (limit) => attempt(limit, failures));
       } catch (error) {
         if (!isPassing(error) || ++failures > maxRetries) throw error;
-        await sleep(retryDelayMs(failures, error), signal);
+        if (await pause(failures, error, signal)) failures--;
       }
     }
   }
@@ -160,7 +173,7 @@ export class Requests {
   }
 
   async #fetch(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Response> {
-    signal.throwIfAborted(); // while the token was awaited
+    throwIfAborted(signal); // while the token was awaited
     const { method, body, idempotencyKey } = request;
     const headers = {
       Authorization: `Bearer ${token}`,
@@ -173,6 +186,7 @@ export class Requests {
     });
     if (isCutOff(response)) throw new ConnectionError(brokenOff);
     if (!response.ok) throw await errorOf(response).catch(failed(brokenOff));
+    if (response.status !== 204) this.#streamsBodies = Boolean(response.body);
     return response;
   }
 
@@ -185,8 +199,8 @@ export class Requests {
 
   #urlOf({ path, query = {} }: ServiceRequest): string {
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
-    const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-    return `${this.#connection.baseUrl}/api/v1${path}${given.length > 0 ? `?${search}` : ""}`;
+    const search = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+    return `${this.#connection.baseUrl}/api/v1${path}${search && `?${search}`}`;
   }
 }
 
@@ -194,14 +208,15 @@ function errorFields(error: unknown): { code?: unknown; message?: unknown; cause
   return error instanceof Error ? error : {};
 }
 
-const brokenOff = "The answer broke off.";
+/** The message of an error about an answer without its end. */
+export const brokenOff = "The answer broke off.";
 
 /**
  * Whether a connection broke inside the head of an answer. Browsers make an answer of what had come: with a status of
- * fewer digits, or without the type that the service gives to each body.
+ * fewer digits, or without the type that the service gives to each body. A refusal without a type is a proxy's.
  */
-function isCutOff({ status, headers }: Response): boolean {
-  return status < 200 || (status < 500 && status !== 204 && !headers.has("Content-Type"));
+function isCutOff({ status, ok, headers }: Response): boolean {
+  return status < 200 || (ok && status !== 204 && !headers.has("Content-Type"));
 }
 
 /** Turns what a runtime throws about a connection into the client's own error. */
@@ -211,9 +226,13 @@ export function failed(message: string): (cause: unknown) => never {
   };
 }
 
-/** A key that no other call has. `crypto.randomUUID` is missing where pages come over plain HTTP. */
+/**
+ * A key that no other call has. `crypto.randomUUID` is missing where pages come over plain HTTP, and all of `crypto` in
+ * React Native: the key is no secret.
+ */
 export function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const bytes = new Uint8Array(16).map(() => Math.random() * 256);
+  globalThis.crypto?.getRandomValues(bytes);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -10,11 +10,41 @@ import { ConnectionError, TwinServiceError } from "./errors.ts";
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
 
+/** What browsers tell a page when its network may be back, or its person is. */
+const hints = ["online", "visibilitychange"];
+
 /** What a server may ask for at most. */
 const longestRetryAfterMs = 30_000;
 
+/**
+ * Waits after a number of failures in a row. A browser's hint that the network may be back ends the wait for a connection
+ * early, which resolves with `true` then. Rejects with the signal's reason as soon as that aborts.
+ */
+export async function pause(failures: number, error: unknown, signal?: AbortSignal): Promise<boolean> {
+  const over = new AbortController();
+  const page = globalThis as Partial<EventTarget>; // Node's global object is none
+  try {
+    return await new Promise((resolve, reject) => {
+      throwIfAborted(signal);
+      signal?.addEventListener("abort", () => reject(signal.reason), { signal: over.signal });
+      if (error instanceof ConnectionError) {
+        for (const hint of hints) page.addEventListener?.(hint, () => resolve(true), { signal: over.signal });
+      }
+      const timer = setTimeout(() => resolve(false), retryDelayMs(failures, error));
+      over.signal.addEventListener("abort", () => clearTimeout(timer));
+    });
+  } finally {
+    over.abort();
+  }
+}
+
+/** Throws the reason of a signal that has aborted. The signals of React Native do not do that themselves. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException("The call was aborted.", "AbortError");
+}
+
 /** The pause after a number of failures in a row. What the server asked for comes first. */
-export function retryDelayMs(failures: number, error: unknown): number {
+function retryDelayMs(failures: number, error: unknown): number {
   if (error instanceof TwinServiceError && error.retryAfterSeconds !== undefined) {
     return Math.min(error.retryAfterSeconds * 1000, longestRetryAfterMs);
   }
@@ -55,7 +85,7 @@ export async function within<Result>(
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  outer?.throwIfAborted();
+  throwIfAborted(outer);
   const controller = new AbortController();
   const { signal } = controller;
   const abort = () => controller.abort(outer?.reason);

@@ -13,7 +13,7 @@ export type StreamEvent = StreamEventData & { readonly id: number };
 
 /** The events in the pieces of a stream's text. An event that is cut off is none. */
 export async function* readEvents(
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const messages: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => messages.push(message) });

@@ -7,12 +7,19 @@
 import { ConflictError, ConnectionError, RateLimitError } from "../http/errors.ts";
 import { type LongAnswerOptions, readLongAnswer } from "../http/long-answer.ts";
 import { isPassing, messagePath, type Requests, type ServiceRequest } from "../http/requests.ts";
-import { retryDelayMs, sleep } from "../http/waiting.ts";
+import { pause, throwIfAborted } from "../http/waiting.ts";
 import { readEvents, type StreamEvent } from "./events.ts";
+import { poll } from "./polling.ts";
 import { Position } from "./position.ts";
 
-/** What happens if the conversation is busy: `throw` a {@link ConflictError}, or `follow` the running reply. */
-export type OnBusy = "throw" | "follow";
+/**
+ * What happens if the conversation is busy: `throw` a {@link ConflictError}, `follow` the running reply in place of sending,
+ * or `wait` for its end, and send then.
+ */
+export type OnBusy = "throw" | "follow" | "wait";
+
+/** How many connections may fail in a row while a reply runs: with the pauses in between, for longer than it may run. */
+const retriesOfRunning = 60;
 
 /** What is followed, and how. */
 export interface Following extends LongAnswerOptions {
@@ -24,8 +31,8 @@ export interface Following extends LongAnswerOptions {
   /** How much of the reply is there already, in UTF-16 code units. */
   readonly after: number;
   readonly onBusy: OnBusy;
-  /** How many connections in a row may fail without bringing anything new. */
-  readonly maxRetries: number;
+  /** How many connections in a row may fail without bringing anything new. Undefined: the usual number. */
+  readonly maxRetries: number | undefined;
   readonly signal: AbortSignal;
   /** Called if the conversation was busy: then the running reply is followed, and nothing was sent. */
   readonly joined: () => void;
@@ -36,7 +43,7 @@ export interface Following extends LongAnswerOptions {
  * Throws the last failure if that does not help.
  */
 export async function* follow(following: Following): AsyncGenerator<StreamEvent, void, undefined> {
-  const { signal, maxRetries, after, messageId } = following;
+  const { requests, signal, maxRetries, after, messageId, onBusy } = following;
   const position = new Position(after, messageId);
   for (let failures = 0; ; ) {
     try {
@@ -49,17 +56,31 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
       }
       throw new ConnectionError("The stream ended before the reply did.");
     } catch (error) {
-      signal.throwIfAborted();
-      if (!mayPass(error, position) || ++failures > maxRetries) throw error;
-      await sleep(retryDelayMs(failures, error), signal);
+      throwIfAborted(signal);
+      const running = runningReply(error);
+      if (running !== undefined && onBusy === "wait") {
+        await endOf(running, following);
+        continue;
+      }
+      const usual = position.messageId === undefined ? undefined : retriesOfRunning;
+      const most = requests.maxRetriesOf({ maxRetries }, usual);
+      if (!mayPass(error, position) || ++failures > most) throw error;
+      if (await pause(failures, error, signal)) failures--;
     }
   }
+}
+
+/** Resolves once another reply of the conversation has ended. */
+async function endOf(messageId: string, following: Following): Promise<void> {
+  for await (const _ of follow({ ...following, messageId, sending: undefined, after: 0 }));
 }
 
 /** The events of one connection. */
 function eventsFrom(position: Position, following: Following): AsyncIterable<StreamEvent> {
   position.beginConnection();
-  return readEvents(readLongAnswer((signal) => open(position, following, signal), following));
+  const ask = (signal: AbortSignal) => open(position, following, signal);
+  if (!following.requests.streamsBodies) return poll(position, following, ask);
+  return readEvents(readLongAnswer(ask, following));
 }
 
 /** Asks for the reply from the position on; if it has not begun yet, so far as is known, sends the question. */
@@ -69,8 +90,9 @@ async function open(position: Position, following: Following, signal: AbortSigna
     try {
       return requireEvents(await requests.open(sending, signal));
     } catch (error) {
-      position.messageId = runningReply(error);
-      if (onBusy !== "follow" || position.messageId === undefined) throw error;
+      const running = runningReply(error);
+      if (onBusy !== "follow" || running === undefined) throw error;
+      position.messageId = running;
       joined();
     }
   }

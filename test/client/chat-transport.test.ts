@@ -8,10 +8,42 @@ import { type ChatChunk, createChatTransport } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { overSocket } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
 
 const messages = [{ role: "user", parts: [{ type: "text", text: "Hello?" }] }];
+
+describe("a message of a chat whose conversation is busy", () => {
+  test("is sent after the running reply, and answered by its own, though the client is set to follow", async () => {
+    await using chat = await openChat(overSocket);
+    const { run: running } = await chat.begin("Elsewhere?");
+    const gate = createGate();
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const response = await globalThis.fetch(input, init);
+      if (response.status === 409) gate.open();
+      return response;
+    };
+    const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key, onBusy: "follow", fetch });
+    const transport = createChatTransport(client, { twinId: "scripted" });
+    const chunks = await transport.sendMessages({
+      chatId: chat.conversationId,
+      messages,
+      abortSignal: undefined,
+    });
+    await gate.opened;
+    running.write("Elsewhere.");
+    running.finish();
+    const run = await chat.engine.next();
+    run.write("Hello!");
+    run.finish();
+    let text = "";
+    for await (const chunk of chunks) if (chunk.type === "text-delta") text += chunk.delta;
+    assert.equal(text, "Hello!");
+    const stored = (await client.messages.list(chat.conversationId)).data.map(({ content }) => content);
+    assert.deepEqual(stored, ["Elsewhere?", "Elsewhere.", "Hello?", "Hello!"]);
+  });
+});
 
 describe("a chat that is stopped", () => {
   test("says why its reply could not be cancelled", async () => {

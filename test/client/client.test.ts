@@ -179,6 +179,28 @@ describe("errors", () => {
     });
   });
 
+  for (const [status, Class] of [
+    [401, AuthenticationError],
+    [403, PermissionDeniedError],
+    [404, NotFoundError],
+    [413, TwinServiceError],
+    [429, RateLimitError],
+  ] as const) {
+    test(`are a proxy's own ${status}, though it says nothing`, async () => {
+      let [requests, tokens] = [0, 0];
+      const fetch = async () => new Response(null, { status: requests++ < 9 ? status : 500 });
+      const getToken = () => `token ${++tokens}`;
+      const client = new TwinClient({ baseUrl: "http://twins.test", getToken, fetch, maxRetries: 2 });
+      await assert.rejects(client.twins.list(), (error) => {
+        assert.ok(error instanceof Class);
+        assert.equal(error.status, status);
+        return true;
+      });
+      assert.equal(requests, status === 401 ? 2 : 1);
+      assert.equal(tokens, requests); // after a 401 another one is asked for
+    });
+  }
+
   test("tell a service that cannot be reached, after the retries", async () => {
     let calls = 0;
     const fetch = async () => {

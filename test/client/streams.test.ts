@@ -136,6 +136,33 @@ describe("a stream", () => {
   });
 
   for (const way of ["stream", "send"] as const) {
+    test(`into a busy conversation waits for the running reply, and is sent then, if told to: ${way}`, async () => {
+      await using chat = await openChat(overSocket);
+      const gate = createGate();
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        const response = await globalThis.fetch(input, init);
+        if (response.status === 409) gate.open();
+        return response;
+      };
+      const client = clientOf(chat, { onBusy: "wait", fetch });
+      const first = client.messages.stream(chat.conversationId, { content: "Hello?" });
+      const run = await chat.engine.next();
+      const second = client.messages[way](chat.conversationId, { content: "And?" });
+      await gate.opened;
+      run.fail(new ModelError("model_error", "no such model"));
+      await assert.rejects(first.final(), ReplyError);
+      const next = await chat.engine.next();
+      next.write("That is all.");
+      next.finish();
+      const message = await ("final" in second ? second.final() : second);
+      assert.equal(message.content, "That is all.");
+      const stored = await dataOf<Message[]>(await chat.get("/messages"));
+      assert.deepEqual(
+        stored.map(({ content }) => content),
+        ["Hello?", "", "And?", "That is all."],
+      );
+    });
+
     test(`into a busy conversation follows the running reply instead, if told to: ${way}`, async () => {
       await using chat = await openChat(overSocket);
       const gate = createGate();
