@@ -7,8 +7,6 @@
 import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
-import type { Reach } from "../../core/store/store.ts";
-import type { Twin } from "../../core/twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
 import { readMessages, type Spoken } from "./conversation-text.ts";
 import { findNamed, readConversationName } from "./conversations.ts";
@@ -20,17 +18,15 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
-  requireCompleted,
 } from "./parameters.ts";
-import { type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { type AskingSetting, completedReply, type SentOnce, sendFields, sendOnce } from "./sending.ts";
 
 /** A request for a chat completion. */
 interface ChatRequest extends CommonParameters, Spoken {
   readonly includesUsage: boolean;
 }
 
-/** The route. `headers`: the names of the header fields that say who talks in which conversation. */
-export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
+export function chatRoute(setting: AskingSetting): Route {
   return {
     operationId: "createChatCompletion",
     method: "POST",
@@ -40,9 +36,9 @@ export function chatRoute(headers: NonNullable<Route["headers"]>): Route {
     scope: "full_access",
     readBody: readChatRequest,
     maxBodyBytes,
-    headers,
+    headers: setting.headers,
     success: { status: 200, description: "The completion, or its chunks.", events: true },
-    handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, headers),
+    handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, setting),
   };
 }
 
@@ -70,7 +66,7 @@ function requireText({ n, audio, modalities, function_call: functionCall }: Json
 async function complete(
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  names: NonNullable<Route["headers"]>,
+  { headers: names, broken }: AskingSetting,
 ): Promise<Result> {
   const { model, question: content, history } = call.body;
   const { conversation: header = "" } = names;
@@ -81,7 +77,19 @@ async function complete(
     const turn = { ...reach, ...sendFields(call), twin, history, content };
     return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
-  return answer(await sendNamed(call, context, { twin, reach, name }), call, context);
+  const path = "/v1/chat/completions";
+  const sent = await sendOnce(call, context, {
+    reach,
+    path,
+    fields: { model, conversation: name, content },
+    broken,
+    async send(claim) {
+      // The conversation has the messages before the last one.
+      const place = await findNamed(context, reach, twin, name);
+      return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
+    },
+  });
+  return answer(sent, call, context);
 }
 
 /**
@@ -93,45 +101,18 @@ function isAside(name: string, content: string, header: string): boolean {
   return content.startsWith("### Task:") || name.startsWith("local:");
 }
 
-/** Whose conversation a message goes into. */
-interface NamedPlace {
-  readonly twin: Twin;
-  readonly reach: Reach;
-  readonly name: string;
-}
-
-/** Sends the last message into a conversation, which has those before it. */
-function sendNamed(
+async function answer(
+  sent: SentOnce,
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  { twin, reach, name }: NamedPlace,
-): Promise<SentOnce> {
-  const { model, question: content } = call.body;
-  const path = "/v1/chat/completions";
-  return sendOnce(call, context, {
-    reach,
-    path,
-    fields: { model, conversation: name, content },
-    retryPath: `${path}/${twin.id}/${name}`,
-    async send(claim) {
-      const place = await findNamed(context, reach, twin, name);
-      return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
-    },
-  });
-}
-
-async function answer(
-  { feed, headers }: Pick<SentOnce, "feed" | "headers">,
-  call: Call<undefined, ChatRequest>,
-  { replies }: HandlerContext,
 ): Promise<Result> {
+  const { feed, headers, left } = sent;
   const { requestId } = call;
   const { model, stream, includesUsage } = call.body;
   const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
   if (stream) {
     const events = new ChatEvents(head, includesUsage);
-    return { events: replies.stream(feed, { from: 0, requestId, events }), headers };
+    return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
   }
-  const reply = requireCompleted(await replies.end(feed, call.request.signal), headers);
-  return { document: completionDocument(reply, head), headers };
+  return { document: completionDocument(await completedReply(sent, call, context), head), headers };
 }

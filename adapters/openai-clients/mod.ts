@@ -49,13 +49,10 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
   const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
+  const setting = { headers, broken: new BrokenRequests() };
   return {
     prefix: "/v1",
-    routes: [
-      ...modelRoutes,
-      chatRoute(headers),
-      ...responseRoutes({ headers, broken: new BrokenRequests() }),
-    ],
+    routes: [...modelRoutes, chatRoute(setting), ...responseRoutes(setting)],
     errorBody,
     mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
   };

@@ -1,13 +1,11 @@
 /**
- * What both ways to ask have in common: their parameters, and their results.
+ * The parameters that both ways to ask have in common.
  *
  * @module
  */
 
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Call, CallerReach, Route } from "../../core/http/route.ts";
-import type { MessageRecord } from "../../core/store/records.ts";
-import { replyFailed } from "../../core/wire/errors.ts";
 import { endUserRule } from "../../core/wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
 
@@ -27,6 +25,8 @@ export interface CommonParameters {
   readonly stream: boolean;
   /** Unchecked, as a client token's or a header's wins. */
   readonly user: NamedUser;
+  /** All of the body. */
+  readonly whole: JsonObject;
 }
 
 /** Whether a text can be an id of ours: opaque ASCII. Databases refuse some of the others. */
@@ -47,7 +47,7 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
     return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
   }
   const isStreamed = readBoolean(stream, "stream");
-  return { model, stream: isStreamed, user: readUser(body) };
+  return { model, stream: isStreamed, user: readUser(body), whole: body };
 }
 
 function readUser({ user, safety_identifier: safetyIdentifier }: JsonObject): NamedUser {
@@ -81,13 +81,4 @@ export function reachOf(
   if (endUser === undefined) return reach;
   if (isString(endUser) && endUserRule.accepts(endUser)) return { ...reach, endUser };
   return refuseParam(path, `must be ${endUserRule.expected}`);
-}
-
-/** A reply that has not failed. `headers`: what the answer says about how it came, also if it has. */
-export function requireCompleted(
-  reply: MessageRecord,
-  headers: Readonly<Record<string, string>>,
-): MessageRecord {
-  if (reply.error) throw replyFailed(reply.id, reply.error, headers);
-  return reply;
 }

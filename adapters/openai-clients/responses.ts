@@ -30,19 +30,10 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
-  requireCompleted,
 } from "./parameters.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
-import {
-  type BrokenRequests,
-  digestOf,
-  isRetry,
-  join,
-  type SentOnce,
-  sendFields,
-  sendOnce,
-} from "./sending.ts";
+import { type AskingSetting, completedReply, sendFields, sendOnce } from "./sending.ts";
 
 /** A request for a response. */
 interface ResponseRequest extends CommonParameters, SpokenInput {
@@ -51,16 +42,8 @@ interface ResponseRequest extends CommonParameters, SpokenInput {
   readonly previousId: string | undefined;
 }
 
-/** What the routes share. */
-interface ResponseSetting {
-  /** The names of the header fields that say who talks. */
-  readonly headers: NonNullable<Route["headers"]>;
-  /** Requests that may be sent again. */
-  readonly broken: BrokenRequests;
-}
-
 // A table: one record for each endpoint.
-export function responseRoutes(setting: ResponseSetting): Route[] {
+export function responseRoutes(setting: AskingSetting): Route[] {
   const { headers } = setting;
   return [
     {
@@ -142,66 +125,34 @@ function readPreviousId({ previous_response_id: id }: JsonObject): string | unde
 async function respond(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
-  { headers: names, broken }: ResponseSetting,
+  { headers: names, broken }: AskingSetting,
 ): Promise<Result> {
-  const { body, request, requestId } = call;
+  const { body, requestId } = call;
+  const { model, question: content, history, conversationId, previousId } = body;
   const reach = reachOf(call, body, names);
-  const twin = await requireTwin(context.twins, call.caller.reach, body.model);
-  const { feed, headers } = await send(call, context, { twin, reach, broken });
-  const { conversationId, createdAt, id: messageId } = feed;
-  const head: ResponseHead = { messageId, conversationId, createdAt, model: twin.id };
-  const left = () => broken.note(digestOf(call, body, context), feed.id, context.clock.now());
+  const twin = await requireTwin(context.twins, call.caller.reach, model);
+  const sent = await sendOnce(call, context, {
+    reach,
+    path: "/v1/responses",
+    fields: { model, content, history, conversationId, previousId },
+    broken,
+    async send(claim) {
+      const place = await findPlace(call, context, twin, reach);
+      const isNamed = conversationId !== undefined || previousId !== undefined;
+      const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, context);
+      const message = { ...reach, ...place, ...sendFields(call), twin, content, history: said, claim };
+      return context.replies.send(message);
+    },
+  });
+  const { feed, headers, left } = sent;
+  const head = { messageId: feed.id, conversationId: feed.conversationId, createdAt: feed.createdAt, model };
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
     return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
   }
   if (body.background) return { document: JSON.stringify(responseInProgress(head)), headers };
-  const reply = await context.replies.end(feed, request.signal).catch((error: unknown) => {
-    if (request.signal?.aborted) left();
-    throw error;
-  });
-  return { document: JSON.stringify(responseObject(head, requireCompleted(reply, headers))), headers };
-}
-
-/** What a send needs besides its request. */
-interface SendOptions {
-  readonly twin: Twin;
-  readonly reach: CallerReach;
-  readonly broken: BrokenRequests;
-}
-
-async function send(
-  call: Call<undefined, ResponseRequest>,
-  context: HandlerContext,
-  { twin, reach, broken }: SendOptions,
-): Promise<SentOnce> {
-  const { model, question: content, history, conversationId, previousId } = call.body;
-  const isNamed = conversationId !== undefined || previousId !== undefined;
-  const path = "/v1/responses";
-  if (!isNamed && isRetry(call) && call.fields.idempotencyKey === null) {
-    const resourceId = broken.take(digestOf(call, call.body, context), context.clock.now());
-    if (resourceId !== undefined) return join({ resourceId }, reach, context);
-  }
-  return sendOnce(call, context, {
-    reach,
-    path,
-    fields: { model, content, history, conversationId, previousId },
-    retryPath: isNamed ? `${path}/${conversationId ?? previousId}` : undefined,
-    async send(claim) {
-      const place = await findPlace(call, context, twin, reach);
-      const given: { history?: readonly HistoryMessage[] } =
-        isNamed || history.length === 0 ? {} : { history: await recall(history, reach, context) };
-      return context.replies.send({
-        ...reach,
-        ...place,
-        ...sendFields(call),
-        ...given,
-        twin,
-        content,
-        claim,
-      });
-    },
-  });
+  const reply = await completedReply(sent, call, context);
+  return { document: JSON.stringify(responseObject(head, reply)), headers };
 }
 
 /** What was said before, with the messages that are named by their ids. */

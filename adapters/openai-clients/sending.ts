@@ -1,6 +1,6 @@
 /**
- * Sends a message once, however often a client repeats its request: with an `Idempotency-Key`, or as a retry of OpenAI's
- * clients, which count their retries in a header field.
+ * Sends a message once, however often a client repeats its request: with an `Idempotency-Key`, or as a retry after a broken
+ * connection.
  *
  * @module
  */
@@ -13,21 +13,30 @@ import {
   requireIdempotencyKey,
   requireSameFields,
 } from "../../core/http/idempotency.ts";
-import type { Call, HandlerContext } from "../../core/http/route.ts";
+import type { Call, HandlerContext, Route } from "../../core/http/route.ts";
 import type { ReplyFeed, Send, Sent } from "../../core/replies/replies.ts";
-import type { IdempotencyClaim, MadeClaim } from "../../core/store/records.ts";
-import type { Reach, Store } from "../../core/store/store.ts";
-import { messageNotFound } from "../../core/wire/errors.ts";
+import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
+import type { Reach } from "../../core/store/store.ts";
+import { messageNotFound, replyFailed } from "../../core/wire/errors.ts";
+import type { CommonParameters } from "./parameters.ts";
+
+/** What the routes that ask share. */
+export interface AskingSetting {
+  /** The names of the header fields that say who talks in which conversation. */
+  readonly headers: NonNullable<Route["headers"]>;
+  /** Requests that may be sent again. */
+  readonly broken: BrokenRequests;
+}
 
 /** A message that is sent at most once. */
 export interface Sending {
   readonly reach: Reach;
   /** What an `Idempotency-Key` is for. */
   readonly path: string;
-  /** What equal requests have in common. */
+  /** What requests with equal keys must have in common. */
   readonly fields: object;
-  /** What retries are for: they join only where this is the same. Undefined: retries are no claims. */
-  readonly retryPath: string | undefined;
+  /** Replies whose connections broke. */
+  readonly broken: BrokenRequests;
   /** Finds the conversation, and sends the message into it. */
   send(claim: IdempotencyClaim | undefined): Promise<Sent>;
 }
@@ -36,15 +45,12 @@ export interface Sending {
 export interface SentOnce {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
+  /** Notes that the client left before its answer was complete. */
+  readonly left?: () => void;
 }
 
 /** How long a request may be repeated as a retry, in milliseconds. */
 const retryWindowMs = 60_000;
-
-/** Whether one of OpenAI's clients sends this request again. */
-export function isRetry({ headers }: Pick<Call, "headers">): boolean {
-  return Number(headers.retryCount ?? 0) >= 1;
-}
 
 /** What the log and the traces say of the request that sends a message. */
 export function sendFields({
@@ -55,101 +61,82 @@ export function sendFields({
   return { requestId, keyId: key?.id, traceparent: fields.traceparent ?? undefined };
 }
 
-/** Identifies equal requests of one credential. */
-export function digestOf(call: Call, fields: object, { sha256 }: HandlerContext): string {
-  const { key, owner, reach } = call.caller;
-  return sha256(JSON.stringify([key?.id, owner, reach.endUser, fields]));
-}
-
 /** Sends a message, or finds the reply that an equal request began. */
-export async function sendOnce(call: Call, context: HandlerContext, sending: Sending): Promise<SentOnce> {
-  if (call.fields.idempotencyKey !== null) return sendWithKey(call, context, sending);
-  const { retryPath } = sending;
-  if (retryPath === undefined) return begun(await sending.send(undefined));
-  return sendOrJoin(call, context, { ...sending, retryPath });
+export function sendOnce(
+  call: Call<undefined, CommonParameters>,
+  context: HandlerContext,
+  sending: Sending,
+): Promise<SentOnce> {
+  const isKeyed = call.fields.idempotencyKey !== null;
+  return isKeyed ? sendWithKey(call, context, sending) : sendOrJoin(call, context, sending);
 }
 
 async function sendWithKey(call: Call, context: HandlerContext, sending: Sending): Promise<SentOnce> {
   const { fields, reach, path, send } = sending;
-  const { store, clock, sha256 } = context;
+  const { store, clock, sha256, replies } = context;
   requireIdempotencyKey("supported", call.fields.idempotencyKey);
-  const claim = claimOf({ fields: call.fields, reach, body: fields }, { path, now: clock.now(), sha256 });
+  const request = { fields: call.fields, reach, body: fields };
+  const claim = claimOf(request, { path, now: clock.now(), sha256 });
   let made = claim && (await store.findClaim(claim));
   if (!made) {
     const sent = await send(claim);
-    if ("feed" in sent) return begun(sent);
+    if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;
   }
   requireSameFields(claim, made);
-  return { ...(await join(made, reach, context)), headers: replayedHeaders };
+  const reply = (await store.findMessage(reach, made.resourceId)) ?? messageNotFound();
+  return { feed: replies.find(reach.owner, reply), headers: replayedHeaders };
 }
 
 /**
- * Each equal request makes a claim of its own, numbered from 0 in each minute of the clock: a retry joins the last of
- * them, and a request that is no retry makes the next one.
+ * Joins the newest equal request of the last minute: a retry, if its reply still runs; and any, if this process saw its
+ * connection break before the answer was complete. Not all clients that retry say so.
  */
 async function sendOrJoin(
-  call: Call,
-  context: HandlerContext,
-  { reach, fields, retryPath, send }: Sending & { readonly retryPath: string },
+  { caller, body, headers }: Call<undefined, CommonParameters>,
+  { store, clock, replies, sha256 }: HandlerContext,
+  { reach, path, broken, send }: Sending,
 ): Promise<SentOnce> {
-  const { store, clock, replies } = context;
-  const digest = digestOf(call, fields, context);
-  const now = clock.now();
-  const minute = Math.floor(now / retryWindowMs);
-  const claims = (one: number) => (number: number) =>
-    retryClaim({ reach, path: retryPath, key: `${digest}.${one}.${number}` }, now, (one + 2) * retryWindowMs);
-  if (isRetry(call)) {
-    let last: MadeClaim | undefined;
-    // The clock of the process of the first try may be ahead.
-    for (const one of [minute + 1, minute, minute - 1]) last ??= await findLast(store, claims(one));
-    const reply = last && (await store.findMessage(reach, last.resourceId));
-    if (reply && now - reply.createdAt < retryWindowMs) {
-      return { feed: replies.find(reach.owner, reply), headers: {} };
-    }
-  }
-  for (let number = 0; ; number++) {
-    const sent = await send(claims(minute)(number));
-    if ("feed" in sent) return begun(sent);
-    if (isRetry(call)) return join(sent.claim, reach, context);
-  }
-}
-
-/** The last of the claims that are numbered from 0. Those of a minute expire together, so that no number is missing. */
-async function findLast(
-  store: Store,
-  claim: (number: number) => IdempotencyClaim,
-): Promise<MadeClaim | undefined> {
-  let last: MadeClaim | undefined;
-  for (let number = 0; ; number++) {
-    const made = await store.findClaim(claim(number));
-    if (!made) return last;
-    last = made;
-  }
-}
-
-function retryClaim(
-  { reach, path, key }: { readonly reach: Reach; readonly path: string; readonly key: string },
-  createdAt: number,
-  expiresAt: number,
-): IdempotencyClaim {
   const { owner, endUser = null } = reach;
-  return { owner, endUser, path, key, fingerprint: "", createdAt, expiresAt };
+  const whole = { ...body.whole, stream: undefined };
+  const key = sha256(JSON.stringify([caller.key?.id, owner, endUser, path, headers.conversation, whole]));
+  const createdAt = clock.now();
+  const expiresAt = createdAt + retryWindowMs;
+  const claim: IdempotencyClaim = {
+    ...{ owner, endUser, path: `${path}#retry`, key, fingerprint: "" },
+    ...{ createdAt, expiresAt, replaces: true },
+  };
+  const follow = (feed: ReplyFeed): SentOnce => ({
+    feed,
+    headers: {},
+    left: () => broken.note(key, feed.id, clock.now()),
+  });
+  const brokenId = broken.take(key, createdAt);
+  const isRetry = Number(headers.retryCount ?? 0) >= 1;
+  const replyId = brokenId ?? (isRetry ? (await store.findClaim(claim))?.resourceId : undefined);
+  const reply = replyId === undefined ? undefined : await store.findMessage(reach, replyId);
+  if (reply && (brokenId !== undefined || reply.status === "in_progress")) {
+    return follow(replies.find(owner, reply));
+  }
+  const sent = await send(claim);
+  if ("feed" in sent) return follow(sent.feed);
+  throw new TypeError("A claim that replaces others cannot have been made before.");
 }
 
-function begun(sent: Sent): SentOnce {
-  if ("feed" in sent) return { feed: sent.feed, headers: {} };
-  throw new TypeError("A send without a claim cannot have been made before.");
-}
-
-/** Follows the reply that was claimed. */
-export async function join(
-  { resourceId }: Pick<MadeClaim, "resourceId">,
-  reach: Reach,
-  { store, replies }: HandlerContext,
-): Promise<SentOnce> {
-  const reply = (await store.findMessage(reach, resourceId)) ?? messageNotFound();
-  return { feed: replies.find(reach.owner, reply), headers: {} };
+/** A reply at its end, unless it failed. */
+export async function completedReply(
+  { feed, headers, left }: SentOnce,
+  { request: { signal } }: Call,
+  { replies }: HandlerContext,
+): Promise<MessageRecord> {
+  try {
+    const reply = await replies.end(feed, signal);
+    if (reply.error) throw replyFailed(reply.id, reply.error, headers);
+    return reply;
+  } catch (error) {
+    if (signal?.aborted) left?.();
+    throw error;
+  }
 }
 
 /** How many requests are remembered whose client was cut off. */

@@ -73,16 +73,17 @@ export async function claimAndRun(
   }
 }
 
-/** Makes a claim. Changes no row if there is one that has not expired. */
+/** Makes a claim. Changes no row if there is one that has not expired, and is not to be replaced. */
 export function makeClaim(claim: IdempotencyClaim, resourceId: string): SqlStatement {
-  const { fingerprint, createdAt, expiresAt } = claim;
+  const { fingerprint, createdAt, expiresAt, replaces } = claim;
+  const expiredAt = replaces ? Number.MAX_SAFE_INTEGER : createdAt;
   return {
     sql: `INSERT INTO claims (owner, end_user, path, claim_key, fingerprint, resource_id, expires_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (owner, end_user, path, claim_key) DO UPDATE SET fingerprint = excluded.fingerprint,
         resource_id = excluded.resource_id, expires_at = excluded.expires_at
       WHERE claims.expires_at <= $8`,
-    params: [...keyOf(claim), fingerprint, resourceId, expiresAt, createdAt],
+    params: [...keyOf(claim), fingerprint, resourceId, expiresAt, expiredAt],
     expect: 1,
   };
 }

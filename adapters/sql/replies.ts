@@ -143,7 +143,7 @@ async function whyRefused(
   const sql = `SELECT reply_id, message_count FROM conversations
     WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
   const [row] = await driver.all(sql, [owner, question.conversationId, endUser ?? null]);
-  const made = claim && (await findClaim(driver, claim));
+  const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
   return row.reply_id === null

@@ -104,7 +104,7 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   const { owner, endUser, question, reply, claim } = begin;
-  const made = madeBefore(records, claim);
+  const made = claim?.replaces ? undefined : madeBefore(records, claim);
   if (made) return { result: "claimed", claim: made };
   const conversation = findConversation(records, { owner, endUser }, question.conversationId);
   if (!conversation) return { result: "not_found" };

@@ -199,6 +199,8 @@ export interface IdempotencyClaim {
   readonly createdAt: number;
   /** When the claim expires: then a new one can be made. */
   readonly expiresAt: number;
+  /** Whether it takes the place of an equal one, so that the newest request is found. Default: the first one is. */
+  readonly replaces?: true;
 }
 
 /** The `path` of claims on a conversation's messages. */

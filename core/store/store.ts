@@ -231,8 +231,8 @@ export interface Store {
 
   /**
    * Stores a question and its reply, and takes the conversation for it: its `replyId` is the reply's, its `messageCount`
-   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before comes first, then
-   * a missing conversation, then a busy one.
+   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before, unless this one
+   * replaces it, comes first, then a missing conversation, then a busy one.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;
   /**

@@ -9,9 +9,12 @@ import { listen } from "../support/ports.ts";
 /** How a connection breaks: it ends, it is reset, it falls silent, or the proxy answers 502 itself. */
 export type Break = "end" | "reset" | "stall" | "502";
 
-/** Where a connection breaks: behind these texts of what the server sends, one after the other, and some bytes. */
+/**
+ * Where a connection breaks: behind these texts of what the server sends, one after the other, and some bytes; or behind the
+ * request, before the server sends anything.
+ */
 export interface Fault {
-  readonly after: readonly string[];
+  readonly after: readonly string[] | "request";
   readonly plus?: number;
   readonly how: Break;
 }
@@ -40,9 +43,16 @@ export async function openBreakingProxy(target: string, faults: readonly Fault[]
     client.on("data", (bytes) => {
       requests.push(...(bytes.toString("latin1").match(/^[A-Z]+ \S+(?= HTTP\/1\.1)/gm) ?? []));
       upstream.write(bytes);
+      const [fault] = pending;
+      if (fault?.after === "request") breakAt(fault);
     });
+    const breakAt = ({ how }: Fault) => {
+      pending.shift();
+      upstream.removeAllListeners("data").resume();
+      breakConnection(client, how);
+    };
     client.on("close", () => upstream.destroy());
-    relay(upstream, client, pending);
+    relay(upstream, client, pending, breakAt);
   });
   return {
     url: `http://127.0.0.1:${await listen(server)}`,
@@ -58,7 +68,12 @@ export async function openBreakingProxy(target: string, faults: readonly Fault[]
 }
 
 /** Passes on what the server sends, up to the next fault. */
-function relay(upstream: Socket, client: Socket, faults: Fault[]): void {
+function relay(
+  upstream: Socket,
+  client: Socket,
+  faults: readonly Fault[],
+  breakAt: (fault: Fault) => void,
+): void {
   let received = Buffer.alloc(0);
   let sent = 0;
   upstream.on("data", (bytes) => {
@@ -67,16 +82,14 @@ function relay(upstream: Socket, client: Socket, faults: Fault[]): void {
     const end = fault && positionOf(fault, received);
     client.write(received.subarray(sent, end));
     sent = end ?? received.length;
-    if (!fault || end === undefined) return;
-    faults.shift();
-    upstream.removeAllListeners("data").resume();
-    breakConnection(client, fault.how);
+    if (fault && end !== undefined) breakAt(fault);
   });
   upstream.on("close", () => client.end());
 }
 
 /** The number of bytes up to a fault. Undefined: it has not been reached. */
 function positionOf({ after, plus = 0 }: Fault, received: Buffer): number | undefined {
+  if (after === "request") return undefined;
   let position = 0;
   for (const text of after) {
     const found = received.indexOf(text, position);

@@ -79,6 +79,19 @@ export function claimsContract(open: () => Store): void {
       }
     });
 
+    test("a claim that replaces an equal one finds the newest reply, and changes nothing if that cannot begin", async () => {
+      const { owner, id } = await newConversation(store);
+      const made = claim(owner, { replaces: true });
+      const first = await begin(store, owner, id, { claim: made });
+      const refused = await store.beginReply(toBegin(owner, id, { claim: made }));
+      assert.deepEqual(refused, { result: "busy", replyId: first.reply.id });
+      assert.equal((await store.findClaim(made))?.resourceId, first.reply.id);
+      await store.endReply(toEnd(first));
+      const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
+      assert.deepEqual(await store.beginReply(second), { result: "begun", position: 2 });
+      assert.equal((await store.findClaim(made))?.resourceId, second.reply.id);
+    });
+
     test("an expired claim gives way to a new one", async () => {
       const owner = newOwner();
       const made = claim(owner, { fingerprint: "old", expiresAt: start + 10 });

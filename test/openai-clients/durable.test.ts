@@ -179,45 +179,57 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     assert.equal(await contentOf(await first), "Once upon a time");
   });
 
-  test("the same message again, which is no retry, is another one", async () => {
+  test("a message that was answered is another one when it comes again, also as a retry", async () => {
     await using api = await openOpenAI(inProcess);
     for (let time = 1; time <= 3; time++) {
       assert.equal((await api.chat({ model: "echo" }, named)).status, 200);
       assert.equal((await api.chat({ model: "echo" }, { ...named, ...retried })).status, 200);
-      assert.equal((await api.messages()).length, 2 * time);
+      assert.equal((await api.messages()).length, 4 * time);
     }
   });
 
-  test("of equal messages, a retry joins the last one for a minute, whenever the others were sent", async () => {
+  test("of equal messages, a retry joins the newest, if that still runs", async () => {
     await using api = await openOpenAI(inProcess);
-    const { clock } = api.fixture;
-    const say = async (headers: HeadersInit = named) => {
-      const response = await api.chat({ model: "echo" }, headers);
-      return ((await response.json()) as { id: string }).id;
-    };
-    const retry = () => say({ ...named, ...retried });
-    for (const pause of [5_000, 40_000]) {
-      await say();
-      await clock.advance(pause);
-      const second = await say();
-      await clock.advance(40_000);
-      assert.equal(await retry(), second);
-      const third = await say();
-      await clock.advance(50_000);
-      assert.equal(await retry(), third);
-      await clock.advance(70_000);
-    }
-    assert.equal((await api.messages()).length, 12);
+    const first = api.chat({}, named);
+    (await api.engine.next()).finish();
+    await first;
+    const second = api.chat({}, named);
+    const run = await api.engine.next();
+    const again = api.chat({}, { ...named, ...retried });
+    run.write("Hi!");
+    run.finish();
+    assert.deepEqual(await contentOf(await again), "Hi!");
+    assert.deepEqual(await contentOf(await second), "Hi!");
+    assert.equal((await api.messages()).length, 4);
+  });
+
+  test("a retry with another body joins nothing, although its last message is the same", async () => {
+    await using api = await openOpenAI(inProcess);
+    const first = api.chat({ messages: [{ role: "user", content: "yes" }] }, named);
+    const run = await api.engine.next();
+    const messages = [
+      { role: "user", content: "yes" },
+      { role: "assistant", content: "Sure?" },
+      { role: "user", content: "yes" },
+    ];
+    assert.equal((await api.chat({ messages }, { ...named, ...retried })).status, 409);
+    run.finish();
+    await first;
+    assert.equal((await api.chat({ model: "echo", messages }, { ...named, ...retried })).status, 200);
+    assert.equal(api.engine.asked, 1);
   });
 
   test("after a minute, or under another name, nothing is a retry", async () => {
     await using api = await openOpenAI(inProcess);
-    await api.chat({ model: "echo" }, named);
-    await api.chat({ model: "echo" }, { "x-conversation-id": "chat 2", ...retried });
-    assert.equal((await api.messages()).length, 4);
-    await api.fixture.clock.advance(60_001);
-    await api.chat({ model: "echo" }, { ...named, ...retried });
-    assert.equal((await api.messages()).length, 6);
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    const other = api.chat({}, { "x-conversation-id": "chat 2", ...retried });
+    (await api.engine.next()).finish();
+    assert.equal((await other).status, 200);
+    await api.fixture.clock.advance(60_000);
+    assert.equal((await api.chat({}, { ...named, ...retried })).status, 409);
+    run.finish();
+    await first;
   });
 
   test("an Idempotency-Key repeats a reply that failed, and says so", async () => {

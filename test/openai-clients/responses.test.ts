@@ -4,7 +4,15 @@ import { describe, test } from "node:test";
 import { ModelError, type ServiceOptions } from "../../core/mod.ts";
 import { settle } from "../support/clock.ts";
 import { inProcess, overSocket } from "../support/harness.ts";
-import { assertParam, type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
+import {
+  assertParam,
+  named,
+  type OpenAIFixture,
+  openOpenAI,
+  readData,
+  retried,
+  startSeconds,
+} from "./fixture.ts";
 
 interface ResponseBody {
   readonly id: string;
@@ -390,16 +398,21 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.deepEqual(replayed, [null, "true"]);
   });
 
-  test("a retry in a named conversation joins, although its predecessor is not the newest any more", async () => {
+  test("a retry joins the reply that the first try began, in a conversation or without one", async () => {
     await using api = await openOpenAI(inProcess);
-    const first = await bodyOf(await respond(api, { model: "echo" }));
-    const body = { model: "echo", previous_response_id: first.id };
-    const second = await bodyOf(await respond(api, body));
-    const retried = await bodyOf(await respond(api, body, { "x-stainless-retry-count": "1" }));
-    assert.deepEqual(retried, second);
+    const { id } = await bodyOf(await respond(api, { model: "echo" }));
+    for (const body of [{}, { previous_response_id: id }]) {
+      const first = respond(api, body);
+      const run = await api.engine.next();
+      const again = respond(api, body, { "x-stainless-retry-count": "1" });
+      run.write("Hi!");
+      run.finish();
+      assert.deepEqual(await bodyOf(await again), await bodyOf(await first));
+    }
+    assert.equal((await api.messages()).length, 6);
   });
 
-  test("a retry without a conversation does not join what was answered", async () => {
+  test("a retry does not join what was answered", async () => {
     await using api = await openOpenAI(inProcess);
     const first = await bodyOf(await respond(api, { model: "echo" }));
     const second = await bodyOf(await respond(api, { model: "echo" }, { "x-stainless-retry-count": "1" }));
@@ -419,30 +432,44 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
   });
 });
 
-for (const stream of [true, false]) {
-  test(`a retry without a conversation joins if the first try was cut off (${stream ? "streamed" : "whole"})`, async () => {
-    const heard = new EventTarget();
-    const cut = once(heard, "cut");
-    const tell = () => void heard.dispatchEvent(new Event("cut"));
-    const observe: ServiceOptions["observe"] = stream
-      ? { streamClosed: tell }
-      : { requestEnded: ({ route }) => route === "/v1/responses" && tell() };
-    await using api = await openOpenAI(overSocket, { observe });
-    const controller = new AbortController();
-    const { signal } = controller;
-    const body = JSON.stringify({ model: "ada", input: "Hello?", stream });
-    const headers = { authorization: `Bearer ${api.key}`, "content-type": "application/json" };
-    const first = fetch(`${api.fixture.url}/v1/responses`, { method: "POST", headers, body, signal });
-    const run = await api.engine.next();
-    if (stream) await first;
-    controller.abort();
-    await first.then((response) => response.text()).catch(() => undefined);
-    await cut;
-    const retried = api.send("POST", "/responses", body, { "x-stainless-retry-count": "1" });
-    run.write("Hi!");
-    run.finish();
-    assert.match(await (await retried).text(), /Hi!/);
-    assert.equal((await api.messages()).length, 2);
-    assert.equal(api.engine.asked, 1);
-  });
+const ways: readonly (readonly [path: string, body: object, headers: Readonly<Record<string, string>>])[] = [
+  ["/responses", { model: "ada", input: "Hello?" }, {}],
+  ["/chat/completions", { model: "ada", messages: [{ role: "user", content: "Hello?" }] }, named],
+];
+
+for (const [path, body, headers] of ways) {
+  for (const [stream, again] of [
+    [true, { "x-stainless-retry-count": "0" }],
+    [true, retried],
+    [false, { "x-stainless-retry-count": "0" }],
+    [false, retried],
+  ] as const) {
+    test(`${path}: a request whose connection broke is joined by an equal one (${JSON.stringify({ stream, ...again })})`, async () => {
+      const heard = new EventTarget();
+      const tell = () => void heard.dispatchEvent(new Event("cut"));
+      const observe: ServiceOptions["observe"] = stream
+        ? { streamClosed: tell }
+        : { requestEnded: ({ route }) => route === `/v1${path}` && tell() };
+      await using api = await openOpenAI(overSocket, { observe });
+      const controller = new AbortController();
+      const cut = once(heard, "cut");
+      const first = fetch(`${api.fixture.url}/v1${path}`, {
+        method: "POST",
+        headers: { ...headers, authorization: `Bearer ${api.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ ...body, stream }),
+        signal: controller.signal,
+      });
+      const run = await api.engine.next();
+      if (stream) await first;
+      controller.abort();
+      await first.then((response) => response.text()).catch(() => undefined);
+      await cut;
+      const last = api.send("POST", path, { ...body, stream }, { ...headers, ...again });
+      run.write("Hi!");
+      run.finish();
+      assert.match(await (await last).text(), /Hi!/);
+      assert.equal((await api.messages()).length, 2);
+      assert.equal(api.engine.asked, 1);
+    });
+  }
 }
