@@ -22,10 +22,15 @@ export interface KnowledgeSource {
   readonly score: number;
 }
 
-/** What a model is told before a conversation. */
+/** What a model is told of a twin. */
 export interface Briefing {
-  /** The system message, Markdown. */
+  /** The system message, Markdown. It does not depend on the question, so that the model's cache serves. */
   readonly instructions: string;
+  /**
+   * What to tell right before the question, marked off from it: the sections that fit, or if none does, the topics. Null:
+   * all of the text is in the instructions.
+   */
+  readonly findings: string | null;
   /** The sections that were chosen for the question. Null: nothing was chosen, all of the text is there. */
   readonly sources: readonly KnowledgeSource[] | null;
 }
@@ -46,9 +51,9 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) 
 }
 
 /**
- * Creates a function that writes the system message for a turn, for engines that ask a model. By the twin's `knowledge`,
- * the message has all of the twin's text (`whole`), or its persona and up to 8 sections of up to 12,000 characters that
- * fit the question (`search`). By default, a text of up to 24,000 characters is told as a whole.
+ * Creates a function that writes what a model is told for a turn, for engines that ask one. By the twin's `knowledge`, the
+ * system message has all of the twin's text (`whole`), or its persona alone, and up to 8 sections of up to 12,000 characters
+ * that fit the question come right before it (`search`). By default, a text of up to 24,000 characters is told as a whole.
  *
  * @example
  * ```ts
@@ -58,9 +63,10 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) 
  * const brief = createBriefings();
  * const engine: TwinEngine = {
  *   async reply(turn, output) {
- *     const { instructions, sources } = await brief(turn);
+ *     const { instructions, findings, sources } = await brief(turn);
  *     if (sources) output.progress({ stage: "sources", sources });
- *     output.write(`A model would be told ${instructions.length} characters.`);
+ *     const question = findings === null ? turn.content : `${findings}\n\n${turn.content}`;
+ *     output.write(`A model would be told ${instructions.length + question.length} characters.`);
  *     return { finishReason: "stop", usage: null };
  *   },
  * };
@@ -70,11 +76,32 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Tur
   const indexOf = cacheIndexes(options);
   return async (turn) => {
     const { twin } = turn;
-    if (isToldWhole(twin)) return { instructions: wholeText(twin), sources: null };
-    const found = search(await indexOf(twin), turn);
-    const instructions = [readPersona(twin.name, twin.instructions), ...found.map(toMarkdown)];
-    return { instructions: instructions.join("\n\n").trim(), sources: found.map(toSource) };
+    if (isToldWhole(twin)) return { instructions: wholeText(twin), findings: null, sources: null };
+    const index = await indexOf(twin);
+    const found = search(index, turn);
+    const instructions = readPersona(twin.name, twin.instructions).trim();
+    return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };
   };
+}
+
+/** The longest list of topics, in UTF-16 code units. */
+const longestTopics = 2_000;
+
+/** Marked off from the question, which follows: it is the person's, and this is not. */
+function tellFindings(found: readonly FoundSection[], topics: readonly string[]): string | null {
+  const sections = found.map(
+    ({ parents, heading, text }) => `## ${[...parents, heading].join(" › ")}\n\n${text}`,
+  );
+  if (sections.length > 0) {
+    return `<knowledge>\nWhat you know that may fit the question:\n\n${sections.join("\n\n")}\n</knowledge>`;
+  }
+  let list = "";
+  for (const topic of topics) {
+    if (list.length + topic.length > longestTopics) break;
+    list += `\n- ${topic}`;
+  }
+  if (list === "") return null;
+  return `<knowledge>\nNothing that you know fits the question. You know about:\n${list}\n</knowledge>`;
 }
 
 function isToldWhole({ knowledge, instructions, documents }: Twin): boolean {
@@ -101,10 +128,6 @@ function search(index: KnowledgeIndex, { content, history }: Turn): FoundSection
   return merged
     .filter((section, at) => merged.findIndex((other) => other.text === section.text) === at)
     .slice(0, 8);
-}
-
-function toMarkdown({ parents, heading, text }: FoundSection): string {
-  return `## ${[...parents, heading].join(" › ")}\n\n${text}`;
 }
 
 /** A source as clients see it. */

@@ -135,6 +135,7 @@ function replyCallbacks({
       if (!usage) return;
       tokens.inc({ twin, type: "input" }, usage.inputTokens);
       tokens.inc({ twin, type: "output" }, usage.outputTokens);
+      tokens.inc({ twin, type: "cached_input" }, usage.cachedInputTokens ?? 0);
     },
   };
 }

@@ -96,6 +96,11 @@ function finishReason(reason: FinishReason | null): "stop" | "length" | "content
 }
 
 function usageMembers(usage: Usage | null) {
-  const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = usage ?? {};
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens };
+  const { inputTokens = 0, outputTokens = 0, totalTokens = 0, cachedInputTokens } = usage ?? {};
+  return {
+    prompt_tokens: inputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens ?? 0 },
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens,
+  };
 }

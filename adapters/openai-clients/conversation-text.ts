@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, isString } from "../../core/base/json.ts";
+import { windowOf } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import { refuseParam } from "./errors.ts";
 import { isId } from "./parameters.ts";
@@ -28,12 +29,9 @@ export interface SpokenInput {
   readonly history: readonly (HistoryMessage | MessageReference)[];
 }
 
-/** How many messages before the question an engine gets. */
-const maxHistory = 50;
-
 /**
- * The last message of a completion, which must be the user's, and up to 50 before it. Messages of other roles are left out:
- * the persona is the operator's. `path`: the parameter that the messages are in.
+ * The last message of a completion, which must be the user's, and those before it that a model sees. Messages of other roles
+ * are left out: the persona is the operator's. `path`: the parameter that the messages are in.
  *
  * @throws {ApiError} `validation_error` for what is no conversation in text.
  */
@@ -41,7 +39,7 @@ export function readMessages(messages: unknown, path: string): Spoken {
   const spoken = readItems(messages, path).flatMap((item) => ("content" in item ? item : []));
   const last = spoken.at(-1);
   if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
-  return { question: requireQuestion(last.content, path), history: spoken.slice(0, -1).slice(-maxHistory) };
+  return { question: requireQuestion(last.content, path), history: windowOf(spoken.slice(0, -1)) };
 }
 
 /** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
@@ -50,7 +48,7 @@ export function readInput(input: unknown, path: string): SpokenInput {
   const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
   const last = spoken[at];
   if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
-  return { question: requireQuestion(last.content, path), history: spoken.slice(0, at).slice(-maxHistory) };
+  return { question: requireQuestion(last.content, path), history: windowOf(spoken.slice(0, at)) };
 }
 
 function readItems(input: unknown, path: string): (HistoryMessage | MessageReference)[] {

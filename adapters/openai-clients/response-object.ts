@@ -103,10 +103,10 @@ function members({ messageId, conversationId, createdAt, model }: ResponseHead) 
 }
 
 function usageMembers(usage: Usage | null) {
-  const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = usage ?? {};
+  const { inputTokens = 0, outputTokens = 0, totalTokens = 0, cachedInputTokens } = usage ?? {};
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    input_tokens_details: { cached_tokens: cachedInputTokens ?? 0, cache_write_tokens: 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: totalTokens,

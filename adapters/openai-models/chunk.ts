@@ -114,5 +114,9 @@ export function readUsage(value: unknown): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total } = value;
   if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
-  return { inputTokens, outputTokens, totalTokens: isCount(total) ? total : inputTokens + outputTokens };
+  const totalTokens = isCount(total) ? total : inputTokens + outputTokens;
+  // OpenAI's name, and DeepSeek's. "null" in the details is as good as none.
+  const details = isJsonObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  const cached = [details.cached_tokens, value.prompt_cache_hit_tokens].find(isCount);
+  return { inputTokens, outputTokens, totalTokens, cachedInputTokens: cached ?? null };
 }

@@ -88,7 +88,7 @@ const maxRetryAfterMs = 5_000;
  *
  * The model gets the twin's instructions as the system message, the history (its later part, if the server refuses all
  * of it), and the question. Of a long text, or where the twin's `knowledge` is `search`, the system message has the persona
- * and the sections that fit the question; a `sources` progress event names them. Replies reject with a `ModelError`, or
+ * alone, and the sections that fit the question stand before it in its message; a `sources` progress event names them. Replies reject with a `ModelError`, or
  * with the reason of the output's signal once that has aborted. No error message contains the key, or more of a response
  * body than error codes.
  *
@@ -112,12 +112,12 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
     continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
       const model = turn.twin.model ?? options.model;
-      const { instructions, sources } = await brief(turn);
+      const { instructions, findings, sources } = await brief(turn);
       output.signal.throwIfAborted(); // after the wait: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
       const deadlines = new Deadlines(clock, output.signal);
       try {
-        return await ask({ turn, instructions, model, continuation }, output, deadlines);
+        return await ask({ turn, instructions, findings, model, continuation }, output, deadlines);
       } finally {
         deadlines.stop();
       }

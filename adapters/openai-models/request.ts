@@ -10,21 +10,30 @@ import { type ContinuationMode, continuationOf } from "./continuation.ts";
 /** What a model is asked, and whether its tokens are to be counted. */
 export interface Asking {
   readonly turn: Turn;
-  /** The system message: the twin's persona, and what it knows. */
+  /** The system message: the twin's persona, or all of its text. */
   readonly instructions: string;
+  /** What is told right before the question. Null: nothing. */
+  readonly findings: string | null;
   readonly model: string | undefined;
   readonly counted: boolean;
   readonly continuation: ContinuationMode;
 }
 
-/** The request's body. Tokens are counted only on request, which some servers, such as Mistral's, treat as an error. */
-export function completionRequest({ turn, instructions, model, counted, continuation }: Asking) {
+/**
+ * The request's body. It begins like the one before in the same conversation, up to that one's last message, so that a
+ * model's cache serves: what depends on the question stands with it. Tokens are counted only on request, which some servers,
+ * such as Mistral's, treat as an error.
+ */
+export function completionRequest(asking: Asking) {
+  const { turn, instructions, findings, model, counted, continuation } = asking;
   const { twin, history, content, partial } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
+  // One message, because some chat templates accept only users and assistants in turn.
+  const question = { role: "user", content: findings === null ? content : `${findings}\n\n${content}` };
   return {
     model,
-    messages: [...system, ...history, { role: "user", content }, ...messages],
+    messages: [...system, ...history, question, ...messages],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,

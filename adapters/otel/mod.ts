@@ -148,6 +148,8 @@ class OpenTelemetryObserver implements Observer {
     if (usage) {
       span.setAttribute("gen_ai.usage.input_tokens", usage.inputTokens);
       span.setAttribute("gen_ai.usage.output_tokens", usage.outputTokens);
+      if (usage.cachedInputTokens !== null)
+        span.setAttribute("gen_ai.usage.cache_read.input_tokens", usage.cachedInputTokens);
     }
     if (errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();

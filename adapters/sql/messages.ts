@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { MessageRecord } from "../../core/store/records.ts";
+import { type MessageRecord, questionsSeen } from "../../core/store/records.ts";
 import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
@@ -32,13 +32,13 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
 
     listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
-    async readHistory({ owner, endUser = null }, conversationId, questions) {
+    async readHistory({ owner, endUser = null }, conversationId) {
+      const [counted] = await driver.all(countAnswered, [owner, conversationId, endUser]);
+      const wanted = 2 * questionsSeen(Number(counted?.answered ?? 0));
       const newestFirst: SqlRow[] = [];
-      const wanted = 2 * questions;
       // One portion is nearly always enough: the last pair may be in progress, and few have failed.
-      const portion = wanted + 2;
       for (let before = Number.MAX_SAFE_INTEGER; before > 0 && newestFirst.length < wanted; ) {
-        const rows = await driver.all(portionBefore, [owner, conversationId, endUser, before, portion]);
+        const rows = await driver.all(portionBefore, [owner, conversationId, before, wanted + 2]);
         before = Number(rows.at(-1)?.seq ?? 0);
         newestFirst.push(...answered(rows));
       }
@@ -89,7 +89,12 @@ const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS
 
 /** Messages before a number, newest first. Questions have even numbers, and a portion is even: it ends with a question. */
 const portionBefore = `SELECT role, content, status, seq FROM messages
-  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND seq < $4 ORDER BY seq DESC LIMIT $5`;
+  WHERE owner = $1 AND conversation_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`;
+
+/** How many questions have a reply that did not fail. */
+const countAnswered = `SELECT message_count / 2 - CASE WHEN reply_id IS NULL THEN 0 ELSE 1 END
+    - (SELECT count(*) FROM messages WHERE conversation_id = $2 AND status = 'failed') AS answered
+  FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
 
 /** From messages, newest first, those that a model sees: replies, each followed by its question. */
 function answered(rows: readonly SqlRow[]): SqlRow[] {

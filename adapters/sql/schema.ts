@@ -224,6 +224,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       cancel_requested SMALLINT NOT NULL DEFAULT 0
     )`,
     "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
+    // What a model does not see, to be counted without reading the conversation.
+    "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
     // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
     "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
 
@@ -258,6 +260,7 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       replies BIGINT NOT NULL,
       input_tokens BIGINT NOT NULL,
       output_tokens BIGINT NOT NULL,
+      cached_input_tokens BIGINT NOT NULL,
       PRIMARY KEY (owner, day, key_id, end_user, twin_id)
     )`,
 

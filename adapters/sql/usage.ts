@@ -9,6 +9,7 @@ import {
   type CountedReply,
   dayOf,
   type EndReply,
+  type Usage,
 } from "../../core/store/records.ts";
 import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
@@ -18,27 +19,26 @@ const columnOf: Readonly<Record<UsageGroup, string>> = { day: "day", twin: "twin
 const addToSums = `ON CONFLICT (owner, day, key_id, end_user, twin_id) DO UPDATE SET
     replies = usage_sums.replies + excluded.replies,
     input_tokens = usage_sums.input_tokens + excluded.input_tokens,
-    output_tokens = usage_sums.output_tokens + excluded.output_tokens`;
+    output_tokens = usage_sums.output_tokens + excluded.output_tokens,
+    cached_input_tokens = usage_sums.cached_input_tokens + excluded.cached_input_tokens`;
 
-const columns = "owner, day, key_id, end_user, twin_id, replies, input_tokens, output_tokens";
+const columns =
+  "owner, day, key_id, end_user, twin_id, replies, input_tokens, output_tokens, cached_input_tokens";
+
+function counts(usage: Usage | null): number[] {
+  return [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.cachedInputTokens ?? 0];
+}
 
 /** Adds a stored reply that ends. */
 export function addUsage({ owner, conversationId, id, completedAt, usage }: EndReply): SqlStatement {
   return {
     sql: `INSERT INTO usage_sums (${columns})
       SELECT $1, $4, COALESCE(key_id, ''), COALESCE(end_user, ''), twin_id,
-        1, CAST($5 AS BIGINT), CAST($6 AS BIGINT)
+        1, CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT)
       FROM conversations CROSS JOIN messages
       WHERE conversations.owner = $1 AND conversations.id = $2 AND messages.id = $3
       ${addToSums}`,
-    params: [
-      owner,
-      conversationId,
-      id,
-      dayOf(completedAt),
-      usage?.inputTokens ?? 0,
-      usage?.outputTokens ?? 0,
-    ],
+    params: [owner, conversationId, id, dayOf(completedAt), ...counts(usage)],
   };
 }
 
@@ -46,7 +46,7 @@ export function addUsage({ owner, conversationId, id, completedAt, usage }: EndR
 export function addRunning({ owner, id, endUser, twinId }: ConversationRecord, at: number): SqlStatement {
   return {
     sql: `INSERT INTO usage_sums (${columns})
-      SELECT owner, $3, COALESCE(key_id, ''), $4, $5, 1, 0, 0
+      SELECT owner, $3, COALESCE(key_id, ''), $4, $5, 1, 0, 0, 0
       FROM messages WHERE owner = $1 AND conversation_id = $2 AND status = 'in_progress' ${addToSums}`,
     params: [owner, id, dayOf(at), endUser ?? "", twinId],
   };
@@ -54,12 +54,10 @@ export function addRunning({ owner, id, endUser, twinId }: ConversationRecord, a
 
 /** Adds a reply that is not stored. */
 function addCounted({ owner, keyId, endUser, twinId, completedAt, usage }: CountedReply): SqlStatement {
-  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
-  const params = [owner, dayOf(completedAt), keyId ?? "", endUser ?? "", twinId, inputTokens, outputTokens];
   return {
     sql: `INSERT INTO usage_sums (${columns})
-      VALUES ($1, $2, $3, $4, $5, 1, CAST($6 AS BIGINT), CAST($7 AS BIGINT)) ${addToSums}`,
-    params,
+      VALUES ($1, $2, $3, $4, $5, 1, CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT)) ${addToSums}`,
+    params: [owner, dayOf(completedAt), keyId ?? "", endUser ?? "", twinId, ...counts(usage)],
   };
 }
 
@@ -69,7 +67,7 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   return [
     {
       sql: `INSERT INTO usage_sums (${columns})
-        SELECT owner, day, key_id, '', twin_id, replies, input_tokens, output_tokens
+        SELECT owner, day, key_id, '', twin_id, replies, input_tokens, output_tokens, cached_input_tokens
         FROM usage_sums AS known WHERE owner = $1 AND end_user = $2 ORDER BY day, key_id, twin_id ${addToSums}`,
       params,
     },
@@ -94,7 +92,7 @@ export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "lis
       ]);
       const rows = await driver.all(
         `SELECT ${column} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
-          sum(output_tokens) AS output_tokens ${where}
+          sum(output_tokens) AS output_tokens, sum(cached_input_tokens) AS cached_input_tokens ${where}
           GROUP BY ${column} ORDER BY ${column} LIMIT $4 OFFSET $5`,
         [owner, from, to, limit, offset],
       );
@@ -103,6 +101,7 @@ export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "lis
         replies: Number(row.replies),
         inputTokens: Number(row.input_tokens),
         outputTokens: Number(row.output_tokens),
+        cachedInputTokens: Number(row.cached_input_tokens),
       }));
       return { items, total: Number(counted?.total) };
     },

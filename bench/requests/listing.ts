@@ -77,7 +77,7 @@ const reads: Readonly<Record<string, Read>> = {
       order: "asc",
       after: await lastMessage(store),
     }),
-  "history of 25 questions": (store) => store.readHistory({ owner }, longConversation, 25),
+  "history of a model": (store) => store.readHistory({ owner }, longConversation),
 };
 
 /** How long a read is repeated on each store before it counts, in milliseconds, so that its code is compiled. */

@@ -62,7 +62,12 @@ export interface ReplyEnded extends ReplyEvent {
   /** The failure's code, such as `model_error`. Null: it has not failed. */
   readonly errorCode: string | null;
   /** Tokens as the model counted them. Null: it did not. */
-  readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | null;
+  readonly usage: {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    /** Those of the input that the model had in its cache. Null: it does not say. */
+    readonly cachedInputTokens: number | null;
+  } | null;
   /** Since this process began the reply. */
   readonly durationMs: number;
 }

@@ -7,12 +7,9 @@
  */
 
 import { LRUCache } from "lru-cache";
-import type { MessageRecord } from "../store/records.ts";
+import { type MessageRecord, windowOf } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
-
-/** How many earlier questions, with their replies, a model sees. */
-const historyQuestions = 25;
 
 /** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
 const maxRemembered = 32_000_000;
@@ -65,7 +62,7 @@ export class ConversationCache {
   async historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]> {
     const known = this.#entries.get(id);
     if (known?.position === position && known.history) return copyWithWords(known.history);
-    const history = await this.#store.readHistory({ owner }, id, historyQuestions);
+    const history = await this.#store.readHistory({ owner }, id);
     this.#update(id, position, history);
     return copyWithWords(history);
   }
@@ -76,7 +73,7 @@ export class ConversationCache {
     const added = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
     const known = this.#entries.get(id);
     const before = known?.position === position ? known.history : undefined;
-    this.#update(id, position + 2, before && [...before, ...added].slice(-2 * historyQuestions));
+    this.#update(id, position + 2, before && windowOf([...before, ...added]));
   }
 
   /** The conversation was deleted, or another process has ended its reply. */

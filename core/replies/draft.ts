@@ -170,9 +170,10 @@ export function completed(result: EngineResult): FinalState {
 
 /** Only the counts, because an engine may pass on other things that its model says. Null if one of them is missing. */
 function countsOf(usage: Partial<Usage> | null): Usage | null {
-  const { inputTokens, outputTokens, totalTokens } = usage ?? {};
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage ?? {};
   if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return null;
-  return { inputTokens, outputTokens, totalTokens };
+  const cached = isCount(cachedInputTokens) ? cachedInputTokens : null;
+  return { inputTokens, outputTokens, totalTokens, cachedInputTokens: cached };
 }
 
 /** The reply was cancelled; its text so far is kept. */

@@ -11,7 +11,7 @@ import {
   type MessageEntry,
   newestFirst,
 } from "./memory-records.ts";
-import type { MessageRecord } from "./records.ts";
+import { type MessageRecord, windowOf } from "./records.ts";
 import type { Listing, MessageSlice, Store } from "./store.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "findMessage" | "readOn" | "listMessages" | "readHistory">;
@@ -42,8 +42,13 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
       return after?.conversation === entry ? listMessages(entry.messages, slice, after.seq) : undefined;
     },
 
-    async readHistory(reach, conversationId, questions) {
-      return readHistory(findConversation(records, reach, conversationId)?.messages ?? [], questions);
+    async readHistory(reach, conversationId) {
+      const all = findConversation(records, reach, conversationId)?.messages ?? [];
+      const answered = all.filter((_, index) => {
+        const { status } = all[index | 1]?.record ?? {}; // the reply has the odd number
+        return status === "completed" || status === "cancelled";
+      });
+      return windowOf(answered.map(({ record }) => ({ role: record.role, content: record.content })));
     },
   };
 }
@@ -62,14 +67,4 @@ function listMessages(
   const total = after ?? messages.length;
   const { items } = newestFirst(messages, { offset: messages.length - total + offset, limit });
   return { items, total };
-}
-
-function readHistory(messages: readonly MessageEntry[], questions: number) {
-  const history: Pick<MessageRecord, "role" | "content">[] = [];
-  for (let index = messages.length - 1; index > 0 && history.length < 2 * questions; index -= 2) {
-    const [question, reply] = [messages[index - 1]?.record, messages[index]?.record];
-    if (!question || (reply?.status !== "completed" && reply?.status !== "cancelled")) continue;
-    history.push(reply, question);
-  }
-  return history.reverse().map(({ role, content }) => ({ role, content }));
 }

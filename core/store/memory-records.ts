@@ -55,6 +55,7 @@ export interface UsageEntry {
   readonly replies: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly cachedInputTokens: number;
 }
 
 /** What one owner has. Every look-up begins here, which hides the records of other owners. */

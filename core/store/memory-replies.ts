@@ -171,9 +171,18 @@ function addUsage(
   records: MemoryRecords,
   { owner, keyId, endUser, twinId: twin, completedAt, usage }: CountedReply,
 ): void {
-  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
   const day = dayOf(completedAt);
-  add(records, { owner, keyId, endUser, twin, day, replies: 1, inputTokens, outputTokens });
+  add(records, {
+    owner,
+    keyId,
+    endUser,
+    twin,
+    day,
+    replies: 1,
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    cachedInputTokens: usage?.cachedInputTokens ?? 0,
+  });
 }
 
 /** Lets an end user's sums count under no end user. */
@@ -188,13 +197,20 @@ export function forgetUsage(records: MemoryRecords, owner: string, endUser: stri
 function add({ usage }: MemoryRecords, more: UsageEntry): void {
   const name = JSON.stringify([more.owner, more.keyId, more.endUser, more.twin, more.day]);
   const known = usage.get(name);
-  const { replies = 0, inputTokens = 0, outputTokens = 0 } = known ?? {};
-  usage.set(name, {
-    ...more,
-    replies: replies + more.replies,
-    inputTokens: inputTokens + more.inputTokens,
-    outputTokens: outputTokens + more.outputTokens,
-  });
+  usage.set(name, known ? { ...more, ...sumOf(known, more) } : more);
+}
+
+type Counts = Omit<UsageSum, "group">;
+
+const noCounts: Counts = { replies: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+function sumOf(one: Counts, other: Counts): Counts {
+  return {
+    replies: one.replies + other.replies,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+  };
 }
 
 /** The store's methods about usage. */
@@ -210,13 +226,7 @@ export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" |
       for (const entry of usage.values()) {
         if (entry.owner !== owner || entry.day < from || entry.day > to) continue;
         const group = groupOf(entry, groupBy);
-        const sum = sums.get(group ?? "") ?? { group, replies: 0, inputTokens: 0, outputTokens: 0 };
-        sums.set(group ?? "", {
-          group,
-          replies: sum.replies + entry.replies,
-          inputTokens: sum.inputTokens + entry.inputTokens,
-          outputTokens: sum.outputTokens + entry.outputTokens,
-        });
+        sums.set(group ?? "", { group, ...sumOf(sums.get(group ?? "") ?? noCounts, entry) });
       }
       const names = [...sums.keys()].sort();
       const items = names.slice(offset, offset + limit).flatMap((name) => sums.get(name) ?? []);

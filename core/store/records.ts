@@ -86,6 +86,23 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** Those of the input that the model had in its cache from an earlier request. Null: it does not say. */
+  readonly cachedInputTokens: number | null;
+}
+
+/**
+ * How many of a conversation's last questions a model sees of so many with replies that did not fail: from a multiple of 25
+ * on, so that what it is told begins alike 25 times in a row, and its cache serves.
+ */
+export function questionsSeen(answered: number): number {
+  return answered < 50 ? answered : 25 + (answered % 25);
+}
+
+/** What a model sees of a history, oldest first. */
+export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
+  const isQuestion = (message: Message) => "role" in message && message.role === "user";
+  const questions = history.flatMap((message, index) => (isQuestion(message) ? index : []));
+  return history.slice(questions[questions.length - questionsSeen(questions.length)] ?? 0);
 }
 
 /** Why a reply failed: the model's error, its time limit, or the end of the process that produced it. */

@@ -132,6 +132,8 @@ export interface UsageSum {
   readonly replies: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** A model that does not say so counts as one without a cache. */
+  readonly cachedInputTokens: number;
 }
 
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
@@ -220,13 +222,13 @@ export interface Store {
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * The last `questions` questions with their completed or cancelled replies, oldest first: what a model sees. Questions
-   * whose reply failed or is in progress are left out. Only role and content are read.
+   * What a model sees: the last questions with their completed or cancelled replies, oldest first, as many as
+   * `questionsSeen` says of all of these. Those whose reply failed or is in progress are neither seen nor counted. Only role
+   * and content are read.
    */
   readHistory(
     reach: Reach,
     conversationId: string,
-    questions: number,
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**

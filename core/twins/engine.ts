@@ -18,8 +18,9 @@ export interface HistoryMessage {
 export interface Turn {
   readonly twin: Twin;
   /**
-   * Up to 50 earlier messages, oldest first: questions with their replies, without those whose reply failed or was
-   * cancelled before its first word. A copy, which may be changed.
+   * Earlier messages, oldest first: questions with their replies, without those whose reply failed or was cancelled before
+   * its first word. All while there are fewer than 50 questions, then 25 to 49 from a multiple of 25 on. A copy, which may
+   * be changed.
    */
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
@@ -65,8 +66,11 @@ export interface EngineProgress {
 /** How an engine's reply ended, if it did not fail. Any other finish reason fails it. */
 export interface EngineResult {
   readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter">;
-  /** Null if tokens are not counted. If one of the counts is not a whole number, clients see null. */
-  readonly usage: Usage | null;
+  /**
+   * Null if tokens are not counted. If one of the counts is not a whole number, clients see null; `cachedInputTokens` may be
+   * absent.
+   */
+  readonly usage: (Omit<Usage, "cachedInputTokens"> & Partial<Pick<Usage, "cachedInputTokens">>) | null;
 }
 
 /**

@@ -161,6 +161,11 @@ export const messageSchema = record({
       inputTokens: { type: "integer", minimum: 0 },
       outputTokens: { type: "integer", minimum: 0 },
       totalTokens: { type: "integer", minimum: 0 },
+      cachedInputTokens: {
+        type: ["integer", "null"],
+        minimum: 0,
+        description: "Those of the input that the model had in its cache. Null: it does not say.",
+      },
     }),
   ),
   error: orNull(failureSchema),
@@ -241,6 +246,11 @@ export const usageSumSchema = record({
   replies: { type: "integer", minimum: 0 },
   inputTokens: { type: "integer", minimum: 0 },
   outputTokens: { type: "integer", minimum: 0 },
+  cachedInputTokens: {
+    type: "integer",
+    minimum: 0,
+    description: "Those of the input that models had in their caches, as far as they say.",
+  },
 });
 
 export const paginationSchema = record({

@@ -196,7 +196,7 @@ for (const transport of transports) {
       await send(fixture, key, (await converse(fixture, key, { endUser: "ann" })).id);
       await send(fixture, key, (await converse(fixture, key)).id);
       const read = async (query: string) => dataOf(await fixture.call("GET", `/usage/history${query}`, key));
-      const none = { inputTokens: 0, outputTokens: 0 };
+      const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
       assert.deepEqual(await read(""), [{ group: "2026-01-02", replies: 2, ...none }]);
       assert.deepEqual(await read("?groupBy=endUser&from=2026-01-02&to=2026-01-02"), [
         { group: null, replies: 1, ...none },
@@ -249,7 +249,7 @@ for (const transport of transports) {
       await call("DELETE", `/conversations/${bob.id}`, chat.key);
       await call("DELETE", "/end-users/ann", chat.key);
       for (const { stream } of [bob, ann]) await stream.text();
-      const none = { inputTokens: 0, outputTokens: 0 };
+      const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
       assert.deepEqual(await dataOf(await call("GET", "/usage/history?groupBy=endUser", chat.key)), [
         { group: null, replies: 1, ...none },
         { group: "bob", replies: 1, ...none },

@@ -32,7 +32,7 @@ export async function fill(store: Store): Promise<Records> {
   const made = claim(owner);
   await store.createKey(key(owner), 50);
   const idle = await newConversation(store, owner, { title: "Of the sea" });
-  const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
+  const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15, cachedInputTokens: 8 };
   await converse(store, owner, idle.id, { usage, content: "So 🤖" });
   for (let n = 0; n < 9; n++) await converse(store, owner, idle.id, failure);
   await converse(store, owner, idle.id, { status: "cancelled", finishReason: "cancelled", content: "Bec" });
@@ -58,9 +58,9 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
         store.getMessage({ owner }, id, message.id),
       );
       const newest = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
-      const histories = await Promise.all([1, 3, 25].map((count) => store.readHistory({ owner }, id, count)));
+      const history = await store.readHistory({ owner }, id);
       const conversation = await store.getConversation({ owner }, id);
-      return { conversation, messages, alone: await Promise.all(alone), newest, histories };
+      return { conversation, messages, alone: await Promise.all(alone), newest, history };
     }),
   );
   const abandoned = await store.findAbandonedReplies(start + day);

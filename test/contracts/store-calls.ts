@@ -81,7 +81,7 @@ export async function callEverything(given: Store): Promise<void> {
   }
   await converse(store, owner, id, failure);
   await converse(store, owner, id, failure);
-  await store.readHistory({ owner }, id, 1);
+  await store.readHistory({ owner }, id);
   await store.findClaim(made);
   await store.sweepClaims(start);
   const token = clientToken(owner);

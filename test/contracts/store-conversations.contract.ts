@@ -122,7 +122,7 @@ export function conversationsContract(open: () => Store): void {
       assert.equal(await store.listMessages({ owner }, record.id, { ...slice, order: "asc" }), undefined);
       for (const { id } of [question, reply])
         assert.equal(await store.getMessage({ owner }, record.id, id), undefined);
-      assert.deepEqual(await store.readHistory({ owner }, record.id, 25), []);
+      assert.deepEqual(await store.readHistory({ owner }, record.id), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });
 

@@ -92,7 +92,7 @@ export function endUsersContract(open: () => Store): void {
         assert.equal(await store.findMessage(reach, question.id), undefined);
         assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
-        assert.deepEqual(await store.readHistory(reach, id, 25), []);
+        assert.deepEqual(await store.readHistory(reach, id), []);
         const made = claim(reach.owner, { endUser: reach.endUser ?? null });
         const sent = { ...toBegin(reach.owner, id, { claim: made }), ...reach };
         assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
@@ -111,7 +111,7 @@ export function endUsersContract(open: () => Store): void {
       assert.equal((await store.getMessage(reach, id, question.id))?.id, question.id);
       assert.equal((await store.readOn(reach, id, question.id, 1))?.content, "hy?");
       assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
-      assert.equal((await store.readHistory(reach, id, 25)).length, 2);
+      assert.equal((await store.readHistory(reach, id)).length, 2);
       const sent = toBegin(owner, id);
       assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).result, "begun");
       await store.requestCancel(reach, sent.reply.id);
@@ -168,27 +168,42 @@ export function endUsersContract(open: () => Store): void {
     test("what replies took is summed by day, twin and end user, and survives conversations and end users", async () => {
       const owner = newOwner();
       const day = Date.UTC(2031, 4, 6);
-      const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, totalTokens: inputTokens + 1 });
+      const usage = (inputTokens: number, cachedInputTokens: number | null = null) => {
+        return { inputTokens, outputTokens: 1, totalTokens: inputTokens + 1, cachedInputTokens };
+      };
       const mine = await newConversation(store, owner, { endUser: "ann" });
       const other = await newConversation(store, owner, { twinId: "bob" });
-      await converse(store, owner, mine.id, { at: day, usage: usage(10) });
-      await converse(store, owner, mine.id, { at: day + 86_400_000, usage: usage(20) });
+      await converse(store, owner, mine.id, { at: day, usage: usage(10, 8) });
+      await converse(store, owner, mine.id, { at: day + 86_400_000, usage: usage(20, 0) });
       await converse(store, owner, mine.id, { at: day, usage: null });
       await converse(store, owner, other.id, { at: day, usage: usage(5) });
       const list = async (groupBy: "day" | "twin" | "endUser", fields: object = {}) => {
         const whole = { ...slice, from: "2031-05-06", to: "2031-05-07", groupBy };
         const { items, total } = await store.listUsage(owner, { ...whole, ...fields });
-        return [total, ...items.map((sum) => [sum.group, sum.replies, sum.inputTokens, sum.outputTokens])];
+        return [
+          total,
+          ...items.map((sum) => [
+            sum.group,
+            sum.replies,
+            sum.inputTokens,
+            sum.outputTokens,
+            sum.cachedInputTokens,
+          ]),
+        ];
       };
-      assert.deepEqual(await list("day"), [2, ["2031-05-06", 3, 15, 2], ["2031-05-07", 1, 20, 1]]);
-      assert.deepEqual(await list("day", { offset: 1, limit: 1 }), [2, ["2031-05-07", 1, 20, 1]]);
-      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
-      assert.deepEqual(await list("endUser"), [2, [null, 1, 5, 1], ["ann", 3, 30, 2]]);
-      assert.deepEqual(await list("endUser", { to: "2031-05-06" }), [2, [null, 1, 5, 1], ["ann", 2, 10, 1]]);
+      assert.deepEqual(await list("day"), [2, ["2031-05-06", 3, 15, 2, 8], ["2031-05-07", 1, 20, 1, 0]]);
+      assert.deepEqual(await list("day", { offset: 1, limit: 1 }), [2, ["2031-05-07", 1, 20, 1, 0]]);
+      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2, 8], ["bob", 1, 5, 1, 0]]);
+      assert.deepEqual(await list("endUser"), [2, [null, 1, 5, 1, 0], ["ann", 3, 30, 2, 8]]);
+      assert.deepEqual(await list("endUser", { to: "2031-05-06" }), [
+        2,
+        [null, 1, 5, 1, 0],
+        ["ann", 2, 10, 1, 8],
+      ]);
       await store.deleteConversation({ owner }, mine.id, start);
       await store.forgetEndUser(owner, "ann");
-      assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3]]);
-      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2], ["bob", 1, 5, 1]]);
+      assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3, 8]]);
+      assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2, 8], ["bob", 1, 5, 1, 0]]);
       assert.equal(
         (await store.listUsage(newOwner(), { ...slice, from: "0", to: "9", groupBy: "day" })).total,
         0,
@@ -203,13 +218,15 @@ export function endUsersContract(open: () => Store): void {
       assert.equal(await store.endReply(toEnd(begun, { completedAt: at })), false);
       const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
       const { items } = await store.listUsage(owner, { ...days, groupBy: "endUser" });
-      assert.deepEqual(items, [{ group: "ann", replies: 1, inputTokens: 0, outputTokens: 0 }]);
+      assert.deepEqual(items, [
+        { group: "ann", replies: 1, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+      ]);
     });
 
     test("replies that are not stored count, too, beside those that are", async () => {
       const owner = newOwner();
       const completedAt = Date.UTC(2031, 4, 6);
-      const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 };
+      const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11, cachedInputTokens: 4 };
       const { id } = await newConversation(store, owner, { endUser: "ann" });
       await converse(store, owner, id, { at: completedAt, usage });
       const counted = { owner, keyId: undefined, endUser: "ann", twinId: "ada", completedAt, usage };
@@ -220,11 +237,11 @@ export function endUsersContract(open: () => Store): void {
       const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
       const { items } = await store.listUsage(owner, { ...days, groupBy: "endUser" });
       assert.deepEqual(items, [
-        { group: null, replies: 1, inputTokens: 10, outputTokens: 1 },
-        { group: "ann", replies: 3, inputTokens: 20, outputTokens: 2 },
+        { group: null, replies: 1, inputTokens: 10, outputTokens: 1, cachedInputTokens: 4 },
+        { group: "ann", replies: 3, inputTokens: 20, outputTokens: 2, cachedInputTokens: 8 },
       ]);
       await store.forgetEndUser(owner, "ann");
-      const whole = { group: null, replies: 4, inputTokens: 30, outputTokens: 3 };
+      const whole = { group: null, replies: 4, inputTokens: 30, outputTokens: 3, cachedInputTokens: 12 };
       assert.deepEqual((await store.listUsage(owner, { ...days, groupBy: "endUser" })).items, [whole]);
     });
   });

@@ -117,7 +117,7 @@ export function messagesContract(open: () => Store): void {
       assert.deepEqual(await store.listMessages({ owner }, id, slice), { items: [], total: 0 });
     });
 
-    test("history is the last questions with their replies, oldest first, without failed ones or the one in progress", async () => {
+    test("history is the questions with their replies, oldest first, without failed ones or the one in progress", async () => {
       const { owner, id } = await newConversation(store);
       const answered = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
         const begun = await begin(store, owner, id, { content: question });
@@ -131,15 +131,30 @@ export function messagesContract(open: () => Store): void {
       await answered("failed?", "partial", failure);
       const second = await answered("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
       const third = await answered("3?", "3");
-      const history = (questions: number) => store.readHistory({ owner }, id, questions);
       for (const runs of [false, true]) {
         if (runs) await begin(store, owner, id);
-        assert.deepEqual(await history(25), [...first, ...second, ...third]);
-        assert.deepEqual(await history(3), [...first, ...second, ...third]);
-        assert.deepEqual(await history(2), [...second, ...third]);
-        assert.deepEqual(await history(1), third);
-        assert.deepEqual(await history(0), []);
+        assert.deepEqual(await store.readHistory({ owner }, id), [...first, ...second, ...third]);
       }
+    });
+
+    test("history begins at a multiple of 25 questions and has 25 to 49, and failed ones are not counted", async () => {
+      const { owner, id } = await newConversation(store);
+      const seen = async () => {
+        const history = await store.readHistory({ owner }, id);
+        const questions = history.flatMap(({ role, content }) => (role === "user" ? content : []));
+        return [questions[0], questions.at(-1), questions.length];
+      };
+      for (let n = 0; n < 76; n++) {
+        const begun = await begin(store, owner, id, { content: `${n}?` });
+        await store.endReply(toEnd(begun));
+        if (n % 7 === 0) await converse(store, owner, id, failure);
+        if (n === 48) assert.deepEqual(await seen(), ["0?", "48?", 49]);
+        if (n === 49) assert.deepEqual(await seen(), ["25?", "49?", 25]);
+        if (n === 73) assert.deepEqual(await seen(), ["25?", "73?", 49]);
+      }
+      assert.deepEqual(await seen(), ["50?", "75?", 26]);
+      for (let n = 0; n < 30; n++) await converse(store, owner, id, failure);
+      assert.deepEqual(await seen(), ["50?", "75?", 26]);
     });
   });
 }

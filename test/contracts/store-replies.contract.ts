@@ -147,7 +147,7 @@ export function repliesContract(open: () => Store): void {
       const record = await newConversation(store);
       const { owner } = record;
       const begun = await begin(store, owner, record.id, { at: start });
-      const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15 };
+      const usage = { inputTokens: 12, outputTokens: 3, totalTokens: 15, cachedInputTokens: null };
       const end = toEnd(begun, {
         finishReason: "length",
         usage,

@@ -96,7 +96,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       assert.deepEqual(await messagesOf(store, owner, record.id), listing);
       assert.equal((await store.getConversation({ owner }, record.id))?.replyId, running.reply.id);
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 1 })).total, 1);
-      const history = await store.readHistory({ owner }, record.id, 25);
+      const history = await store.readHistory({ owner }, record.id);
       assert.deepEqual(history, [
         { role: "user", content: ended.question.content },
         { role: "assistant", content: "Because." },

@@ -21,21 +21,22 @@ function brief(content: string, fields: Partial<Twin>, history: readonly History
 }
 
 test("a short text is told as a whole, with its documents", async () => {
-  const { instructions, sources } = await brief("lamp?", {
+  const { instructions, findings, sources } = await brief("lamp?", {
     instructions: "You are Odd.\n\n## Lamp\n\nIt turns.",
     documents: [{ path: "hours.txt", text: "Open in May." }],
   });
   assert.equal(instructions, "You are Odd.\n\n## Lamp\n\nIt turns.\n\n<!-- hours.txt -->\n\nOpen in May.");
-  assert.equal(sources, null);
+  assert.deepEqual([findings, sources], [null, null]);
 });
 
-test("of a long text, the persona and the sections that fit the question are told, and named", async () => {
-  const { instructions, sources } = await brief("Who lights lamp 42? K42?", { instructions: long });
-  assert.ok(instructions.startsWith("You are Odd. Be short.\n\n- thanks: Aye."));
-  assert.match(instructions, /## Lamp 42\n\nLamp number 42 is lit by keeper K42\./u);
+test("of a long text, the persona is told, and apart from it the sections that fit the question, which are named", async () => {
+  const { instructions, findings, sources } = await brief("Who lights lamp 42? K42?", { instructions: long });
+  assert.equal(instructions, "You are Odd. Be short.\n\n- thanks: Aye.");
+  assert.match(findings ?? "", /^<knowledge>\n.+\n\n## Lamp 42\n\nLamp number 42 is lit by keeper K42\./u);
+  assert.match(findings ?? "", /\n<\/knowledge>$/u);
   assert.equal(sources?.[0]?.heading, "Lamp 42");
   assert.ok((sources ?? []).length <= 8);
-  assert.ok(instructions.length < 12_500, `${instructions.length} characters`);
+  assert.ok((findings ?? "").length < 12_500, `${findings?.length} characters`);
 });
 
 test("questions as long as they may be are read quickly, in a script without spaces, too", {
@@ -58,18 +59,27 @@ test("front matter decides: all of a long text, or a search in a short one", asy
   assert.deepEqual([whole.instructions, whole.sources], [long, null]);
   const text = "You are Odd.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
   const searched = await brief("does the lamp turn?", { instructions: text, knowledge: "search" });
-  assert.equal(searched.instructions, "You are Odd.\n\n## Lamp\n\nIt turns.");
+  assert.equal(searched.instructions, "You are Odd.");
+  assert.match(searched.findings ?? "", /## Lamp\n\nIt turns\.\n<\/knowledge>$/u);
   assert.deepEqual(searched.sources, [{ heading: "Lamp", score: 1 }]);
 });
 
-test("where nothing fits, the persona is told, and no source is named", async () => {
-  assert.deepEqual(
-    await brief("xyzzy", { instructions: "You are Odd.\n\n## Lamp\n\nIt turns.", knowledge: "search" }),
-    {
-      instructions: "You are Odd.",
-      sources: [],
-    },
-  );
+test("where nothing fits, the persona and the topics are told, and no source is named", async () => {
+  const instructions = "You are Odd.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
+  assert.deepEqual(await brief("xyzzy", { instructions, knowledge: "search" }), {
+    instructions: "You are Odd.",
+    findings:
+      "<knowledge>\nNothing that you know fits the question. You know about:\n\n- Lamp\n- Fog horn\n</knowledge>",
+    sources: [],
+  });
+});
+
+test("of very many topics, a part is told, and a twin that knows nothing has none", async () => {
+  const { findings } = await brief("xyzzy", {
+    instructions: long.replaceAll("## Lamp", "## The great Lamp of the north"),
+  });
+  assert.ok((findings ?? "").length < 2_100, `${findings?.length} characters`);
+  assert.equal((await brief("xyzzy", { instructions: "You are Odd.", knowledge: "search" })).findings, null);
 });
 
 test("a question that refers to earlier ones finds their sections, too", async () => {

@@ -58,7 +58,8 @@ for (const transport of transports) {
       const run = await api.engine.next();
       assert.deepEqual([run.turn.history, run.turn.content, run.turn.twin.id], [[], "Hi", "ada"]);
       run.write("Hello");
-      run.finish({ finishReason: "length", usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+      const usage = { inputTokens: 3, outputTokens: 4, totalTokens: 7, cachedInputTokens: 2 };
+      run.finish({ finishReason: "length", usage });
       const response = await answered;
       assert.equal(response.status, 200);
       const { id, ...completion } = (await response.json()) as { id: string };
@@ -75,7 +76,12 @@ for (const transport of transports) {
             finish_reason: "length",
           },
         ],
-        usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+        usage: {
+          prompt_tokens: 3,
+          prompt_tokens_details: { cached_tokens: 2 },
+          completion_tokens: 4,
+          total_tokens: 7,
+        },
       });
       assert.deepEqual(await api.messages(), []);
     });
@@ -106,7 +112,12 @@ for (const transport of transports) {
       assert.deepEqual(chunks.at(-1), {
         ...chunks[0],
         choices: [],
-        usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+        usage: {
+          prompt_tokens: 0,
+          prompt_tokens_details: { cached_tokens: 0 },
+          completion_tokens: 0,
+          total_tokens: 0,
+        },
       });
       assert.deepEqual(await api.messages(), []);
     });
@@ -120,7 +131,7 @@ for (const transport of transports) {
 
     test("the client's messages are the history, and its instructions are ignored", async () => {
       await using api = await openOpenAI(transport);
-      const long = Array.from({ length: 30 }, (_, number) => [
+      const long = Array.from({ length: 55 }, (_, number) => [
         {
           role: "user",
           content: [
@@ -146,12 +157,12 @@ for (const transport of transports) {
       finish();
       await answered;
       assert.equal(turn.content, "Last?");
-      assert.equal(turn.history.length, 50);
+      assert.equal(turn.history.length, 60);
       assert.deepEqual(turn.history.slice(0, 2), [
-        { role: "user", content: "Question 5" },
-        { role: "assistant", content: "Answer 5" },
+        { role: "user", content: "Question 25" },
+        { role: "assistant", content: "Answer 25" },
       ]);
-      assert.deepEqual(turn.history.at(-1), { role: "assistant", content: "Answer 29" });
+      assert.deepEqual(turn.history.at(-1), { role: "assistant", content: "Answer 54" });
     });
 
     for (const [kind, body, param] of [
@@ -280,7 +291,9 @@ for (const transport of transports) {
       const answered = api.chat({ user: "zoe" });
       (await api.engine.next()).finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
       await answered;
-      assert.deepEqual(await history(), [{ group: "zoe", replies: 1, inputTokens: 3, outputTokens: 4 }]);
+      assert.deepEqual(await history(), [
+        { group: "zoe", replies: 1, inputTokens: 3, outputTokens: 4, cachedInputTokens: 0 },
+      ]);
       await (await api.chat({ model: "echo", stream: true })).text();
       const failing = api.chat();
       (await api.engine.next()).fail(new Error("secret"));

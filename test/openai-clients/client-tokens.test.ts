@@ -69,7 +69,9 @@ describe("/v1 with a client token", { timeout: 60_000 }, () => {
       ["zoe", "zoe"],
     );
     const usage = await client.api.fixture.call("GET", "/usage/history?groupBy=endUser", client.api.key);
-    assert.deepEqual(await dataOf(usage), [{ group: "zoe", replies: 3, inputTokens: 0, outputTokens: 0 }]);
+    assert.deepEqual(await dataOf(usage), [
+      { group: "zoe", replies: 3, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+    ]);
   });
 
   test("shares the conversations that the key's requests name for the same end user", async () => {

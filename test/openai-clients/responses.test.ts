@@ -71,7 +71,7 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     const answered = respond(api);
     const run = await api.engine.next();
     run.write("Hi!");
-    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7, cachedInputTokens: 2 } });
     const body = await bodyOf(await answered);
     const [, reply] = await api.messages();
     const { id, conversation, ...rest } = body;
@@ -111,7 +111,7 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
       truncation: "disabled",
       usage: {
         input_tokens: 3,
-        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        input_tokens_details: { cached_tokens: 2, cache_write_tokens: 0 },
         output_tokens: 4,
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: 7,

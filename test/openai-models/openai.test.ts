@@ -27,7 +27,7 @@ for (const [name, transport] of Object.entries(transports)) {
       const { out, reply } = await start(t, transport, [model.reply("Hel", "lo", "!")]);
       assert.deepEqual(await reply(), {
         finishReason: "stop",
-        usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 },
+        usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10, cachedInputTokens: null },
       });
       assert.equal(out.text(), "Hello!");
       assert.deepEqual(out.progress, []);
@@ -149,8 +149,13 @@ describe("the OpenAI engine and what servers answer", { timeout: 30_000 }, () =>
     assert.deepEqual(out.progress, [{ stage: "sources", sources: [{ heading: "Lamp", score: 1 }] }]);
     assert.deepEqual(body, {
       messages: [
-        { role: "system", content: "You are Ada.\n\n## Lamp\n\nIt turns." },
-        { role: "user", content: "does the lamp turn?" },
+        { role: "system", content: "You are Ada." },
+        {
+          role: "user",
+          content:
+            "<knowledge>\nWhat you know that may fit the question:\n\n## Lamp\n\nIt turns.\n</knowledge>\n\n" +
+            "does the lamp turn?",
+        },
       ],
       stream: true,
       stream_options: { include_usage: true },

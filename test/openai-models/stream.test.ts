@@ -80,7 +80,7 @@ describe("the OpenAI engine", () => {
       assert.equal(text, "Hi");
       assert.deepEqual(result, {
         finishReason: "length",
-        usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 },
+        usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4, cachedInputTokens: null },
       });
     });
   }
@@ -226,8 +226,25 @@ describe("the OpenAI engine", () => {
   test("a missing total of tokens is computed", async () => {
     const counts = { usage: { prompt_tokens: 3, completion_tokens: 4 } };
     const body = model.delta("Hi") + model.event({ choices: [], ...counts }) + model.endMarker;
-    assert.deepEqual((await read(body)).result.usage, { inputTokens: 3, outputTokens: 4, totalTokens: 7 });
+    assert.deepEqual((await read(body)).result.usage, {
+      inputTokens: 3,
+      outputTokens: 4,
+      totalTokens: 7,
+      cachedInputTokens: null,
+    });
   });
+
+  for (const [name, counts, cached] of [
+    ["OpenAI's name", { prompt_tokens_details: { cached_tokens: 64 } }, 64],
+    ["DeepSeek's name", { prompt_cache_hit_tokens: 64, prompt_tokens_details: null }, 64],
+    ["no whole number", { prompt_tokens_details: { cached_tokens: 0.5 } }, null],
+  ] as const) {
+    test(`cached tokens are read under ${name}`, async () => {
+      const usage = { prompt_tokens: 100, completion_tokens: 4, ...counts };
+      const body = model.delta("Hi") + model.event({ choices: [], usage }) + model.endMarker;
+      assert.equal((await read(body)).result.usage?.cachedInputTokens, cached);
+    });
+  }
 
   test("a reply can be aborted even if its transport never reports anything", async () => {
     const out = createOutput();

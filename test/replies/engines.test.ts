@@ -116,10 +116,21 @@ for (const { what, code = "model_error", content = "", reply } of [
   });
 }
 
-test("of an engine's usage, clients see the three counts, or null if one of them isn't a whole number", async () => {
+test("of an engine's usage, clients see the counts, or null if one of the three isn't a whole number", async () => {
   const counts = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
   for (const [told, seen] of [
-    [{ ...counts, cachedTokens: 2, raw: { secret: "x" } }, counts],
+    [
+      { ...counts, raw: { secret: "x" } },
+      { ...counts, cachedInputTokens: null },
+    ],
+    [
+      { ...counts, cachedInputTokens: 2 },
+      { ...counts, cachedInputTokens: 2 },
+    ],
+    [
+      { ...counts, cachedInputTokens: -1 },
+      { ...counts, cachedInputTokens: null },
+    ],
     [{ ...counts, totalTokens: Number.NaN }, null],
     [{ inputTokens: 3n, outputTokens: 4n, totalTokens: 7n }, null],
     [undefined, null],

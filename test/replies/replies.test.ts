@@ -52,7 +52,8 @@ for (const transport of transports) {
         [message.content, message.status, message.finishReason],
         ["Hello", "completed", "length"],
       );
-      assert.deepEqual(message.usage, { inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+      const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3, cachedInputTokens: null };
+      assert.deepEqual(message.usage, usage);
       assert.deepEqual(await chat.message(message.id), message);
     });
 

@@ -43,7 +43,7 @@ describe("metrics", () => {
       status: "completed",
       finishReason: "stop",
       errorCode: null,
-      usage: { inputTokens: 30, outputTokens: 12 },
+      usage: { inputTokens: 30, outputTokens: 12, cachedInputTokens: 20 },
       durationMs: 1500,
     });
     await assertSamples(url, "twin_replies_running 0");
@@ -54,6 +54,7 @@ describe("metrics", () => {
       url,
       'twin_tokens_total{twin="ada",type="input"} 30',
       'twin_tokens_total{twin="ada",type="output"} 12',
+      'twin_tokens_total{twin="ada",type="cached_input"} 20',
     );
     await assertSamples(url, "twin_replies_taken_over_total 0");
   });

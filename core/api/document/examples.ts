@@ -30,7 +30,7 @@ const completedAt = "2026-07-01T09:30:02.500Z";
 const unique = "01jz2k7m4q8r5t9v0w3x6y1z2a";
 const requestId = `req_${unique}`;
 const endUser = "user-17";
-const counts = { inputTokens: 212, outputTokens: 5 };
+const counts = { inputTokens: 212, outputTokens: 5, cachedInputTokens: 128 };
 
 const twin = {
   id: "ada",
