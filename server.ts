@@ -5,6 +5,8 @@
  */
 
 import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
@@ -39,14 +41,16 @@ import {
   stopOnSignals,
   useProxies,
 } from "./server/process.ts";
-import { ConfigError, nameOf, type Settings, shownSettings } from "./server/settings.ts";
-import { blameDatabase, openStorage, type Storage } from "./server/storage.ts";
+import { ConfigError, changedSettings, nameOf, type Settings, shownSettings } from "./server/settings.ts";
+import { blameDatabase, logNewFile, openStorage, type Storage } from "./server/storage.ts";
 import {
   addressOf,
   foreignSecret,
   isRefused,
   logTokens,
+  makeSecret,
   makeToken,
+  noDatabase,
   openTokens,
   tokenSource,
 } from "./server/tokens.ts";
@@ -97,21 +101,26 @@ async function check(settings: Settings): Promise<void> {
   if (!passed) process.exitCode = 1;
 }
 
-async function printToken({ settings, sub, expiresInSeconds }: CommandConfig<"token">): Promise<void> {
+async function printToken({ settings, isNew, ...request }: CommandConfig<"token">): Promise<void> {
   const address = addressOf(settings);
-  const token = await makeToken(settings, address, { sub, expiresInSeconds });
+  if (isNew) await makeSecret(settings, address);
+  const token = await makeToken(settings, request);
   process.stdout.write(`${token}\n`);
   // A warning only, because the token may be meant for another server.
   if (await isRefused(address, token))
     process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);
 }
 
-async function makeKey({ settings, sub, url, name, scope }: CommandConfig<"key">): Promise<void> {
-  if (url === undefined && settings.database.kind === "memory") {
+async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): Promise<void> {
+  const { database } = settings;
+  const { sub, url, name, scope } = request;
+  if (url === undefined && database.kind === "memory") {
     throw new ConfigError(
       "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
     );
   }
+  if (url === undefined && database.kind === "sqlite" && !isNew && !existsSync(database.path))
+    throw noDatabase(database.path, "whose server could know a key");
   const { client, close } =
     url === undefined
       ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
@@ -175,12 +184,13 @@ async function run(settings: Settings): Promise<void> {
   );
 
   process.stdout.write(`listening on ${server.url}\n`);
+  if (process.stderr.isTTY)
+    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
+  logNewFile(storage, log);
   warnOfSamples(settings, twinsDir, log);
   logStart(settings, twinsDir, log);
   logTokens(settings, log);
   void warnOfModel(settings, log, parts.closing);
-  if (process.stderr.isTTY)
-    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
 }
 
 /** What the service is made of besides its settings. */
@@ -235,18 +245,19 @@ async function openMetrics(
   return metrics;
 }
 
-/** Logs the settings in use, where a misspelt variable shows up with its default. */
+/** Logs the settings in use, where a misspelt variable shows up with its default; to people only those that they changed. */
 function logStart(settings: Settings, twinsDir: string, log: Log): void {
   const { database, redisUrl, modelBaseUrl } = settings;
   log("info", "started", {
     version: packageInfo.version,
     runtime,
     database: database.kind,
+    file: database.kind === "sqlite" ? resolve(database.path) : undefined,
     limits: redisUrl === undefined ? database.kind : "redis",
     twins: twinsDir,
     model: modelBaseUrl !== undefined,
     tokens: tokenSource(settings),
-    settings: shownSettings(settings),
+    settings: process.stderr.isTTY ? changedSettings(settings) : shownSettings(settings),
   });
 }
 

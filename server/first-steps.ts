@@ -6,9 +6,9 @@
 
 import type { TwinSource } from "../core/twins/twins.ts";
 import { playgroundLink } from "./playground/pages.ts";
-import { posixShell, programWords, quoteForShell } from "./process.ts";
+import { posixShell } from "./process.ts";
 import type { Settings } from "./settings.ts";
-import { signFor } from "./tokens.ts";
+import { signFor, tokenCommand } from "./tokens.ts";
 
 /** The owner in the first steps. */
 const firstOwner = "alice";
@@ -60,9 +60,7 @@ async function tokenForShell(settings: Settings, secret: string | undefined): Pr
   if (jwtSecret !== undefined || database.kind === "memory") {
     return signFor(settings, secret, { sub: firstOwner, expiresInSeconds: 3600 });
   }
-  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
-  const words = [...programWords(), "token", "--sub", firstOwner, ...place];
-  return `$(${words.map(quoteForShell).join(" ")})`;
+  return `$(${tokenCommand(settings, firstOwner)})`;
 }
 
 /** A shell command that finds the one string with this prefix in a JSON answer. */

@@ -282,8 +282,22 @@ export function nameOf(name: keyof Settings): string {
 
 /** The values in use, by their variables, null if there is none; without those that may hold a secret. */
 export function shownSettings(values: Settings): Record<string, unknown> {
-  const shown = settingNames.filter((name) => !settings[name].secret);
-  return Object.fromEntries(shown.map((name) => [settings[name].variable, values[name] ?? null]));
+  return shown(settingNames, values);
+}
+
+/** Like {@link shownSettings}, without the values that are the defaults. */
+export function changedSettings(values: Settings): Record<string, unknown> {
+  const changed = settingNames.filter((name) => {
+    const setting: Setting<unknown> = settings[name];
+    const usual = setting.fallback === undefined ? undefined : setting.parse(setting.fallback);
+    return JSON.stringify(values[name]) !== JSON.stringify(usual);
+  });
+  return shown(changed, values);
+}
+
+function shown(names: readonly (keyof Settings)[], values: Settings): Record<string, unknown> {
+  const open = names.filter((name) => !settings[name].secret);
+  return Object.fromEntries(open.map((name) => [settings[name].variable, values[name] ?? null]));
 }
 
 function parseDatabase(text: string): DatabaseChoice | undefined {

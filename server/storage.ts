@@ -4,6 +4,8 @@
  * @module
  */
 
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { readLongTextsInTurn } from "../adapters/sql/fair-reads.ts";
 import type { Log } from "../core/base/log.ts";
 import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
@@ -17,6 +19,8 @@ import { ConfigError, type DatabaseChoice, nameOf, type Settings } from "./setti
 export interface Storage {
   readonly store: Store;
   readonly limiter: RateLimiter;
+  /** The path of a SQLite file that was made. */
+  readonly newFile?: string;
   close(): Promise<void>;
 }
 
@@ -39,7 +43,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   const { openRedis } = await import("../adapters/redis/mod.ts");
   const redis = await openRedis(redisUrl, { log }).catch(blame(nameOf("redisUrl")));
   return {
-    store: storage.store,
+    ...storage,
     limiter: redis.limiter,
     async close() {
       try {
@@ -62,9 +66,11 @@ async function openDatabase(
     }
     case "sqlite": {
       const { openSqlite } = await import("../adapters/sqlite/mod.ts");
+      const isNew = !existsSync(database.path);
       const opening = openSqlite(database.path, { log });
       const { store, buckets, close } = await opening.catch(blame(nameOf("database")));
-      return withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
+      const storage = withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
+      return isNew ? { ...storage, newFile: resolve(database.path) } : storage;
     }
     case "postgres": {
       const { openPostgres } = await import("../adapters/postgres/mod.ts");
@@ -72,6 +78,21 @@ async function openDatabase(
       return withFallback(await opening.catch(blame(nameOf("database"))), log);
     }
   }
+}
+
+/** Says that a file was made, and warns where other databases are near: a wrong path or folder is noticed too late. */
+export function logNewFile({ newFile: file }: Storage, log: Log): void {
+  if (file === undefined) return;
+  const near = [dirname(file), join(dirname(file), "data"), resolve("data")];
+  const others = [...new Set(near)].flatMap(databasesIn).filter((other) => other !== file);
+  const found = others.length > 0;
+  log(found ? "warn" : "info", `new database at ${file}`, found ? { near: others } : {});
+}
+
+function databasesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => /\.(db|sqlite3?)$/.test(name));
+  return names.map((name) => join(folder, name));
 }
 
 /** A database, with limits that go on in memory while its own are down. */

@@ -5,11 +5,13 @@
  */
 
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import process from "node:process";
 import { urlOf } from "../adapters/servers/running-server.ts";
 import { createJwtVerifier, signToken, type VerifyToken } from "../core/auth/jwt.ts";
 import { readPublicKey } from "../core/auth/public-key.ts";
 import type { Log } from "../core/base/log.ts";
+import { programWords, quoteForShell } from "./process.ts";
 import { createSecret, readOrCreateSecret, readSecret } from "./secret-file.ts";
 import { ConfigError, type DatabaseChoice, nameOf, type Settings } from "./settings.ts";
 
@@ -45,7 +47,7 @@ export function tokenSource({ jwtJwksUrl, jwtPublicKey }: Settings): "jwks" | "p
   return jwtPublicKey === undefined ? "secret" : "public key";
 }
 
-/** Warns of settings for JWTs that are easily overlooked. */
+/** Says how to sign in where no terminal shows it, and warns of settings for JWTs that are easily overlooked. */
 export function logTokens(settings: Settings, log: Log): void {
   const { jwtSecret, database } = settings;
   if (tokenSource(settings) === "secret" && jwtSecret === undefined && database.kind === "memory") {
@@ -53,10 +55,25 @@ export function logTokens(settings: Settings, log: Log): void {
       "info",
       "JWTs are verified with a secret that is lost when this process ends; set JWT_SECRET to keep one",
     );
+  } else if (tokenSource(settings) === "secret" && !process.stderr.isTTY) {
+    const command = tokenCommand(settings, "<owner>");
+    log(
+      "info",
+      "to sign in, run this command here (in a container: by its exec), and make a key with its token",
+      {
+        command,
+      },
+    );
   }
   if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
     log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set");
   }
+}
+
+/** The command, for a shell in this process's folder, that prints a token which this server accepts. */
+export function tokenCommand({ database }: Settings, sub: string): string {
+  const place = database.kind === "sqlite" ? ["--database", `sqlite:${database.path}`] : [];
+  return [...programWords(), "token", "--sub", sub, ...place].map(quoteForShell).join(" ");
 }
 
 /** The content of a JWT. */
@@ -70,15 +87,12 @@ export function signFor(settings: Settings, secret: string, request: TokenReques
   return signToken({ ...claimsOf(settings), secret, ...request });
 }
 
-/**
- * Signs a JWT that a server with these settings accepts. `address`: where that server is, if it runs. Rejects with a
- * one-line error if it cannot.
- */
-export async function makeToken(settings: Settings, address: string, request: TokenRequest): Promise<string> {
-  return signFor(settings, await signingSecret(settings, address), request);
+/** Signs a JWT that a server with these settings accepts. Rejects with a one-line error if it cannot. */
+export async function makeToken(settings: Settings, request: TokenRequest): Promise<string> {
+  return signFor(settings, await signingSecret(settings), request);
 }
 
-async function signingSecret(settings: Settings, address: string): Promise<string> {
+async function signingSecret(settings: Settings): Promise<string> {
   const { jwtSecret, database } = settings;
   if (jwtSecret !== undefined) return jwtSecret;
   if (tokenSource(settings) !== "secret") {
@@ -97,10 +111,28 @@ async function signingSecret(settings: Settings, address: string): Promise<strin
   if (database.kind === "postgres" || existsSync(database.path)) {
     throw foreignSecret("the server of this database");
   }
+  throw noDatabase(database.path, "whose server could verify a token");
+}
+
+/**
+ * Makes the secret of a server that is started later, if there is no database yet. `address`: where that server will
+ * be; rejects with a one-line error if another one is there.
+ */
+export async function makeSecret(settings: Settings, address?: string): Promise<void> {
+  const { jwtSecret, database } = settings;
+  if (jwtSecret !== undefined || tokenSource(settings) !== "secret") return;
+  if (database.kind !== "sqlite" || existsSync(database.path)) return;
   // A server that runs already has a secret, so a new one would be another.
   const stranger = await signFor(settings, createSecret(), { sub: "stranger", expiresInSeconds: 60 });
-  if (await isRefused(address, stranger)) throw foreignSecret(`the server at ${address}`);
-  return readOrCreateSecret(secretPath(database)); // for the server that is started next
+  if (address !== undefined && (await isRefused(address, stranger)))
+    throw foreignSecret(`the server at ${address}`);
+  await readOrCreateSecret(secretPath(database));
+}
+
+/** The error for a path where no server has made its database: most likely, it is the wrong one. */
+export function noDatabase(path: string, wanted: string): ConfigError {
+  const instead = `name the server's by ${nameOf("database")}, or add --new to begin one there`;
+  return new ConfigError(`There is no database at ${resolve(path)} ${wanted}: ${instead}.`);
 }
 
 /** The error for a secret that a server does not have. */

@@ -34,20 +34,26 @@ routes satisfies readonly Route[];
 export interface ServedPage {
   readonly content: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** What clients get as JSON whose `Accept` does not name HTML. Absent: the same. */
+  readonly data?: object;
 }
 
 /** The routes of pages, by their paths. */
 export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[] {
-  return Object.entries(pages).map(([path, { content, headers }]) =>
+  return Object.entries(pages).map(([path, { content, headers, data }]) =>
     route({
       operationId: `page ${path}`,
       method: "GET",
       path,
       summary: "Show a page",
       credential: "none",
+      headers: { accept: "Accept" },
       success: { status: 200, description: "The page." },
-      async handle() {
-        return { document: content, headers };
+      async handle({ headers: { accept } }) {
+        if (data === undefined) return { document: content, headers };
+        const vary = { Vary: "Accept" };
+        if (accept?.includes("text/html")) return { document: content, headers: { ...headers, ...vary } };
+        return { data, headers: vary };
       },
     }),
   );

@@ -10,8 +10,8 @@ import { createService } from "../../core/service.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
 import type { Engines } from "../engines.ts";
 import { ConfigError, type Settings } from "../settings.ts";
-import { openStorage } from "../storage.ts";
-import { foreignSecret, isRefused, makeToken, openTokens } from "../tokens.ts";
+import { logNewFile, openStorage } from "../storage.ts";
+import { foreignSecret, isRefused, makeSecret, makeToken } from "../tokens.ts";
 
 /** A client, and what it holds open. */
 export interface ConnectedClient {
@@ -33,9 +33,10 @@ export async function connectLocally(
   settings: Settings,
   { sub: owner, log, twins = createTwinList([]), engines = {} }: ConnectionOptions,
 ): Promise<ConnectedClient> {
+  await makeSecret(settings); // a new database begins with its server's secret
   const opening = openStorage(settings, { log, signal: new AbortController().signal });
   const storage = await opening.catch(nameTheServer);
-  await openTokens(settings, log); // makes the secret of a new folder: it belongs to the database
+  logNewFile(storage, log);
   const service = createService({
     // Replies of a server that died are for its next start to go on with: this process ends too soon.
     store: { ...storage.store, findAbandonedReplies: async () => [] },
@@ -70,7 +71,7 @@ function nameTheServer(error: unknown): never {
 
 /** A client that creates keys at a running server. */
 export async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
-  const token = await makeToken(settings, url, { sub, expiresInSeconds: 600 });
+  const token = await makeToken(settings, { sub, expiresInSeconds: 600 });
   if (await isRefused(url, token)) throw foreignSecret(`the server at ${url}`);
   return new TwinClient({ baseUrl: url, apiKey: token });
 }

@@ -33,19 +33,23 @@ function command<Request>(definition: Command<Request>): Command<Request> {
 /** All commands by their names, in the order in which `--help` lists them. */
 export const commands = {
   token: command({
-    takes: "--sub <owner> [--expires-in 1h]",
-    about: "print a JWT for creating API keys",
-    flags: ["sub", "expires-in"],
+    takes: "--sub <owner> [--expires-in 1h] [--new]",
+    about: "print a JWT for creating API keys; --new: with a new secret, if there is no database yet",
+    flags: ["sub", "expires-in", "new"],
     read: (flags) => ({
+      isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("token needs --sub, the owner that the token is for"),
       expiresInSeconds: readLifetime(flags),
     }),
   }),
   key: command({
-    takes: "--sub <owner> [--scope full_access] [--name <label>] [--url http://…]",
-    about: "create an API key and print it: in the database, or at the running server that --url names",
-    flags: ["sub", "scope", "name", "url"],
+    takes: "--sub <owner> [--scope full_access] [--name <label>] [--url http://… | --new]",
+    about:
+      "create an API key and print it: in the database (--new: which is made, if there is none), or at the running " +
+      "server that --url names",
+    flags: ["sub", "scope", "name", "url", "new"],
     read: (flags) => ({
+      isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("key needs --sub, the owner that the key is for"),
       scope: readScope(flags),
       name: flags.get("name") ?? "command line",

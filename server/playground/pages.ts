@@ -5,6 +5,7 @@
  */
 
 import type { ServedPage } from "../../core/api/routes.ts";
+import packageInfo from "../../package.json" with { type: "json" };
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";
@@ -14,8 +15,41 @@ import { playgroundOwner } from "./pacing.ts";
 
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
 export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>> {
-  const ownPages = showsPages(settings) && { "/": playground, "/docs": reference };
+  const ownPages = showsPages(settings)
+    ? { "/": playground, "/docs": reference }
+    : { "/": frontPage(settings) };
   return { ...ownPages, "/widget.js": widget };
+}
+
+/** What a server without a playground says of itself. */
+function frontPage({ basePath }: Settings): ServedPage {
+  const { name, version, description } = packageInfo;
+  const openApi = `${basePath}/api/v1/openapi.json`;
+  return {
+    content: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+</head>
+<body>
+<h1>${name} ${version}</h1>
+<p>${description}</p>
+<p><a href="${openApi}">The API, as an OpenAPI document</a></p>
+<p>The playground is off here: its operator turns it on with PLAYGROUND=on.</p>
+</body>
+</html>
+`,
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy":
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "Referrer-Policy": "no-referrer",
+    },
+    data: { name, version, openApi },
+  };
 }
 
 /** Without a word about it, pages are only for the machine that the server runs on. */

@@ -42,7 +42,7 @@ describe("token", () => {
   test("it makes no secret while a server with another listens at its address, but says so", async () => {
     const server = await startServer((await scratch()).flags, otherSecret);
     const { folder, flags } = await scratch();
-    const token = ["token", "--sub", "alice", ...flags, "--port", new URL(server.url).port];
+    const token = ["token", "--sub", "alice", "--new", ...flags, "--port", new URL(server.url).port];
     assertRefusal(await runServer(token), /the server at http:.+ has another secret.+JWT_SECRET/);
     await assert.rejects(access(join(folder, "data", "jwt-secret")));
     await server.stop();
@@ -50,7 +50,7 @@ describe("token", () => {
 
   test("it says that the server at its address refuses what it prints", async () => {
     const { flags } = await scratch();
-    const first = await runServer(["token", "--sub", "alice", ...flags, "--port", "1"]);
+    const first = await runServer(["token", "--sub", "alice", "--new", ...flags, "--port", "1"]);
     assert.deepEqual([first.code, first.stderr], [0, ""]);
     const server = await startServer(flags, otherSecret);
     const { port } = new URL(server.url);
@@ -65,7 +65,7 @@ describe("token", () => {
 describe("key", () => {
   test("it makes a key in the database, which the server then knows, and at a running server", async () => {
     const { flags } = await scratch();
-    const made = await runServer(["key", "--sub", "alice", ...flags]);
+    const made = await runServer(["key", "--sub", "alice", "--new", ...flags]);
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^twin_[0-9A-Za-z]{49}\n$/);
     const server = await startServer(flags);
@@ -77,6 +77,42 @@ describe("key", () => {
     assert.deepEqual(await uses(server.url, reader), [200, 403]);
     assertRefusal(await runServer(asked, otherSecret), /the server at .+ has another secret/);
     await server.stop();
+  });
+});
+
+describe("a folder without a database", () => {
+  for (const command of ["token", "key"]) {
+    test(`${command} makes nothing there unless asked, and says so`, async () => {
+      const { folder, flags } = await scratch();
+      const args = [command, "--sub", "alice", ...flags, "--port", "1"];
+      const there = join(folder, "data", "twins.db");
+      const refused = await runServer(args);
+      assertRefusal(refused, /There is no database at .+twins\.db .+DATABASE_URL \(--database\).+--new/);
+      assert.ok(refused.stderr.includes(there), refused.stderr);
+      await assert.rejects(access(join(folder, "data")));
+
+      const made = await runServer([...args, "--new"]);
+      assert.equal(made.code, 0, made.stderr);
+      await access(join(folder, "data", "jwt-secret"));
+    });
+  }
+
+  test("a key that was made with it is known to the server that starts there, as is a token", async () => {
+    const { flags } = await scratch();
+    const key = await runServer(["key", "--sub", "alice", "--new", ...flags]);
+    const token = await runServer(["token", "--sub", "alice", ...flags, "--port", "1"]);
+    const server = await startServer(flags);
+    assert.deepEqual(await uses(server.url, key.stdout.trim()), [200, 201]);
+    const keys = await call(`${server.url}/api/v1/auth/api-keys`, "GET", token.stdout.trim());
+    assert.equal(keys.status, 200);
+    await server.stop();
+  });
+
+  test("key makes no secret in the folder of a database whose server has another", async () => {
+    const { folder, flags } = await scratch();
+    await (await startServer(flags, otherSecret)).stop();
+    assert.equal((await runServer(["key", "--sub", "alice", ...flags])).code, 0);
+    await assert.rejects(access(join(folder, "data", "jwt-secret")));
   });
 });
 

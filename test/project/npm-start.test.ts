@@ -3,9 +3,11 @@
  */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -27,6 +29,20 @@ test("the commands in package.json's scripts are also found on Windows", () => {
     const places = [`${word}.cmd`, `node_modules/.bin/${word}`].map((path) => join(cwd, path));
     assert.ok(["node", "npm", "npx"].includes(word) || places.some((path) => existsSync(path)), command);
   }
+});
+
+test("npm start before npm ci says what to do, without a stack", { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "twin-service-start-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const path of ["package.json", "server.ts", "tools"])
+    await cp(join(cwd, path), join(folder, path), { recursive: true });
+  const { status, stderr } = spawnSync("npm", ["start", "--silent"], {
+    cwd: folder,
+    env: surroundings,
+    encoding: "utf8",
+  });
+  assert.equal(stderr, "twin-service: the packages are not installed: run npm ci, then npm start again.\n");
+  assert.equal(status, 1);
 });
 
 const starts = [

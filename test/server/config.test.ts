@@ -325,6 +325,7 @@ describe("the command line", () => {
     const config = readConfig(["token", "--sub", "alice"], {});
     assert.deepEqual(config, {
       command: "token",
+      isNew: false,
       settings: serve([]),
       sub: "alice",
       expiresInSeconds: 3_600,
@@ -347,6 +348,7 @@ describe("the commands key and chat", () => {
     assert.deepEqual(readConfig(["key", "--sub", "alice"], {}), {
       command: "key",
       settings,
+      isNew: false,
       sub: "alice",
       scope: "full_access",
       name: "command line",
@@ -356,6 +358,7 @@ describe("the commands key and chat", () => {
     assert.deepEqual(readConfig(args, {}), {
       command: "key",
       settings,
+      isNew: false,
       sub: "alice",
       scope: "read_only",
       name: "laptop",
@@ -412,8 +415,8 @@ describe("the pages of a server", () => {
   const all = ["/", "/docs", "/widget.js"];
   for (const [when, args, paths] of [
     ["on this machine alone", [], all],
-    ["if they are switched off", ["--playground", "off"], ["/widget.js"]],
-    ["on all addresses", ["--host", "0.0.0.0"], ["/widget.js"]],
+    ["if they are switched off", ["--playground", "off"], ["/", "/widget.js"]],
+    ["on all addresses", ["--host", "0.0.0.0"], ["/", "/widget.js"]],
     ["on all addresses, if they are switched on", ["--host", "0.0.0.0", "--playground", "on"], all],
   ] as const) {
     test(`${when} are ${paths.join(", ")}`, () => {
@@ -424,13 +427,26 @@ describe("the pages of a server", () => {
 
 describe("documentation of the settings", () => {
   test("--help lists each flag, each variable, each default and what is accepted", () => {
-    for (const { variable, flag, fallback, otherwise = "none", expected } of Object.values(settings)) {
-      const line = usage("twin-service").match(new RegExp(`^.*\\b${variable}\\b.*$`, "m"))?.[0] ?? "";
-      assert.ok(line, variable);
-      if (flag) assert.ok(line.includes(`--${flag},`), line);
-      const [next] = (usage("twin-service").split(`${line}\n`)[1] ?? "").split("\n");
-      assert.equal(next?.trim(), `default: ${fallback || otherwise}; takes ${expected}`);
+    const text = usage("twin-service").replaceAll(/\s+/g, " ");
+    for (const { variable, flag, about, fallback, otherwise = "none", expected } of Object.values(settings)) {
+      const name = flag ? `--${flag}, ${variable}` : variable;
+      const said = `${about.replaceAll("`", "")}; default: ${fallback || otherwise}; takes ${expected}`;
+      assert.ok(text.includes(` ${name} ${said} `), variable);
     }
+  });
+
+  test("--help has three examples, and no line of more than 120 characters", () => {
+    const text = usage("node --import tsx server.ts");
+    const [, examples = ""] = /^Examples:\n(.+?)\n\n/ms.exec(text) ?? [];
+    assert.equal(examples.split("\n").length, 3, text);
+    for (const example of examples.trim().split("\n")) {
+      const words = example.trim().split(" ").slice(4);
+      assert.doesNotThrow(() => readConfig(words, {}), example);
+    }
+    assert.deepEqual(
+      text.split("\n").filter((line) => line.length > 120),
+      [],
+    );
   });
 
   test("the documented table is the table of settings", async () => {

@@ -21,7 +21,8 @@ describe("what the server logs", () => {
       MODEL_API_KEY: "secret-key",
     });
     const { time, version, settings, ...rest } = await server.logged("started");
-    const kinds = { runtime, database: "sqlite", limits: "sqlite", model: true, tokens: "secret" };
+    const file = flags[3]?.replace("sqlite:", "");
+    const kinds = { runtime, database: "sqlite", file, limits: "sqlite", model: true, tokens: "secret" };
     assert.deepEqual(rest, { level: "info", message: "started", twins: flags[1], ...kinds });
     const { ON_DISCONNECT, CORS_ORIGINS, MODEL_NAME, JWT_SECRET } = settings as Record<string, unknown>;
     assert.deepEqual([ON_DISCONNECT, CORS_ORIGINS], ["continue", []]);

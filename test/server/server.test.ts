@@ -19,6 +19,11 @@ import { runInto, runServer, startServer, startServerInTerminal } from "./proces
 
 const scratch = await createScratch();
 
+/** These members of a log line. */
+function only(line: Record<string, unknown>, ...names: string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(line).filter(([name]) => names.includes(name)));
+}
+
 describe("the server", () => {
   test("it says where it listens, answers, and exits with 0 on SIGTERM and SIGINT", {
     skip: withoutSignals,
@@ -35,6 +40,59 @@ describe("the server", () => {
     }
   });
 
+  test("it says where it made a new database, names its file, and warns if there are others near", async () => {
+    const { folder, flags } = await scratch();
+    const file = join(folder, "data", "twins.db");
+    const first = await startServer(flags);
+    assert.deepEqual(only(await first.logged(`new database at ${file}`), "level", "near"), { level: "info" });
+    assert.deepEqual(only(await first.logged("started"), "database", "file"), { database: "sqlite", file });
+    await first.stop();
+
+    const again = await startServer(flags);
+    await again.logged("started");
+    assert.ok(!(await again.stop()).stderr.includes("new database"));
+
+    for (const place of [join(folder, "data", "twin.db"), join(folder, "twins.db")]) {
+      const second = await startServer([...flags.slice(0, 2), "--database", `sqlite:${place}`]);
+      const said = only(await second.logged(`new database at ${place}`), "level", "near");
+      assert.deepEqual(said.level, "warn");
+      assert.ok((said.near as string[]).includes(file), String(said.near));
+      await second.stop();
+    }
+  });
+
+  test("without a terminal, it says how to sign in", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags);
+    const { command } = await server.logged(
+      "to sign in, run this command here (in a container: by its exec), and make a key with its token",
+    );
+    const words = String(command).replace("'<owner>'", "alice").split(" ");
+    const token = spawnSync(words[0] ?? "", words.slice(1), { encoding: "utf8", env: surroundings });
+    const keys = await call(`${server.url}/api/v1/auth/api-keys`, "GET", token.stdout.trim());
+    await server.stop();
+    assert.equal(keys.status, 200, `${command}: ${token.stderr}`);
+  });
+
+  test("where the playground is off, / tells browsers and others what this is", async () => {
+    const { flags } = await scratch();
+    const server = await startServer([...flags, "--playground", "off", "--base-path", "/chat"]);
+    const page = await fetch(`${server.url}/chat/`, { headers: { Accept: "text/html,*/*;q=0.8" } });
+    const shown = await page.text();
+    const data = await (await fetch(`${server.url}/chat/`)).json();
+    const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+    const openApi = "/chat/api/v1/openapi.json";
+    assert.deepEqual(data, { data: { name: "twin-service", version, openApi } });
+    assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
+    assert.equal(page.headers.get("vary"), "Accept");
+    assert.match(shown, new RegExp(`twin-service ${version.replaceAll(".", "\\.")}`));
+    for (const [, path] of shown.matchAll(/href="([^"]+)"/g)) {
+      assert.equal((await fetch(`${server.url}${path}`)).status, 200, path);
+    }
+    assert.equal((await fetch(`${server.url}/chat/docs`)).status, 404);
+    await server.stop();
+  });
+
   test("an IPv6 address is written in brackets", async () => {
     const { flags } = await scratch();
     const server = await startServer([...flags, "--host", "::1"]);
@@ -45,7 +103,7 @@ describe("the server", () => {
 
   test("tokens of its stored secret create keys, before and after a restart, and only its user can read that file", async () => {
     const { flags, folder } = await scratch();
-    const early = await mint(flags); // whatever runs first creates the secret
+    const early = await mint([...flags, "--new"]); // whatever runs first creates the secret
     const first = await startServer(flags);
     const key = await createKey(first, early);
     const messages = await converse(first, key, "echo");
@@ -198,12 +256,14 @@ describe("the server", () => {
     });
   }
 
-  test("in a terminal, it shows a link that opens the playground, signed in", {
+  test("in a terminal, it shows a link that opens the playground, signed in, then the settings that differ", {
     skip: spawnSync("script", ["--version"]).status !== 0 && "needs script",
   }, async () => {
     const { folder } = await scratch();
     const args = ["--twins", join(folder, "twins"), "--database", "memory:", "--base-path", "/chat"];
-    const server = await startServerInTerminal(args, /^http\S+#token=\S+\n/m);
+    const server = await startServerInTerminal(args, /^http\S+#token=\S+\n[\s\S]*\bstarted .*settings=.*\n/m);
+    const names = server.shown.match(/(?<=settings=.*")[A-Z_]+(?=":)/g);
+    assert.deepEqual(names, ["PORT", "TWINS_DIR", "BASE_PATH"], "what differs from the defaults");
     const [, page = "", token = ""] = /^(http\S+)#token=(\S+)$/m.exec(server.shown) ?? [];
     assert.match(page, /\/chat\/$/);
     assert.match(await (await fetch(page)).text(), /^<!doctype html>/);

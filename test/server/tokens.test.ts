@@ -29,7 +29,6 @@ import { makeToken, openTokens } from "../../server/tokens.ts";
 import { reread } from "../auth/key-pair.ts";
 import { listen } from "../support/ports.ts";
 
-const nowhere = "http://127.0.0.1:1";
 const request = { sub: "alice", expiresInSeconds: 7200 };
 
 /** The settings of these variables, with a database whose folder nothing may be written to. */
@@ -42,15 +41,15 @@ describe("tokens of a secret", () => {
   const secret = { JWT_SECRET: "a secret of at least 32 bytes, for a test" };
 
   test("are valid for as long as they are asked to be", async () => {
-    const { iat = 0, exp } = decodeJwt(await makeToken(settingsOf(secret), nowhere, request));
+    const { iat = 0, exp } = decodeJwt(await makeToken(settingsOf(secret), request));
     assert.equal(exp, iat + 7200);
   });
 
   test("have the issuer and the audience of the settings, which are required of them", async () => {
     const strict = settingsOf({ ...secret, JWT_ISSUER: "https://id.example", JWT_AUDIENCE: "twins" });
     const { verifyToken } = await openTokens(strict, noLog);
-    assert.equal(await verifyToken(await makeToken(strict, nowhere, request)), "alice");
-    const others = await makeToken(settingsOf(secret), nowhere, request);
+    assert.equal(await verifyToken(await makeToken(strict, request)), "alice");
+    const others = await makeToken(settingsOf(secret), request);
     await assert.rejects(async () => verifyToken(others), { code: "invalid_token" });
   });
 });
@@ -71,7 +70,7 @@ describe("public keys", () => {
         .setProtectedHeader({ alg: "ES256" })
         .setExpirationTime("1h");
       assert.deepEqual([secret, await verifyToken(await token.sign(privateKey))], [undefined, "alice"]);
-      await assert.rejects(makeToken(settings, nowhere, request), /private key/);
+      await assert.rejects(makeToken(settings, request), /private key/);
     });
   }
 
