@@ -13,7 +13,7 @@ import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields 
 import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
 import { commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
-import { readInput } from "./input.ts";
+import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
 import {
@@ -47,7 +47,7 @@ interface Exchange {
   readonly requestId: string;
   readonly startedAt: number;
   /** The header fields of the answer, success or error. */
-  readonly headers: Record<string, string>;
+  headers: Record<string, string>;
   route?: Route;
   caller?: Caller;
 }
@@ -130,13 +130,22 @@ export class Dispatcher {
       });
     const route = routeOf(request.method, routes);
     exchange.route = route;
-    const caller = await identifyCaller(route, request, fields);
+    let caller = await identifyCaller(route, request, fields);
     exchange.caller = caller;
     const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
     Object.assign(exchange.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
+    const readingAt = context.clock.now();
     const { query, body } = await readInput(route, { request, fields, params, search }, context.clock);
+    const tookMs = context.clock.now() - readingAt;
+    if (takesBody(route) && (caller.key || tookMs > longestTrustMs)) {
+      exchange.headers = commonHeaders(requestId); // a credential that has ended has no bucket to tell of
+      caller = await identifyCaller(route, request, fields);
+      exchange.caller = caller;
+      Object.assign(exchange.headers, headers);
+      requireScope(route, caller);
+    }
     const named: Record<string, string | null> = {};
     for (const [name, header] of Object.entries(route.headers ?? {}))
       named[name] = request.headers.get(header);
@@ -182,6 +191,12 @@ export class Dispatcher {
     return { status, headers, body: null };
   }
 }
+
+/**
+ * For how long the word of a host or a JWT counts while a body arrives, in milliseconds. A key's look-up is cached, and
+ * made again once the body is there.
+ */
+const longestTrustMs = 5_000;
 
 /** Whether a body broke off, perhaps because the server stops. In `body.ts`, only that error has a cause. */
 function isBrokenBody(thrown: unknown): boolean {

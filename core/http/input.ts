@@ -49,16 +49,20 @@ export async function readInput(
   clock: Clock,
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
-  const takesBody = route.body !== undefined || route.readBody !== undefined;
-  if (takesBody) requireJsonBody(fields, most);
+  if (takesBody(route)) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
   if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
-  const value = takesBody
+  const value = takesBody(route)
     ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most })))
     : undefined;
   const body = route.readBody ? route.readBody(value) : route.body && readBody(route.body, value);
   return { query, body };
+}
+
+/** Whether a route's requests have a body. */
+export function takesBody({ body, readBody }: Route): boolean {
+  return body !== undefined || readBody !== undefined;
 }
 
 /**
