@@ -21,7 +21,6 @@ import {
 import { listenForStop } from "./command-line/stop-signals.ts";
 import type { Contender } from "./contenders/contender.ts";
 import { install, packagesOf } from "./contenders/install.ts";
-import { twinService } from "./contenders/twin-service/contender.ts";
 import { benchFile, buildAll } from "./harness/build.ts";
 import { measureDisk } from "./harness/disk.ts";
 import { pinned } from "./harness/pinning.ts";
@@ -66,25 +65,22 @@ async function visitServer(url: string, values: Values): Promise<void> {
   console.log(await visiting.finally(() => hasProgress && process.stderr.write("\n")));
 }
 
-function readEffort({ quick, seconds, rounds }: Values): ScenarioEffort {
+function readEffort({ quick, seconds, rounds, servers }: Values): ScenarioEffort {
   return {
     seconds: atLeast(0.2, seconds ?? (quick ? "0.5" : "2"), "--seconds"),
     rounds: wholeAtLeast(1, rounds ?? (quick ? "1" : "3"), "--rounds"),
+    isBrief: servers !== undefined,
     replies: quick ? 10 : 100,
-    conversations: quick ? 5000 : 100_000,
     progress: (line) => console.error(line),
   };
 }
 
 async function compareServers(names: readonly string[], values: Values): Promise<void> {
   const effort = readEffort(values);
-  const unknown = names.filter((name) => !(name in scenarios));
-  if (unknown.length > 0) {
-    throw new Error(`There is no scenario ${unknown.join(", ")}.\n\n${helpText(resultsName)}`);
-  }
+  const chosen = choose(names, values.servers?.split(","));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-  const chosen = Object.entries(scenarios).filter(([name]) => names.length === 0 || names.includes(name));
-  const { ready, leftOut } = install(contendersOf(chosen), effort.progress);
+  const contenders = new Set(chosen.flatMap(([, scenario]) => Object.values(scenario.contenders)));
+  const { ready, leftOut } = install([...contenders], effort.progress);
   for (const { contender, reason } of leftOut) effort.progress(`${contender.name} is left out: ${reason}.`);
   await buildAll();
   const machine = {
@@ -94,12 +90,29 @@ async function compareServers(names: readonly string[], values: Values): Promise
   };
   console.log(toHead(machine));
   const results = await runScenarios(chosen, ready, effort);
-  const { json = names.length === 0 && !values.quick ? resultsFile : undefined } = values;
+  const isComplete = names.length === 0 && values.servers === undefined && !values.quick;
+  const { json = isComplete ? resultsFile : undefined } = values;
   if (json !== undefined) save(json, machine, results);
 }
 
-function contendersOf(chosen: readonly (readonly [string, Scenario])[]): readonly Contender[] {
-  return [...new Set([twinService, ...chosen.flatMap(([, { contenders }]) => contenders)])];
+type NamedScenario = readonly [name: string, scenario: Scenario];
+
+/** The scenarios, with the servers of the command line. Default: all, with all. */
+function choose(names: readonly string[], servers: readonly string[] | undefined): NamedScenario[] {
+  const unknown = names.find((name) => !(name in scenarios));
+  if (unknown !== undefined) {
+    throw new Error(`There is no scenario ${unknown}.\n\n${helpText(resultsName)}`);
+  }
+  const all = Object.values(scenarios).flatMap(({ contenders }) => Object.keys(contenders));
+  const nobody = servers?.find((name) => !all.includes(name));
+  if (nobody !== undefined) throw new Error(`There is no server ${nobody}.\n\n${helpText(resultsName)}`);
+  return Object.entries(scenarios)
+    .filter(([name]) => names.length === 0 || names.includes(name))
+    .map(([name, scenario]): NamedScenario => {
+      const taking = Object.entries(scenario.contenders).filter(([key]) => servers?.includes(key) ?? true);
+      return [name, { ...scenario, contenders: Object.fromEntries(taking) }];
+    })
+    .filter(([, { contenders }]) => Object.keys(contenders).length > 0);
 }
 
 function describe(contender: Contender): Machine["contenders"][number] {
@@ -109,14 +122,14 @@ function describe(contender: Contender): Machine["contenders"][number] {
 
 /** Runs one scenario after the other. A failure is reported in the scenario's place, and the others still run. */
 async function runScenarios(
-  chosen: readonly (readonly [string, Scenario])[],
+  chosen: readonly NamedScenario[],
   ready: readonly Contender[],
   effort: ScenarioEffort,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const [name, scenario] of chosen) {
     effort.progress(`${name}: ${scenario.title}`);
-    const contenders = scenario.contenders.filter((contender) => ready.includes(contender));
+    const contenders = Object.values(scenario.contenders).filter((contender) => ready.includes(contender));
     const parts = await runScenario(scenario, contenders, effort);
     const found = parts.map((part) => ({ scenario: name, title: scenario.title, ...part }));
     for (const result of found) console.log(`\n${toTable(result)}`);
@@ -133,7 +146,7 @@ async function runScenario(
   const load = startLoad();
   const model = await startModel();
   try {
-    return await scenario.run({ load, model, contenders }, effort);
+    return await scenario.run(contenders, { load, model }, effort);
   } catch (error) {
     process.exitCode = 1;
     return [{ unit: "", rows: [], notes: [`It failed: ${messageOf(error)}`] }];

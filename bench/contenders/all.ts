@@ -6,24 +6,28 @@
 
 import { aiSdk } from "./ai-sdk-hono/contender.ts";
 import type { Contender } from "./contender.ts";
-import { fastify, hono, nodeHttp } from "./frameworks.ts";
 import { langgraph } from "./langgraph/contender.ts";
 import { mastra } from "./mastra/contender.ts";
+import { nodeHttp } from "./node-http/contender.ts";
 import { nodePipe } from "./node-pipe/contender.ts";
 import { nodeRelay } from "./node-relay/contender.ts";
 import { portkey } from "./portkey/contender.ts";
-import { twinService } from "./twin-service/contender.ts";
+import { completionsService, observedService, twinService } from "./twin-service/contender.ts";
 
 /** Those that put a model's replies on the wire. This service is the first, the floor the second. */
-export const relays: readonly Contender[] = [
-  twinService,
-  nodePipe,
-  nodeRelay,
+const relays = {
+  "twin-service": twinService,
+  "node-pipe": nodePipe,
+  "node-relay": nodeRelay,
   portkey,
-  aiSdk,
+  "ai-sdk": aiSdk,
   langgraph,
   mastra,
-];
+};
 
-/** Those that only answer requests. */
-export const frameworks: readonly Contender[] = [nodeHttp, hono, fastify];
+/** Who takes part in each scenario, by the names that `--servers` takes. */
+export const contenders = {
+  live: { ...relays, "twin-service-v1": completionsService },
+  fate: relays,
+  burst: { "twin-service": twinService, "twin-service-metrics": observedService, "node-http": nodeHttp },
+} satisfies Record<string, Readonly<Record<string, Contender>>>;

@@ -40,7 +40,7 @@ export async function buildAll(): Promise<void> {
   const contenders = readdirSync(benchFile("contenders"))
     .flatMap((folder) => ["server.ts", "server.mjs"].map((name) => `contenders/${folder}/${name}`))
     .filter((file) => existsSync(benchFile(file)));
-  const sources = ["model/server.ts", "load/process.ts", "requests/listing.ts", ...contenders];
+  const sources = ["model/server.ts", "load/process.ts", ...contenders];
   await Promise.all([
     build({ ...common, entryPoints: ["../server.ts"], outfile: serverFile }),
     ...sources.map((file) => build({ ...common, entryPoints: [file], outfile: builtFile(file) })),

@@ -74,15 +74,11 @@ export function newFolder(): string {
 }
 
 /** Flags for Node in every server under test, such as those of a profiler. */
-const commonFlags = process.env.BENCH_NODE_FLAGS?.split(" ") ?? [];
+const nodeFlags = process.env.BENCH_NODE_FLAGS?.split(" ") ?? [];
 
-/** Starts a contender, on Node with these flags, and waits until it is ready. */
-export async function startServer(
-  contender: Contender,
-  modelUrl: string,
-  flags: readonly string[] = [],
-): Promise<ServerProcess> {
-  const node = [process.execPath, ...commonFlags, ...flags];
+/** Starts a contender and waits until it is ready. */
+export async function startServer(contender: Contender, modelUrl: string): Promise<ServerProcess> {
+  const node = [process.execPath, ...nodeFlags];
   const place = { node, port: await freePort(), modelUrl, data: newFolder() };
   const launch = await contender.launch(place);
   let child = await launched(contender.name, launch, place);

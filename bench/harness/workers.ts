@@ -34,20 +34,9 @@ export async function startModel(): Promise<Model> {
   return { ...workerOf<ModelOrder>(child, "The model"), port, url: `http://127.0.0.1:${port}/v1` };
 }
 
-/** Runs a file that needs no server on the core of the servers, and returns what it sends. */
-export async function runAlone<Answer>(file: string, env: Readonly<Record<string, string>>): Promise<Answer> {
-  const child = start(file, 0, env);
-  const answer = await nextMessage<Answer>(child, file);
-  await stop(child);
-  return answer;
-}
-
-function start(file: string, core: 0 | 1 = 1, env: Readonly<Record<string, string>> = {}): ChildProcess {
-  const [program, parameters] = onCore(core, [process.execPath, builtFile(file)]);
-  return spawn(program, parameters, {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-    env: { ...process.env, ...env },
-  });
+function start(file: string): ChildProcess {
+  const [program, parameters] = onCore(1, [process.execPath, builtFile(file)]);
+  return spawn(program, parameters, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }
 
 function workerOf<Order extends object>(child: ChildProcess, name: string): Worker<Order> {

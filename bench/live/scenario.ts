@@ -11,12 +11,11 @@ import { descriptorLimit } from "../harness/pinning.ts";
 import { newFolder } from "../harness/servers.ts";
 import { inTurn } from "../report/spread.ts";
 import type { Part } from "../report/tables.ts";
-import type { Effort } from "../requests/compare.ts";
 import { limitMs, narrow } from "./capacity.ts";
 import { directSession } from "./direct.ts";
 import { type Cell, cells, type Findings, knownBounds, slow, takesPart } from "./findings.ts";
 import { measureFirstTokens } from "./first-token.ts";
-import { openSession, type Session, type Stage } from "./session.ts";
+import { type Effort, openSession, type Session, type Stage } from "./session.ts";
 import { liveParts } from "./tables.ts";
 
 /** Streams that are open before the memory of further ones is measured, and after. */
@@ -29,9 +28,18 @@ export async function live(contenders: readonly Contender[], stage: Stage, effor
   const all = await startAll(contenders, stage, effort);
   try {
     await measureFirst(all, stage, effort);
-    for (const streams of new Set(cells.map((cell) => cell.streams))) await atOnce(streams, all, effort);
+    const chosen = cells.filter(
+      ({ streams, perSecond }) => !effort.isBrief || (streams <= memorySteps.to && perSecond === slow),
+    );
+    for (const streams of new Set(chosen.map((cell) => cell.streams))) {
+      await atOnce(
+        chosen.filter((cell) => cell.streams === streams),
+        all,
+        effort,
+      );
+    }
     for (const findings of all) await findCapacity(findings, effort);
-    return liveParts(all, measureDisk(newFolder()).p50);
+    return liveParts(all, chosen, measureDisk(newFolder()).p50);
   } finally {
     for (const { session } of all) await session.close();
   }
@@ -70,9 +78,9 @@ async function measureFirst(all: readonly Findings[], stage: Stage, effort: Effo
   }
 }
 
-/** Opens streams, and measures them at each rate. */
-async function atOnce(streams: number, all: readonly Findings[], effort: Effort): Promise<void> {
-  const own = cells.filter((cell) => cell.streams === streams);
+/** Opens as many streams as these cells have, and measures them at each rate. */
+async function atOnce(own: readonly Cell[], all: readonly Findings[], effort: Effort): Promise<void> {
+  const streams = own[0]?.streams ?? 0;
   for (const findings of all) {
     const wanted = own.some((cell) => takesPart(findings, cell)) || streams <= memorySteps.to;
     if (wanted) await attempt(findings, effort, () => openMore(findings, streams, effort));
@@ -117,11 +125,13 @@ async function measureCell(findings: Findings, cell: Cell, round: number, effort
   effort.progress(`  ${what}: ${stretch.cost.toFixed(1)} µs, p99 ${stretch.delayP99.toFixed(1)} ms`);
 }
 
-/** Finds how many streams of 20 tokens a second a contender carries. */
+/** Finds how many streams of 20 tokens a second a contender carries, or what is known of that. */
 async function findCapacity(findings: Findings, effort: Effort): Promise<void> {
   const { session } = findings;
   const affordable = Math.floor((descriptorLimit() - 500) / 2);
-  const most = Math.min(mostStreams, affordable, session.contender.mostStreams ?? mostStreams);
+  const most = effort.isBrief
+    ? 0
+    : Math.min(mostStreams, affordable, session.contender.mostStreams ?? mostStreams);
   const carries = async (streams: number): Promise<boolean> => {
     await session.open(streams);
     const delay = async () => (await session.measure(streams, slow, effort.seconds)).delayP99;

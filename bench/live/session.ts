@@ -17,6 +17,17 @@ export interface Stage {
   readonly load: Load;
 }
 
+/** How long and how often to measure. */
+export interface Effort {
+  /** Seconds of one round with one contender. */
+  readonly seconds: number;
+  readonly rounds: number;
+  /** Whether a figure is wanted soon: up to 1,000 streams of 20 tokens a second, and no search for the most. */
+  readonly isBrief: boolean;
+  /** Gets a line about each step. */
+  readonly progress: (line: string) => void;
+}
+
 /** What was found in one stretch of time. */
 export interface Stretch {
   /** Microseconds of the server's CPU for each token. */
@@ -42,8 +53,6 @@ export interface Session {
   open(streams: number): Promise<void>;
   /** Has the model give tokens to the first `streams` of them, and measures. */
   measure(streams: number, perSecond: number, seconds: number): Promise<Stretch>;
-  /** CPU time that the server has used, in microseconds. */
-  cpu(): number;
   /** Memory of the server after it has collected its garbage, in bytes. */
   memory(): Promise<number>;
   close(): Promise<void>;
@@ -52,14 +61,9 @@ export interface Session {
 /** How long tokens flow before they count: a server that has waited for its turn is slow at first. */
 const runInSeconds = 0.7;
 
-/** Starts a contender, on Node with these flags. */
-export async function openSession(
-  contender: Contender,
-  stage: Stage,
-  flags: readonly string[] = [],
-): Promise<Session> {
-  const server = await startServer(contender, stage.model.url, flags);
-  return createSession(contender, server, stage);
+/** Starts a contender. */
+export async function openSession(contender: Contender, stage: Stage): Promise<Session> {
+  return createSession(contender, await startServer(contender, stage.model.url), stage);
 }
 
 type Target = Pick<ServerProcess, "port" | "cpu" | "memory" | "stop" | "url" | "modelUrl">;
@@ -99,7 +103,6 @@ export function createSession(contender: Contender, server: Target, { model, loa
       await load.order({ order: "drain", group });
       return stretch;
     },
-    cpu: () => server.cpu(),
     memory: () => server.memory(),
     async close() {
       await load.order({ order: "close", group });

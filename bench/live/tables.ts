@@ -13,7 +13,7 @@ import { type Cell, cells, type Findings, takesPart } from "./findings.ts";
 import type { Stretch } from "./session.ts";
 
 /** The tables: the summary first, which the chart is drawn from. */
-export function liveParts(all: readonly Findings[], diskMs: number): Part[] {
+export function liveParts(all: readonly Findings[], cells: readonly Cell[], diskMs: number): Part[] {
   return [summary(all), firstTokens(all, diskMs), ...cells.map((cell) => cellPart(cell, all))];
 }
 

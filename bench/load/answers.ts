@@ -4,38 +4,27 @@
  * @module
  */
 
-import { tokens } from "../requests/reply.ts";
+import { tokens } from "../burst/reply.ts";
 
 /** Finds what is wrong with a body. Undefined: nothing. */
 export type Check = (body: Buffer) => string | undefined;
 
 /** What the contenders answer. `reply`: the service's stream, with a final message; `deltas`: that of a bare server. */
-export type AnswerKind = "reply" | "deltas" | "message" | "twins";
+export type AnswerKind = "reply" | "deltas";
 
 const replyText = tokens.join("");
 
 /** Creates the check for one kind of answer. A body that equals one that was right is not parsed again. */
 export function createCheck(kind: AnswerKind): Check {
-  const read = readers[kind];
+  const finalText = kind === "reply" ? replyText : undefined;
   let right: Buffer | undefined;
   return (body) => {
     if (right?.equals(body)) return undefined;
-    const wrong = read(body.toString());
+    const wrong = checkStream(body.toString(), finalText);
     if (wrong === undefined) right = Buffer.from(body);
     return wrong;
   };
 }
-
-const readers: Readonly<Record<AnswerKind, (body: string) => string | undefined>> = {
-  reply: (body) => checkStream(body, replyText),
-  deltas: (body) => checkStream(body, undefined),
-  message(body) {
-    return JSON.parse(body).data?.content === replyText ? undefined : `a wrong reply: ${body.slice(0, 200)}`;
-  },
-  twins(body) {
-    return JSON.parse(body).data?.length === 20 ? undefined : `a wrong list: ${body.slice(0, 200)}`;
-  },
-};
 
 function checkStream(body: string, finalText: string | undefined): string | undefined {
   let text = "";

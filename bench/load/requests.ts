@@ -39,7 +39,7 @@ export function createRequests(target: Target): Requests {
     const text = requestText(request);
     return { next: () => text };
   }
-  const texts = request.path.includes("{id}") ? inConversations(target) : withKeys(target);
+  const texts = inConversations(target);
   return {
     next() {
       const { value } = texts.next();
@@ -49,14 +49,9 @@ export function createRequests(target: Target): Requests {
   };
 }
 
-function textWith(request: RequestParts, key: string, id = ""): string {
+function textWith(request: RequestParts, key: string, id: string): string {
   const headers = { ...request.headers, Authorization: `Bearer ${key}` };
   return requestText({ ...request, headers, path: request.path.replace("{id}", id) });
-}
-
-function* withKeys({ request, clients, requestsPerKey }: Target): Generator<string, undefined> {
-  const texts = clients.map(({ key }) => textWith(request, key));
-  for (let time = 0; time < requestsPerKey; time++) yield* texts;
 }
 
 function* inConversations({ request, clients }: Target): Generator<string, undefined> {

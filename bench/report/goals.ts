@@ -12,11 +12,6 @@ export interface Goal {
   met(row: Row): boolean;
 }
 
-/** The first contender's figure must be at least this multiple of the row's. */
-export function timesAtLeast(times: number): Goal {
-  return { text: `≥ ${times} ×`, met: ({ ratio = 0 }) => ratio >= times };
-}
-
 /** The first contender's figure must be at most this multiple of the row's. */
 export function timesAtMost(times: number): Goal {
   return { text: `≤ ${times} ×`, met: ({ ratio = Number.POSITIVE_INFINITY }) => ratio <= times };
@@ -31,9 +26,6 @@ export function atMost(value: number, unit: string): Goal {
 export function columnAtMost(heading: string, value: number): Goal {
   return { text: `${heading} ≤ ${value}`, met: ({ more }) => (more[heading] ?? Number.NaN) <= value };
 }
-
-/** The cost may grow by a third at most, however many streams, tokens or records there are. */
-export const flat: Goal = { text: "flat: ≥ 0.75 ×", met: ({ ratio = 0 }) => ratio >= 0.75 };
 
 /** The row with its goal, and whether it is met. */
 export function withGoal(row: Row, goal: Goal | undefined): Row {

@@ -59,6 +59,13 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
     );
   });
 
+  test("an unknown server is refused, and the known ones are listed", async () => {
+    assert.match(
+      await complaint(["live", "--servers", "twin-service,nginx"]),
+      /^There is no server nginx\.\n[\s\S]+twin-service, node-pipe,/,
+    );
+  });
+
   test("an unknown scenario is refused, and the known ones are listed", async () => {
     assert.match(
       await complaint(["speed"]),

@@ -1,10 +1,8 @@
-/** Bare `node:http`: reads the body, then writes each token, or stringifies a list. */
+/** Bare `node:http`: reads the body, then writes each token. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import process from "node:process";
-import { deltaEvent, tokens, twinsPage } from "../../requests/reply.ts";
-
-const page = twinsPage(20);
+import { deltaEvent, tokens } from "../../burst/reply.ts";
 
 async function stream(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = "";
@@ -15,14 +13,8 @@ async function stream(request: IncomingMessage, response: ServerResponse): Promi
   response.end();
 }
 
-function list(response: ServerResponse): void {
-  const json = JSON.stringify(page);
-  response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(json) });
-  response.end(json);
-}
-
 const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-  if (request.method === "GET") list(response);
+  if (request.method === "GET") response.end();
   else stream(request, response).catch(() => response.destroy());
 });
 server.listen(Number(process.env.PORT), "127.0.0.1", 4096);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
 import { freePort } from "../../harness/servers.ts";
-import { twins } from "../../requests/reply.ts";
 import { completion } from "../completion.ts";
 import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
@@ -63,17 +62,13 @@ export const completionsService: Contender = {
   prepare: ({ url }, count) => nameConversations(url, count),
 };
 
-/** The twin `model` asks the model, the others repeat the question. */
+/** The twin `model` asks the model, `echo` repeats the question. */
 function writeTwins(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, "model.md"),
-    "---\nname: Model\nengine: openai\n---\nYou are a helpful assistant.",
-  );
-  for (const { id, name, description, greeting, tags } of twins) {
-    const front = `name: ${name}\ndescription: ${description}\ngreeting: ${greeting}\ntags: [${tags}]`;
-    writeFileSync(join(folder, `${id}.md`), `---\n${front}\nengine: echo\n---\nRepeat.`);
-  }
+  const twin = (name: string, engine: string, text: string) =>
+    writeFileSync(join(folder, `${name}.md`), `---\nname: ${name}\nengine: ${engine}\n---\n${text}`);
+  twin("model", "openai", "You are a helpful assistant.");
+  twin("echo", "echo", "Repeat.");
   return folder;
 }
 

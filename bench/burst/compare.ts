@@ -8,6 +8,7 @@
 import type { Contender } from "../contenders/contender.ts";
 import { type ServerProcess, startServer } from "../harness/servers.ts";
 import type { Load } from "../harness/workers.ts";
+import type { Effort } from "../live/session.ts";
 import type { AnswerKind } from "../load/answers.ts";
 import type { RequestParts } from "../load/http-connection.ts";
 import type { RepeatReport } from "../load/repeat.ts";
@@ -16,11 +17,9 @@ import { type Goal, withGoal } from "../report/goals.ts";
 import { inTurn, median, spread } from "../report/spread.ts";
 import { headings, type Row } from "../report/tables.ts";
 
-/** One way to answer a scenario's requests. */
+/** How a contender is asked. */
 export interface Entry {
   readonly contender: Contender;
-  /** Default: the contender's name. */
-  readonly name?: string;
   readonly request: RequestParts;
   readonly kind: AnswerKind;
   /** Creates what the requests need: keys, and conversations. Default: they need nothing. */
@@ -28,15 +27,6 @@ export interface Entry {
   /** An upper limit of its answers a second, for which it gets enough keys. */
   readonly perSecond?: number;
   readonly goal?: Goal;
-}
-
-/** How long and how often to measure. */
-export interface Effort {
-  /** Seconds of one round with one contender. */
-  readonly seconds: number;
-  readonly rounds: number;
-  /** Gets a line about each step. */
-  readonly progress: (line: string) => void;
 }
 
 const connections = 64;
@@ -87,7 +77,8 @@ export async function compare(entries: readonly Entry[], load: Load, effort: Eff
 }
 
 async function warmedUp(entry: Entry, load: Load, effort: Effort): Promise<Standing> {
-  const { contender, name = contender.name, request, kind, perSecond = 0 } = entry;
+  const { contender, request, kind, perSecond = 0 } = entry;
+  const { name } = contender;
   effort.progress(`  ${name}: starting`);
   const server = await startServer(contender, "http://127.0.0.1:9/v1");
   try {
