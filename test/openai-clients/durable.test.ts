@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore, ModelError } from "../../core/mod.ts";
+import { settle } from "../support/clock.ts";
 import { inProcess } from "../support/harness.ts";
 import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";
 
@@ -145,12 +146,13 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
   });
 
   test("a retry joins the reply that the first try began, on another process, too", async () => {
-    await using api = await openOpenAI(inProcess);
+    await using api = await openOpenAI(inProcess, { store: { ...createMemoryStore(), exclusive: false } });
     await using other = await api.another();
     const first = api.chat({}, named);
     const run = await api.engine.next();
     const second = api.chat({}, { ...named, ...retried });
     const third = other.chat({ stream: true }, { ...named, ...retried });
+    await settle();
     run.write("Hi!");
     run.finish();
     assert.equal(await contentOf(await first), "Hi!");
@@ -196,6 +198,7 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     const second = api.chat({}, named);
     const run = await api.engine.next();
     const again = api.chat({}, { ...named, ...retried });
+    await settle();
     run.write("Hi!");
     run.finish();
     assert.deepEqual(await contentOf(await again), "Hi!");
