@@ -63,7 +63,6 @@ export {
   type BeginReply,
   type BeginResult,
   type ConversationSlice,
-  type EndUserReach,
   type Lease,
   type Listing,
   type MessageSlice,

@@ -127,7 +127,7 @@ export async function findResponse(
   reach: CallerReach,
   context: HandlerContext,
 ): Promise<Found | undefined> {
-  const reply = await context.store.findMessage(reach, messageId);
+  const reply = await context.store.getMessage(reach, messageId);
   if (reply?.role !== "assistant") return undefined;
   const conversation = await findConversation(context, reach, reply.conversationId);
   return conversation && { reply, twinId: conversation.twinId };

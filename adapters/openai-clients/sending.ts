@@ -84,7 +84,7 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
     made = sent.claim;
   }
   requireSameFields(claim, made);
-  const reply = (await store.findMessage(reach, made.resourceId)) ?? messageNotFound();
+  const reply = (await store.getMessage(reach, made.resourceId)) ?? messageNotFound();
   return { feed: replies.find(reach.owner, reply), headers: replayedHeaders };
 }
 
@@ -114,7 +114,7 @@ async function sendOrJoin(
   const brokenId = broken.take(key, createdAt);
   const isRetry = Number(headers.retryCount ?? 0) >= 1;
   const replyId = brokenId ?? (isRetry ? (await store.findClaim(claim))?.resourceId : undefined);
-  const reply = replyId === undefined ? undefined : await store.findMessage(reach, replyId);
+  const reply = replyId === undefined ? undefined : await store.getMessage(reach, replyId);
   if (reply && (brokenId !== undefined || reply.status === "in_progress")) {
     return follow(replies.find(owner, reply));
   }

@@ -19,7 +19,7 @@ import { forgetUsage } from "./usage.ts";
 export function claimMethods(
   driver: SqlDriver,
   exclusive: boolean,
-): Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims"> {
+): Pick<Store, "findClaim" | "forgetEndUser" | "sweep"> {
   const sql = sweepPortion(exclusive ? "" : "FOR UPDATE SKIP LOCKED");
 
   return {
@@ -30,11 +30,12 @@ export function claimMethods(
       await driver.batch([{ sql, params: [owner, endUser] }, ...forgetUsage(owner, endUser)]);
     },
 
-    async sweepClaims(at) {
+    async sweep(at) {
       for (let portion = 0; portion < portionsInASweep; portion++) {
         const result = await driver.batch([{ sql, params: [at] }]);
-        if (!result.committed || (result.rows[0]?.length ?? 0) < claimsInAPortion) return;
+        if (!result.committed || (result.rows[0]?.length ?? 0) < claimsInAPortion) break;
       }
+      await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
     },
   };
 }

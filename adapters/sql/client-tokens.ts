@@ -9,10 +9,7 @@ import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow } from "./driver.ts";
 import { fromJson, toJson } from "./rows.ts";
 
-type ClientTokenMethods = Pick<
-  Store,
-  "createClientToken" | "findClientToken" | "deleteClientTokens" | "sweepClientTokens"
->;
+type ClientTokenMethods = Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens">;
 
 const columns =
   "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, created_at, expires_at";
@@ -48,10 +45,6 @@ export function clientTokenMethods(driver: SqlDriver): ClientTokenMethods {
       const result = await driver.batch([{ sql, params: [owner, endUser] }]);
       const rows = result.committed ? (result.rows[0] ?? []) : [];
       return rows.filter(({ expires_at: expiresAt }) => Number(expiresAt) > at).length;
-    },
-
-    async sweepClientTokens(at) {
-      await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
     },
   };
 }

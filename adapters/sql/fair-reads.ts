@@ -1,142 +1,104 @@
 /**
- * Limits how many long texts are read from a store at the same time.
+ * Limits how many messages, and pages of them, are read from a store at the same time.
  *
  * @module
  */
 
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers";
 import type { MessageRecord } from "../../core/store/records.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 
-/** How many messages and pages of messages are read at once, unless the store says otherwise. */
-const readsAtOnce = 8;
-
-/** How many histories are read at once: more, because many replies that begin together wait for the disk together. */
-const historiesAtOnce = 64;
-
-/** The length of what is read, in UTF-16 code units, from which on it is long. */
+/** The length of what is read, in UTF-16 code units, from which on other work has its turn before the next read. */
 const longText = 256 * 1024;
 
-/**
- * How long an owner's next read waits after a long one, in milliseconds: in one turn of the event loop, only one new
- * connection would be accepted.
- */
+/** How long that turn takes, in milliseconds: in one of the event loop, only one new connection would be accepted. */
 const pauseMs = 5;
 
 /**
- * A store that reads an owner's long messages, and pages of them, one after the other, with pauses. Otherwise all that
- * are asked for at once would be in memory before the first one is sent, which can be gigabytes, and other owners would
- * wait until then: for the process, or for a connection. The same goes for histories, which are sent to models.
+ * A store that reads at most `atOnce` messages and pages at the same time. Otherwise all that are asked for at once would
+ * be in memory before the first one is sent, which can be gigabytes. Owners take turns, so that none waits for the many
+ * long texts of another.
  */
-export function readLongTextsInTurn(store: Store, atOnce = readsAtOnce): Store {
-  const texts = new ReadQueue(atOnce);
-  const histories = new ReadQueue(historiesAtOnce);
+export function readLongTextsInTurn(store: Store, atOnce = 8): Store {
+  const semaphore = new Semaphore(atOnce);
   return {
     ...store,
     getMessage(reach, ...parameters) {
       const read = () => store.getMessage(reach, ...parameters);
-      return texts.take(reach.owner, read, (message) => (message ? [message] : []));
+      return semaphore.use(reach.owner, read, (message) => (message ? [message] : []));
     },
     listMessages(reach, ...parameters) {
       const read = () => store.listMessages(reach, ...parameters);
-      return texts.take(reach.owner, read, (page) => page?.items ?? []);
+      return semaphore.use(reach.owner, read, (page) => page?.items ?? []);
     },
     readHistory(reach, ...parameters) {
       const read = () => store.readHistory(reach, ...parameters);
-      return histories.take(reach.owner, read, (history) => history);
+      return semaphore.use(reach.owner, read, (history) => history);
     },
   };
 }
 
-/** An owner's reads. */
-interface Line {
-  /** How many are running, or followed by a pause. */
-  running: number;
-  /** How many may be at once: one at first and after a long one, and twice as many after each short one. */
-  atOnce: number;
-  readonly waiting: Waiting[];
-}
-
 /** A read that waits for its turn. */
-interface Waiting {
-  /** How many came before it, of all owners. */
-  readonly place: number;
-  /** Called with how many came before it begins. */
-  begin(came: number): void;
+interface WaitingRead {
+  begin(): void;
   fail(error: StoreUnavailable): void;
 }
 
-/** Reads of one kind. Owners take turns, so that none waits for the many long texts of another. */
-class ReadQueue {
-  readonly #atOnce: number;
-  readonly #lines = new Map<string, Line>();
-  #running = 0;
-  #came = 0;
+class Semaphore {
+  #free: number;
+  /** By owner, whose turn comes in this order. */
+  readonly #waiting = new Map<string, WaitingRead[]>();
 
   constructor(atOnce: number) {
-    this.#atOnce = atOnce;
+    this.#free = atOnce;
   }
 
-  async take<Result>(
+  async use<Result>(
     owner: string,
     read: () => Promise<Result>,
     messagesOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
   ): Promise<Result> {
-    const line = this.#lines.get(owner) ?? { running: 0, atOnce: 1, waiting: [] };
-    this.#lines.set(owner, line);
-    const cameBefore = await new Promise<number>((begin, fail) => {
-      line.waiting.push({ place: this.#came++, begin, fail });
-      this.#beginNext();
-    });
-    let pause = Promise.resolve();
+    if (this.#free > 0) this.#free--;
+    else await this.#turnOf(owner);
+    let length = 0;
     try {
       const result = await read();
-      const length = messagesOf(result).reduce((sum, { content }) => sum + content.length, 0);
-      if (length >= longText) pause = pauseAfterLongText();
-      line.atOnce = length < longText ? Math.min(2 * line.atOnce, this.#atOnce) : 1;
+      for (const { content } of messagesOf(result)) length += content.length;
       return result;
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.#failWaiting(cameBefore, error);
+      if (error instanceof StoreUnavailable) this.#failAll(error);
       throw error;
     } finally {
-      void pause.then(() => this.#end(owner, line));
+      if (length < longText) this.#pass();
+      else setTimeout(() => this.#pass(), pauseMs);
     }
   }
 
-  #beginNext(): void {
-    for (const [owner, line] of this.#lines) {
-      if (this.#running === this.#atOnce) return;
-      const next = line.running < line.atOnce ? line.waiting.shift() : undefined;
+  #turnOf(owner: string): Promise<void> {
+    const waiting = this.#waiting.get(owner) ?? [];
+    this.#waiting.set(owner, waiting);
+    return new Promise((begin, fail) => {
+      waiting.push({ begin, fail });
+    });
+  }
+
+  /** Lets the next read begin: the oldest one of the next owner. */
+  #pass(): void {
+    for (const [owner, waiting] of this.#waiting) {
+      const next = waiting.shift();
+      this.#waiting.delete(owner);
+      if (waiting.length > 0) this.#waiting.set(owner, waiting); // as the last one
       if (!next) continue;
-      this.#running++;
-      line.running++;
-      this.#lines.delete(owner); // to be the last one, which this loop comes to again
-      this.#lines.set(owner, line);
-      next.begin(this.#came);
+      next.begin();
+      return;
     }
+    this.#free++;
   }
 
-  #end(owner: string, line: Line): void {
-    this.#running--;
-    line.running--;
-    if (isEmpty(line)) this.#lines.delete(owner);
-    this.#beginNext();
+  /** Fails all that wait: if the store does not answer, each of them would wait for a time-out of its own. */
+  #failAll(error: StoreUnavailable): void {
+    const waiting = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    for (const { fail } of waiting) fail(error);
   }
-
-  /** Fails all reads that came before a place: if none is answered, each would wait for a time-out of its own. */
-  #failWaiting(before: number, error: StoreUnavailable): void {
-    for (const [owner, line] of this.#lines) {
-      while (line.waiting[0] && line.waiting[0].place < before) line.waiting.shift()?.fail(error);
-      if (isEmpty(line)) this.#lines.delete(owner);
-    }
-  }
-}
-
-function isEmpty({ running, waiting }: Line): boolean {
-  return running === 0 && waiting.length === 0;
-}
-
-async function pauseAfterLongText(): Promise<void> {
-  await setImmediate(); // timers count from the beginning of the turn, and reading may have taken longer than the pause
-  await setTimeout(pauseMs);
 }

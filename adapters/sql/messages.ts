@@ -10,23 +10,16 @@ import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store
 import type { SqlDriver, SqlRow } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "findMessage" | "readOn" | "listMessages" | "readHistory">;
+type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
 
 /** The store's methods that read messages. */
 export function messageMethods(driver: SqlDriver): MessageMethods {
   return {
-    async getMessage({ owner, endUser = null }, conversationId, id) {
-      const [row] = await driver.all(findMessage, [owner, conversationId, endUser, id]);
-      return row && messageFromRow(row);
-    },
-
-    async findMessage({ owner, endUser = null }, id) {
-      const [row] = await driver.all(findAnywhere, [owner, id, endUser]);
-      return row && messageFromRow(row);
-    },
-
-    async readOn({ owner, endUser = null }, conversationId, id, skip) {
-      const [row] = await driver.all(findRestOfMessage, [owner, conversationId, endUser, id, skip + 1]);
+    async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0 } = {}) {
+      const params = [owner, id, endUser, conversationId];
+      const [row] = await (skip === 0
+        ? driver.all(findMessage, params)
+        : driver.all(findRestOfMessage, [...params, skip + 1]));
       return row && messageFromRow(row);
     },
 
@@ -72,17 +65,12 @@ async function listMessages(
   return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
 }
 
-/** A message's conversation is one of the end user `$3`, if that is not null. */
-const isWithinReach = `(CAST($3 AS TEXT) IS NULL OR EXISTS (
-    SELECT 1 FROM conversations WHERE owner = $1 AND id = $2 AND end_user = CAST($3 AS TEXT)))`;
-
+/** The conversation `$4` and the end user `$3` need to be the message's if they are not null. */
 const findMessage = `SELECT ${messageColumns} FROM messages
-  WHERE owner = $1 AND conversation_id = $2 AND ${isWithinReach} AND id = $4`;
-
-const findAnywhere = `SELECT ${messageColumns} FROM messages
-  WHERE owner = $1 AND id = $2 AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
-    SELECT 1 FROM conversations
-      WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+  WHERE owner = $1 AND id = $2 AND conversation_id = COALESCE($4, conversation_id)
+    AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
+      SELECT 1 FROM conversations
+        WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
 
 /** Both databases count characters from 1. */
 const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");

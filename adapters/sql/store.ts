@@ -58,22 +58,26 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
 /** Reads some data, because a damaged database may still answer. An index makes it cheap. */
 const readNewest = "SELECT seq FROM messages WHERE id > $1 ORDER BY id DESC LIMIT 1";
 
-type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey" | "touchKey">;
+type KeyMethods = Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey">;
 
 function keyMethods(driver: SqlDriver): KeyMethods {
   return {
     createKey: (key, maxLive) => createKey(driver, key, maxLive),
 
     async listKeys(owner, slice) {
-      const list = { name: "keys", columns: keyColumns, from: "api_keys", where: () => "", params: [] };
-      const { rows, total } = await readPage(driver, owner, list, slice);
+      const of = { columns: keyColumns, from: "api_keys", where: "owner = $1", params: [owner] };
+      const list = { ...of, total: totalOf("'keys'"), order: "created_at DESC, id DESC" };
+      const { rows, total } = await readPage(driver, list, slice);
       return { items: rows.map(keyFromRow), total };
     },
 
-    async revokeKey(owner, id, at) {
+    async updateKey(owner, id, change) {
+      const [set, at] =
+        "revokedAt" in change
+          ? ["revoked_at = COALESCE(revoked_at, $3)", change.revokedAt]
+          : ["last_used_at = CASE WHEN last_used_at > $3 THEN last_used_at ELSE $3 END", change.lastUsedAt];
       const row = await changeOne(driver, {
-        sql: `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE owner = $1 AND id = $2
-          RETURNING ${keyColumns}`,
+        sql: `UPDATE api_keys SET ${set} WHERE owner = $1 AND id = $2 RETURNING ${keyColumns}`,
         params: [owner, id, at],
       });
       return row && keyFromRow(row);
@@ -82,12 +86,6 @@ function keyMethods(driver: SqlDriver): KeyMethods {
     async findKey(hash) {
       const [row] = await driver.all(`SELECT ${keyColumns} FROM api_keys WHERE hash = $1`, [hash]);
       return row && keyFromRow(row);
-    },
-
-    async touchKey(owner, id, at) {
-      const sql = `UPDATE api_keys SET last_used_at = $3 WHERE owner = $1 AND id = $2
-        AND (last_used_at IS NULL OR last_used_at < $3)`;
-      await driver.batch([{ sql, params: [owner, id, at] }]);
     },
   };
 }
@@ -116,12 +114,7 @@ async function createKey(
 
 type ConversationMethods = Pick<
   Store,
-  | "createConversation"
-  | "getConversation"
-  | "listConversations"
-  | "readConversations"
-  | "renameConversation"
-  | "deleteConversation"
+  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
 >;
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
@@ -131,18 +124,8 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
     createConversation: (conversation, claim) => createConversation(driver, conversation, claim),
 
     async listConversations(reach, slice) {
-      const { rows, total } = await readPage(driver, reach.owner, conversationList(reach, slice), slice);
+      const { rows, total } = await readPage(driver, conversationList(reach, slice), slice);
       return { items: rows.map(conversationFromRow), total };
-    },
-
-    async readConversations({ owner, endUser }, after, limit) {
-      const isLater = after ? " AND (created_at, id) > ($4, $5)" : "";
-      const rows = await driver.all(
-        `SELECT ${conversationColumns} FROM conversations WHERE owner = $1 AND end_user = $2${isLater}
-          ORDER BY created_at, id LIMIT $3`,
-        [owner, endUser, limit, ...(after ? [after.createdAt, after.id] : [])],
-      );
-      return rows.map(conversationFromRow);
     },
 
     async renameConversation({ owner, endUser = null }, id, title, at) {
@@ -212,22 +195,25 @@ async function deleteConversation(
 /** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
-function conversationList({ endUser }: Reach, { twinIds }: ConversationSlice): List {
-  const [twinId, ...others] = twinIds ?? [];
-  const isCounted = endUser === undefined && others.length === 0;
+function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): List {
+  const { twinIds, order = "desc", after } = slice;
+  const params: SqlValue[] = [owner];
+  const parameter = (value: SqlValue) => `$${params.push(value)}`;
+  const ofEndUser = endUser === undefined ? "" : ` AND end_user = ${parameter(endUser)}`;
+  const withTwins = twinIds ? ` AND twin_id IN (${twinIds.map(parameter)})` : "";
+  const where = `owner = $1${ofEndUser}${withTwins}`;
   return {
-    name: isCounted ? listName(twinId) : undefined,
     columns: conversationColumns,
     from: "conversations",
-    params: [...(endUser === undefined ? [] : [endUser]), ...(twinIds ?? [])],
-    where(first) {
-      const firstTwin = endUser === undefined ? first : first + 1;
-      const twins = twinIds?.map((_, index) => `$${firstTwin + index}`);
-      return (
-        (endUser === undefined ? "" : ` AND end_user = $${first}`) +
-        (twins ? ` AND twin_id IN (${twins})` : "")
-      );
-    },
+    where,
+    params,
+    // One end user's are few, and so are those with some of the twins; others are counted as they come and go.
+    total:
+      endUser !== undefined || (twinIds?.length ?? 0) > 1
+        ? `SELECT count(*) AS total FROM conversations WHERE ${where}`
+        : totalOf(twinIds ? "'conversations/' || CAST($2 AS TEXT)" : "'conversations'"),
+    order: order === "desc" ? "created_at DESC, id DESC" : "created_at, id",
+    after: after && [order === "desc" ? "<" : ">", after.createdAt, after.id],
   };
 }
 
@@ -246,45 +232,46 @@ function takeFromTotal(owner: string, list: string): SqlStatement {
   return { sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = $2", params: [owner, list] };
 }
 
-/** A list of an owner's rows, newest first. */
+/** A list of an owner's rows. */
 interface List {
-  /** Its name in `totals`. Undefined: its rows are few, and counted. */
-  readonly name: string | undefined;
   readonly columns: string;
   readonly from: string;
-  /** The conditions besides the owner, whose parameters start at this number. */
-  where(first: number): string;
+  /** The condition, whose parameters are `params`; the owner is `$1`. */
+  readonly where: string;
   readonly params: readonly SqlValue[];
+  /** Selects the list's length, with the same parameters. */
+  readonly total: string;
+  readonly order: string;
+  /** Only what is less or greater than this moment and id. */
+  readonly after?: readonly [comparison: "<" | ">", createdAt: number, id: string] | undefined;
 }
 
 /** A part of a list, and the length of the list at the same moment. */
 async function readPage(
   driver: SqlDriver,
-  owner: string,
-  list: List,
+  { columns, from, where, params, total, order, after }: List,
   { offset, limit }: Slice,
 ): Promise<{ rows: readonly SqlRow[]; total: number }> {
-  const { name, columns, from, where, params } = list;
-  const countParams = name === undefined ? params : [name];
   const count = async () => {
-    const [row] = await driver.all(totalOf(list, 2), [owner, ...countParams]);
+    const [row] = await driver.all(total, params);
     return Number(row?.total ?? 0);
   };
-  const total = await count();
-  if (offset >= total) return { rows: [], total }; // otherwise all of them would be skipped one by one
-  const afterCount = 4 + countParams.length;
+  const length = await count();
+  if (offset >= length) return { rows: [], total: length }; // otherwise all of them would be skipped one by one
+  const [comparison, ...place] = after ?? [];
+  const next = params.length + 1;
+  const isLater = after ? ` AND (created_at, id) ${comparison} ($${next + 2}, $${next + 3})` : "";
   const rows = await driver.all(
-    `SELECT ${columns}, (${totalOf(list, 4)}) AS total FROM ${from} WHERE owner = $1${where(afterCount)}
-      ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
-    [owner, limit, offset, ...countParams, ...params],
+    `SELECT ${columns}, (${total}) AS total FROM ${from} WHERE ${where}${isLater}
+      ORDER BY ${order} LIMIT $${next} OFFSET $${next + 1}`,
+    [...params, limit, offset, ...place],
   );
   return { rows, total: rows[0] ? Number(rows[0].total) : await count() }; // none: it has become shorter
 }
 
-/** Selects the length of a list. Its parameters besides the owner start at `first`. */
-function totalOf({ name, from, where }: List, first: number): string {
-  if (name !== undefined) return `SELECT total FROM totals WHERE owner = $1 AND list = $${first}`;
-  return `SELECT count(*) AS total FROM ${from} WHERE owner = $1${where(first)}`;
+/** Selects the length of one of the owner's lists, which is counted as it grows. `list`: its name, in SQL. */
+function totalOf(list: string): string {
+  return `SELECT total FROM totals WHERE owner = $1 AND list = ${list}`;
 }
 
 /** Runs one statement that changes at most one row, and returns that row. */

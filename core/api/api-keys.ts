@@ -82,7 +82,7 @@ export const apiKeyRoutes = [
     success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
     async handle({ caller: { owner }, params }, { store, keys, clock }) {
-      const key = await store.revokeKey(owner, params.id, clock.now());
+      const key = await store.updateKey(owner, params.id, { revokedAt: clock.now() });
       if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
       keys.forget(key.hash);
       store.signals?.notify("revoked", key.hash);

@@ -8,7 +8,7 @@ import { bucketOf, bucketOfUser } from "../http/admission.ts";
 import { unavailable } from "../http/envelope.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
-import type { EndUserReach, Reach, Store } from "../store/store.ts";
+import type { Reach, Store } from "../store/store.ts";
 import { LineStream } from "../wire/lines.ts";
 import { conversationResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
@@ -74,18 +74,15 @@ export const endUserRoutes = [
   }),
 ];
 
-async function* exportPieces(store: Store, reach: EndUserReach) {
+async function* exportPieces(store: Store, reach: Reach) {
   for (let after: ConversationRecord | undefined; ; ) {
-    const conversations: readonly ConversationRecord[] = await store.readConversations(
-      reach,
-      after,
-      recordsAtOnce,
-    );
-    for (const conversation of conversations) {
+    const slice = { offset: 0, limit: recordsAtOnce, order: "asc", after } as const;
+    const { items } = await store.listConversations(reach, slice);
+    for (const conversation of items) {
       yield lineOf({ conversation: conversationResource(conversation) });
       yield* messagePieces(store, reach, conversation.id);
     }
-    after = conversations.at(-1);
+    after = items.at(-1);
     if (!after) return;
   }
 }
@@ -110,14 +107,14 @@ function lineOf(record: object): string {
 /** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */
 async function eraseConversations(
   { store, clock, replies }: HandlerContext,
-  reach: EndUserReach,
+  reach: Reach,
 ): Promise<{ conversations: number; messages: number }> {
   const erased = { conversations: 0, messages: 0 };
   for (;;) {
-    const found = await store.readConversations(reach, undefined, deletedAtOnce);
-    if (found.length === 0) return erased;
+    const { items } = await store.listConversations(reach, { offset: 0, limit: deletedAtOnce });
+    if (items.length === 0) return erased;
     const deleted = await Promise.all(
-      found.map(({ id }) => store.deleteConversation(reach, id, clock.now())),
+      items.map(({ id }) => store.deleteConversation(reach, id, clock.now())),
     );
     for (const conversation of deleted) {
       if (!conversation) continue;

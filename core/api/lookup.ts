@@ -49,7 +49,7 @@ export async function requireMessage(
   id: string,
 ): Promise<MessageRecord> {
   await requireConversation(store, reach, conversationId);
-  return (await store.getMessage(reach, conversationId, id)) ?? messageNotFound();
+  return (await store.getMessage(reach, id, { conversationId })) ?? messageNotFound();
 }
 
 /** Like {@link requireMessage}, but only for a reply: a user's message cannot be streamed or cancelled. */

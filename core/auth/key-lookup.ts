@@ -16,7 +16,7 @@ import { apiKeys, clientTokens, type SecretKind } from "./secrets.ts";
 
 /** What a {@link KeyLookup} needs. */
 export interface KeyLookupOptions {
-  readonly store: Pick<Store, "findKey" | "touchKey" | "findClientToken">;
+  readonly store: Pick<Store, "findKey" | "updateKey" | "findClientToken">;
   readonly clock: Clock;
   readonly log: Log;
   readonly sha256: Sha256;
@@ -95,7 +95,7 @@ export class KeyLookup {
     if (isWithin(touchIntervalMs, this.#touches.get(record.hash) ?? -Infinity, now)) return;
     this.#touches.set(record.hash, now);
     const { store, log } = this.#options;
-    store.touchKey(record.owner, record.id, now).catch((error: unknown) => {
+    store.updateKey(record.owner, record.id, { lastUsedAt: now }).catch((error: unknown) => {
       log("warn", "noting the use of an API key failed", { keyId: record.id, error });
     });
   }

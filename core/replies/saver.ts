@@ -215,7 +215,7 @@ export class Saver {
       if (await store.endReply(end)) return { message, own: true };
     }
     // Another process has ended it or goes on with it, or it was deleted with its conversation.
-    const message = await store.getMessage({ owner }, conversationId, id);
+    const message = await store.getMessage({ owner }, id);
     return { message: message ?? this.#record(cancelled), own: false };
   }
 

@@ -159,10 +159,10 @@ class StoredReply {
   async #look(): Promise<MessageRecord | undefined> {
     const { store, clock, log } = this.#context;
     const { owner, message } = this.#reading;
-    const { id, conversationId } = message;
+    const { id } = message;
     this.#looks++;
     try {
-      const found = await store.readOn({ owner }, conversationId, id, this.#characters);
+      const found = await store.getMessage({ owner }, id, { skip: this.#characters });
       this.#failing = false;
       // A reply that is gone was deleted with its conversation, which cancels it.
       return found ?? { ...message, ...cancelled, content: "", completedAt: clock.now() };

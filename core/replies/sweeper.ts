@@ -63,8 +63,7 @@ export class Sweeper {
     this.#sweeping = [
       this.#repeat("the store", () => this.#sweepReplies()),
       // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
-      this.#repeat("expired idempotency keys", () => store.sweepClaims(clock.now())),
-      this.#repeat("expired client tokens", () => store.sweepClientTokens(clock.now())),
+      this.#repeat("expired idempotency keys and client tokens", () => store.sweep(clock.now())),
     ];
   }
 
@@ -165,13 +164,13 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   const { owner, conversationId, id } = found;
   const [conversation, reply] = await Promise.all([
     store.getConversation({ owner }, conversationId),
-    store.getMessage({ owner }, conversationId, id),
+    store.getMessage({ owner }, id, { conversationId }),
   ]);
   if (!conversation || !reply) return undefined;
   const twin = await twinOf(context, owner, conversation.twinId);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
-  const question = await store.getMessage({ owner }, conversationId, reply.inReplyTo ?? "");
+  const question = await store.getMessage({ owner }, reply.inReplyTo ?? "");
   if (!question) return undefined;
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);

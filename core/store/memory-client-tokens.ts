@@ -8,10 +8,7 @@ import type { MemoryRecords } from "./memory-records.ts";
 import type { ClientTokenRecord } from "./records.ts";
 import type { Store } from "./store.ts";
 
-type ClientTokenMethods = Pick<
-  Store,
-  "createClientToken" | "findClientToken" | "deleteClientTokens" | "sweepClientTokens"
->;
+type ClientTokenMethods = Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens">;
 
 /** The store's methods about client tokens. */
 export function clientTokenMethods({ clientTokens }: MemoryRecords): ClientTokenMethods {
@@ -36,10 +33,6 @@ export function clientTokenMethods({ clientTokens }: MemoryRecords): ClientToken
       const tokens = tokensOf(owner, endUser);
       for (const { hash } of tokens) clientTokens.delete(hash);
       return tokens.filter(({ expiresAt }) => expiresAt > at).length;
-    },
-
-    async sweepClientTokens(at) {
-      for (const [hash, { expiresAt }] of clientTokens) if (expiresAt <= at) clientTokens.delete(hash);
     },
   };
 }

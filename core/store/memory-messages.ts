@@ -14,24 +14,16 @@ import {
 import { type MessageRecord, windowOf } from "./records.ts";
 import type { Listing, MessageSlice, Store } from "./store.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "findMessage" | "readOn" | "listMessages" | "readHistory">;
+type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
 
 /** The store's methods that read messages. */
 export function messageMethods(records: MemoryRecords): MessageMethods {
   return {
-    async getMessage(reach, conversationId, id) {
+    async getMessage(reach, id, { conversationId, skip = 0 } = {}) {
       const record = findMessage(records, reach, id)?.record;
-      return record?.conversationId === conversationId ? record : undefined;
-    },
-
-    async findMessage(reach, id) {
-      return findMessage(records, reach, id)?.record;
-    },
-
-    async readOn(reach, conversationId, id, skip) {
-      const record = findMessage(records, reach, id)?.record;
-      if (record?.conversationId !== conversationId) return undefined;
-      return { ...record, content: Array.from(record.content).slice(skip).join("") };
+      if (!record || (conversationId !== undefined && record.conversationId !== conversationId))
+        return undefined;
+      return skip === 0 ? record : { ...record, content: Array.from(record.content).slice(skip).join("") };
     },
 
     async listMessages(reach, conversationId, slice) {

@@ -54,7 +54,7 @@ export function createMemoryStore(): Store {
   };
 }
 
-type KeyMethods = Pick<Store, "createKey" | "listKeys" | "revokeKey" | "findKey" | "touchKey">;
+type KeyMethods = Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey">;
 
 function keyMethods(records: MemoryRecords): KeyMethods {
   const { owners, keysByHash } = records;
@@ -74,32 +74,26 @@ function keyMethods(records: MemoryRecords): KeyMethods {
       return newestFirst(owners.get(owner)?.keysByAge ?? [], slice);
     },
 
-    async revokeKey(owner, id, at) {
+    async updateKey(owner, id, change) {
       const entry = owners.get(owner)?.keys.get(id);
-      if (entry) entry.record = { ...entry.record, revokedAt: entry.record.revokedAt ?? at };
-      return entry?.record;
+      if (!entry) return undefined;
+      const { revokedAt, lastUsedAt } = entry.record;
+      entry.record =
+        "revokedAt" in change
+          ? { ...entry.record, revokedAt: revokedAt ?? change.revokedAt }
+          : { ...entry.record, lastUsedAt: Math.max(lastUsedAt ?? 0, change.lastUsedAt) };
+      return entry.record;
     },
 
     async findKey(hash) {
       return keysByHash.get(hash)?.record;
-    },
-
-    async touchKey(owner, id, at) {
-      const entry = owners.get(owner)?.keys.get(id);
-      if (!entry || at <= (entry.record.lastUsedAt ?? -1)) return;
-      entry.record = { ...entry.record, lastUsedAt: at };
     },
   };
 }
 
 type ConversationMethods = Pick<
   Store,
-  | "createConversation"
-  | "getConversation"
-  | "listConversations"
-  | "readConversations"
-  | "renameConversation"
-  | "deleteConversation"
+  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
 >;
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
@@ -125,12 +119,6 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return listConversations(records, reach, slice);
     },
 
-    async readConversations({ owner, endUser }, after, limit) {
-      const entries = records.owners.get(owner)?.conversationsByEndUser.get(endUser) ?? [];
-      const later = entries.filter((entry) => !after || isOlder({ record: after }, entry));
-      return later.slice(0, limit).map(({ record }) => record);
-    },
-
     async renameConversation(reach, id, title, at) {
       const entry = findConversation(records, reach, id);
       if (entry) entry.record = { ...entry.record, title, updatedAt: at };
@@ -146,17 +134,22 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
 function listConversations(
   { owners }: MemoryRecords,
   { owner, endUser }: Reach,
-  { twinIds, ...slice }: ConversationSlice,
+  { twinIds, order = "desc", after, ...slice }: ConversationSlice,
 ): Listing<ConversationRecord> {
   const owned = owners.get(owner);
   const [twinId, ...others] = twinIds ?? [];
-  if (endUser === undefined && twinId !== undefined && others.length === 0) {
+  if (endUser === undefined && twinId !== undefined && others.length === 0 && order === "desc" && !after) {
     return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
   }
-  const entries =
+  const all =
     (endUser === undefined ? owned?.conversationsByAge : owned?.conversationsByEndUser.get(endUser)) ?? [];
-  const isListed = ({ record }: ConversationEntry) => twinIds?.includes(record.twinId) ?? true;
-  return newestFirst(twinIds ? entries.filter(isListed) : entries, slice);
+  const listed = twinIds ? all.filter(({ record }) => twinIds.includes(record.twinId)) : all;
+  if (order === "desc" && !after) return newestFirst(listed, slice);
+  const inOrder = order === "asc" ? listed : listed.toReversed();
+  const isLater = (entry: ConversationEntry) =>
+    !after || (order === "asc" ? isOlder({ record: after }, entry) : isOlder(entry, { record: after }));
+  const page = inOrder.filter(isLater).slice(slice.offset, slice.offset + slice.limit);
+  return { items: page.map(({ record }) => record), total: listed.length };
 }
 
 function deleteConversation(
@@ -181,7 +174,7 @@ function deleteConversation(
   return entry.record;
 }
 
-type ClaimMethods = Pick<Store, "findClaim" | "forgetEndUser" | "sweepClaims">;
+type ClaimMethods = Pick<Store, "findClaim" | "forgetEndUser" | "sweep">;
 
 function claimMethods(records: MemoryRecords): ClaimMethods {
   return {
@@ -196,9 +189,10 @@ function claimMethods(records: MemoryRecords): ClaimMethods {
       }
     },
 
-    async sweepClaims(at) {
-      const { claims } = records;
-      for (const [id, entry] of claims) if (entry.expiresAt <= at) claims.delete(id);
+    async sweep(at) {
+      for (const expiring of [records.claims, records.clientTokens]) {
+        for (const [id, { expiresAt }] of expiring) if (expiresAt <= at) expiring.delete(id);
+      }
     },
   };
 }

@@ -26,11 +26,6 @@ export interface Reach {
   readonly endUser?: string | undefined;
 }
 
-/** An end user's records alone. */
-export interface EndUserReach extends Reach {
-  readonly endUser: string;
-}
-
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
 export interface Slice {
   readonly offset: number;
@@ -112,7 +107,22 @@ export interface AbandonedReply {
 export interface ConversationSlice extends Slice {
   /** With one of these twins, at most 50. Absent: any. */
   readonly twinIds?: readonly string[] | undefined;
+  /** By `createdAt`, then `id`: the newest first (`desc`, the default), or the oldest. */
+  readonly order?: "asc" | "desc";
+  /** Start after this one, in that order. The total still counts all. */
+  readonly after?: Pick<ConversationRecord, "createdAt" | "id"> | undefined;
 }
+
+/** Which part of a message to read. */
+export interface MessageOptions {
+  /** Only as a message of this conversation. Default: of any. */
+  readonly conversationId?: string | undefined;
+  /** How many characters (Unicode code points) of the content to leave out, for a follower that has them. Default 0. */
+  readonly skip?: number | undefined;
+}
+
+/** What changes in a key. Each happens once: an earlier `revokedAt` and a later `lastUsedAt` stay. */
+export type KeyChange = { readonly revokedAt: number } | { readonly lastUsedAt: number };
 
 /** A part of an owner's replies, summed up. */
 export interface UsageSlice extends Slice {
@@ -164,12 +174,10 @@ export interface Store {
   createKey(key: ApiKeyRecord, maxLive: number): Promise<"created" | "limit_reached">;
   /** The owner's keys, including revoked and expired ones, newest first. */
   listKeys(owner: string, slice: Slice): Promise<Listing<ApiKeyRecord>>;
-  /** Revokes a key (a second time changes nothing) and returns it, or undefined if there is none. */
-  revokeKey(owner: string, id: string, at: number): Promise<ApiKeyRecord | undefined>;
+  /** Revokes a key, or notes its use, and returns the key as it is then, or undefined if there is none. */
+  updateKey(owner: string, id: string, change: KeyChange): Promise<ApiKeyRecord | undefined>;
   /** The key with this hash, of any owner, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
-  /** Records when a key was last used, unless it has been used later. */
-  touchKey(owner: string, id: string, at: number): Promise<void>;
 
   /** Stores a client token. Others of its key and end user get its `requestsPerHour`. */
   createClientToken(token: ClientTokenRecord): Promise<void>;
@@ -177,8 +185,6 @@ export interface Store {
   findClientToken(hash: string): Promise<ClientTokenRecord | undefined>;
   /** Deletes an end user's client tokens, and returns how many had not expired at `at`. */
   deleteClientTokens(owner: string, endUser: string, at: number): Promise<number>;
-  /** Deletes client tokens that expired at or before `at`. */
-  sweepClientTokens(at: number): Promise<void>;
 
   /** Stores a conversation, unless the claim was made before; in that case, returns that claim. */
   createConversation(
@@ -186,14 +192,7 @@ export interface Store {
     claim?: IdempotencyClaim,
   ): Promise<MadeClaim | undefined>;
   getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
-  /** Conversations, with any twin or one of some, newest first by `createdAt`, then `id`. */
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
-  /** At most `limit` of an end user's conversations, oldest first, starting after one that was read before. */
-  readConversations(
-    reach: EndUserReach,
-    after: Pick<ConversationRecord, "createdAt" | "id"> | undefined,
-    limit: number,
-  ): Promise<readonly ConversationRecord[]>;
   /** Sets the title and returns the conversation as it is now, or undefined if there is none. */
   renameConversation(
     reach: Reach,
@@ -207,14 +206,7 @@ export interface Store {
    */
   deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
 
-  getMessage(reach: Reach, conversationId: string, id: string): Promise<MessageRecord | undefined>;
-  /** The message with this id, whatever conversation it belongs to. */
-  findMessage(reach: Reach, id: string): Promise<MessageRecord | undefined>;
-  /**
-   * Like {@link Store.getMessage}, but without the first `skip` characters (Unicode code points) of the content, for a
-   * follower that already has them.
-   */
-  readOn(reach: Reach, conversationId: string, id: string, skip: number): Promise<MessageRecord | undefined>;
+  getMessage(reach: Reach, id: string, options?: MessageOptions): Promise<MessageRecord | undefined>;
   /** A conversation's messages. Undefined if the conversation, or the message to start after, does not exist. */
   listMessages(
     reach: Reach,
@@ -273,10 +265,10 @@ export interface Store {
    */
   forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**
-   * Deletes claims that expired at or before `at`. If there are many, it may do so in several transactions and leave
-   * some for the next call, so that nothing else has to wait for long.
+   * Deletes claims and client tokens that expired at or before `at`. If there are many, it may do so in several
+   * transactions and leave some for the next call, so that nothing else has to wait for long.
    */
-  sweepClaims(at: number): Promise<void>;
+  sweep(at: number): Promise<void>;
 
   /** Wakes other processes on the same store. Absent: they poll. */
   readonly signals?: StoreSignals;

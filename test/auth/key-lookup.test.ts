@@ -34,10 +34,11 @@ function openLookup() {
         return found;
       },
       findClientToken: async () => undefined,
-      async touchKey(owner, id, at) {
+      async updateKey(owner, id, change) {
         assert.equal(`${owner}/${id}`, "alice/key_1");
-        state.touches.push(at);
+        if ("lastUsedAt" in change) state.touches.push(change.lastUsedAt);
         if (state.failure) throw state.failure;
+        return state.record;
       },
     },
   });

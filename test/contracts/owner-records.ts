@@ -54,9 +54,7 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
   const found = await Promise.all(
     conversations.items.map(async ({ id }) => {
       const messages = await messagesOf(store, owner, id);
-      const alone = messages.items.map((message: MessageRecord) =>
-        store.getMessage({ owner }, id, message.id),
-      );
+      const alone = messages.items.map((message: MessageRecord) => store.getMessage({ owner }, message.id));
       const newest = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
       const history = await store.readHistory({ owner }, id);
       const conversation = await store.getConversation({ owner }, id);

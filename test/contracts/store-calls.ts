@@ -39,9 +39,9 @@ export async function callEverything(given: Store): Promise<void> {
   const laptop = key(owner);
   await store.createKey(laptop, 50);
   await store.listKeys(owner, slice);
-  await store.revokeKey(owner, laptop.id, start);
+  await store.updateKey(owner, laptop.id, { revokedAt: start });
   await store.findKey(laptop.hash);
-  await store.touchKey(owner, laptop.id, start);
+  await store.updateKey(owner, laptop.id, { lastUsedAt: start });
   const made = claim(owner);
   const { id, twinId } = conversation(owner);
   await store.createConversation(conversation(owner, { id }), made);
@@ -73,9 +73,8 @@ export async function callEverything(given: Store): Promise<void> {
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
   await store.endReply(toEnd(begun));
   await store.getConversation({ owner }, id);
-  await store.getMessage({ owner }, id, question.id);
-  await store.findMessage({ owner }, question.id);
-  await store.readOn({ owner }, id, reply.id, 1);
+  await store.getMessage({ owner }, question.id, { conversationId: id });
+  await store.getMessage({ owner }, reply.id, { skip: 1 });
   for (const order of ["asc", "desc"] as const) {
     await store.listMessages({ owner }, id, { ...slice, order, after: question.id });
   }
@@ -83,14 +82,14 @@ export async function callEverything(given: Store): Promise<void> {
   await converse(store, owner, id, failure);
   await store.readHistory({ owner }, id);
   await store.findClaim(made);
-  await store.sweepClaims(start);
+  await store.sweep(start);
   const token = clientToken(owner);
   await store.createClientToken(token);
   await store.findClientToken(token.hash);
   await store.deleteClientTokens(owner, token.endUser, start);
-  await store.sweepClientTokens(start);
-  await store.readConversations(reach, undefined, 1);
-  await store.readConversations(reach, { id, createdAt: start }, 1);
+  for (const order of ["asc", "desc"] as const) {
+    await store.listConversations(reach, { ...slice, order, after: { id, createdAt: start } });
+  }
   await store.countReply({
     owner,
     keyId: undefined,

@@ -137,7 +137,7 @@ export function claimsContract(open: () => Store): void {
       const young = claim(owner, { createdAt: at, expiresAt: at + 11 });
       await store.createConversation(conversation(owner), old);
       await store.createConversation(conversation(owner), young);
-      await store.sweepClaims(at + 10);
+      await store.sweep(at + 10);
       assert.equal(await store.findClaim(old), undefined);
       assert.ok(await store.findClaim(young));
     });

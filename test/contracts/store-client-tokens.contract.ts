@@ -59,7 +59,7 @@ export function clientTokensContract(open: () => Store): void {
       const old = clientToken(newOwner(), { expiresAt: at });
       const young = clientToken(newOwner(), { expiresAt: at + 1 });
       for (const each of [old, young]) await store.createClientToken(each);
-      await store.sweepClientTokens(at);
+      await store.sweep(at);
       assert.equal(await store.findClientToken(old.hash), undefined);
       assert.ok(await store.findClientToken(young.hash));
     });

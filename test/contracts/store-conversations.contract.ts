@@ -120,8 +120,7 @@ export function conversationsContract(open: () => Store): void {
       const ofTwin = await store.listConversations({ owner }, { ...slice, twinIds: [record.twinId] });
       assert.deepEqual(ofTwin, { items: [kept], total: 1 });
       assert.equal(await store.listMessages({ owner }, record.id, { ...slice, order: "asc" }), undefined);
-      for (const { id } of [question, reply])
-        assert.equal(await store.getMessage({ owner }, record.id, id), undefined);
+      for (const { id } of [question, reply]) assert.equal(await store.getMessage({ owner }, id), undefined);
       assert.deepEqual(await store.readHistory({ owner }, record.id), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Reach, Store } from "../../core/store/store.ts";
+import type { ConversationSlice, Reach, Store } from "../../core/store/store.ts";
 import {
   begin,
   claim,
@@ -88,9 +88,8 @@ export function endUsersContract(open: () => Store): void {
         assert.equal(await store.getConversation(reach, id), undefined);
         assert.equal(await store.renameConversation(reach, id, "stolen", start), undefined);
         assert.equal(await store.deleteConversation(reach, id, start), undefined);
-        assert.equal(await store.getMessage(reach, id, question.id), undefined);
-        assert.equal(await store.findMessage(reach, question.id), undefined);
-        assert.equal(await store.readOn(reach, id, reply.id, 0), undefined);
+        assert.equal(await store.getMessage(reach, question.id), undefined);
+        assert.equal(await store.getMessage(reach, reply.id, { conversationId: id, skip: 1 }), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
         assert.deepEqual(await store.readHistory(reach, id), []);
         const made = claim(reach.owner, { endUser: reach.endUser ?? null });
@@ -108,8 +107,8 @@ export function endUsersContract(open: () => Store): void {
       const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const reach = { owner, endUser: "ann" };
       const { question } = await converse(store, owner, id);
-      assert.equal((await store.getMessage(reach, id, question.id))?.id, question.id);
-      assert.equal((await store.readOn(reach, id, question.id, 1))?.content, "hy?");
+      assert.equal((await store.getMessage(reach, question.id))?.id, question.id);
+      assert.equal((await store.getMessage(reach, question.id, { skip: 1 }))?.content, "hy?");
       assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
       assert.equal((await store.readHistory(reach, id)).length, 2);
       const sent = toBegin(owner, id);
@@ -134,7 +133,7 @@ export function endUsersContract(open: () => Store): void {
       }
     });
 
-    test("an end user's conversations are read oldest first, from any one on", async () => {
+    test("conversations are listed in both orders, from any one on", async () => {
       const owner = newOwner();
       const made = [];
       for (const createdAt of [start, start, start + 1, start + 2]) {
@@ -142,10 +141,14 @@ export function endUsersContract(open: () => Store): void {
         await newConversation(store, owner, { endUser: "bob", createdAt });
       }
       const reach = { owner, endUser: "ann" };
-      assert.deepEqual(await store.readConversations(reach, undefined, 9), made);
-      assert.deepEqual(await store.readConversations(reach, made[0], 2), made.slice(1, 3));
-      assert.deepEqual(await store.readConversations(reach, made[3], 2), []);
-      assert.deepEqual(await store.readConversations({ ...reach, owner: newOwner() }, undefined, 9), []);
+      const list = async (fields: Partial<ConversationSlice>) =>
+        (await store.listConversations(reach, { offset: 0, limit: 9, ...fields })).items;
+      assert.deepEqual(await list({ order: "asc" }), made);
+      assert.deepEqual(await list({ order: "asc", after: made[0], limit: 2 }), made.slice(1, 3));
+      assert.deepEqual(await list({ order: "asc", after: made[0], offset: 1 }), made.slice(2));
+      assert.deepEqual(await list({ order: "asc", after: made[3] }), []);
+      assert.deepEqual(await list({ after: made[2] }), [made[1], made[0]]);
+      assert.deepEqual(await list({ after: made[0] }), []);
     });
 
     test("the claims on a conversation's messages go with it, and an end user's are forgotten", async () => {

@@ -59,31 +59,31 @@ export function keysContract(open: () => Store): void {
       const record = key(newOwner());
       await store.createKey(record, 50);
       const revoked = { ...record, revokedAt: start + 7 };
-      assert.deepEqual(await store.revokeKey(record.owner, record.id, start + 7), revoked);
+      assert.deepEqual(await store.updateKey(record.owner, record.id, { revokedAt: start + 7 }), revoked);
       assert.deepEqual(await store.findKey(record.hash), revoked);
     });
 
     test("revoking a second time changes nothing", async () => {
       const record = key(newOwner());
       await store.createKey(record, 50);
-      await store.revokeKey(record.owner, record.id, start + 7);
-      const again = await store.revokeKey(record.owner, record.id, start + 9);
+      await store.updateKey(record.owner, record.id, { revokedAt: start + 7 });
+      const again = await store.updateKey(record.owner, record.id, { revokedAt: start + 9 });
       assert.equal(again?.revokedAt, start + 7);
     });
 
     test("another owner's key cannot be revoked", async () => {
       const record = key(newOwner());
       await store.createKey(record, 50);
-      assert.equal(await store.revokeKey(newOwner(), record.id, start + 7), undefined);
+      assert.equal(await store.updateKey(newOwner(), record.id, { revokedAt: start + 7 }), undefined);
       assert.deepEqual(await store.findKey(record.hash), record);
     });
 
     test("a key's last use is recorded, and an earlier one does not replace it", async () => {
       const record = key(newOwner());
       await store.createKey(record, 50);
-      await store.touchKey(record.owner, record.id, start + 20);
-      await store.touchKey(record.owner, record.id, start + 10);
-      await store.touchKey(newOwner(), record.id, start + 30);
+      await store.updateKey(record.owner, record.id, { lastUsedAt: start + 20 });
+      await store.updateKey(record.owner, record.id, { lastUsedAt: start + 10 });
+      await store.updateKey(newOwner(), record.id, { lastUsedAt: start + 30 });
       assert.equal((await store.findKey(record.hash))?.lastUsedAt, start + 20);
     });
 
@@ -104,7 +104,7 @@ export function keysContract(open: () => Store): void {
       await store.createKey(expired, 2);
       assert.equal(await store.createKey(key(owner, { createdAt: start + 9 }), 2), "limit_reached");
       assert.equal(await store.createKey(key(owner, { createdAt: start + 10 }), 2), "created");
-      await store.revokeKey(owner, revoked.id, start + 11);
+      await store.updateKey(owner, revoked.id, { revokedAt: start + 11 });
       assert.equal(await store.createKey(key(owner, { createdAt: start + 12 }), 2), "created");
       assert.equal(await store.createKey(key(owner, { createdAt: start + 12 }), 2), "limit_reached");
     });

@@ -33,8 +33,8 @@ export function messagesContract(open: () => Store): void {
       const begun = await begin(store, owner, id, {
         content: "\u{1F600} a\u0301 \u2028 '); -- $1 ?1 \uFFFF",
       });
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.question.id), begun.question);
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.question.id), begun.question);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
     });
 
     test("a message is found in its conversation, or by its id alone, within a caller's reach", async () => {
@@ -42,14 +42,13 @@ export function messagesContract(open: () => Store): void {
       const other = await newConversation(store, owner);
       const { question } = await begin(store, owner, id);
       for (const reach of [{ owner }, { owner, endUser: "zoe" }]) {
-        assert.deepEqual(await store.getMessage(reach, id, question.id), question);
-        assert.deepEqual(await store.findMessage(reach, question.id), question);
+        assert.deepEqual(await store.getMessage(reach, question.id), question);
+        assert.deepEqual(await store.getMessage(reach, question.id, { conversationId: id }), question);
       }
-      assert.equal(await store.getMessage({ owner }, other.id, question.id), undefined);
-      assert.equal(await store.readOn({ owner }, other.id, question.id, 0), undefined);
-      assert.equal(await store.getMessage({ owner }, id, "msg_none"), undefined);
-      assert.equal(await store.readOn({ owner }, id, "msg_none", 0), undefined);
-      assert.equal(await store.findMessage({ owner }, "msg_none"), undefined);
+      const elsewhere = { conversationId: other.id };
+      assert.equal(await store.getMessage({ owner }, question.id, elsewhere), undefined);
+      assert.equal(await store.getMessage({ owner }, question.id, { ...elsewhere, skip: 1 }), undefined);
+      assert.equal(await store.getMessage({ owner }, "msg_none"), undefined);
     });
 
     test("the rest of a message is read after a number of characters, however many code units they take", async () => {
@@ -63,7 +62,7 @@ export function messagesContract(open: () => Store): void {
         [4, ""],
         [9, ""],
       ] as const) {
-        assert.deepEqual(await store.readOn({ owner }, id, reply.id, skip), { ...reply, content });
+        assert.deepEqual(await store.getMessage({ owner }, reply.id, { skip }), { ...reply, content });
       }
     });
 

@@ -79,7 +79,7 @@ export function repliesContract(open: () => Store): void {
         const result = await store.beginReply({ ...refused, position });
         assert.deepEqual(result, { result: "busy", replyId: running.reply.id });
         assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
-        assert.equal(await store.getMessage({ owner }, id, refused.question.id), undefined);
+        assert.equal(await store.getMessage({ owner }, refused.question.id), undefined);
         assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
         assert.equal(await store.findClaim(made), undefined);
       }
@@ -111,7 +111,7 @@ export function repliesContract(open: () => Store): void {
       const save = { owner, id: reply.id, lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply({ ...save, content: "Be 🤖" }), "saved");
       assert.equal(await store.saveReply(save), "saved");
-      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), { ...reply, content: "Be 🤖" });
+      assert.deepEqual(await store.getMessage({ owner }, reply.id), { ...reply, content: "Be 🤖" });
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -123,7 +123,7 @@ export function repliesContract(open: () => Store): void {
       const later = { ...save, content: "Because", lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply(later), "saved");
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage({ owner }, id, reply.id))?.content, "Because");
+      assert.equal((await store.getMessage({ owner }, reply.id))?.content, "Because");
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -137,10 +137,10 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.saveReply({ ...save, owner: newOwner() }), "lost");
       assert.equal(await store.saveReply({ ...save, id: "msg_none" }), "lost");
       assert.equal(await store.saveReply({ ...save, id: begun.question.id }), "lost");
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
       await store.endReply(toEnd(begun));
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.content, "Because.");
+      assert.equal((await store.getMessage({ owner }, begun.reply.id))?.content, "Because.");
     });
 
     test("ending stores the reply's outcome and frees the conversation", async () => {
@@ -155,7 +155,7 @@ export function repliesContract(open: () => Store): void {
         content: "So 🤖",
       });
       assert.equal(await store.endReply(end), true);
-      assert.deepEqual(await store.getMessage({ owner }, record.id, begun.reply.id), {
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), {
         ...begun.reply,
         content: "So 🤖",
         status: "completed",
@@ -178,7 +178,7 @@ export function repliesContract(open: () => Store): void {
       await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
       const { content: _, ...end } = toEnd(begun, failure);
       assert.equal(await store.endReply(end), true);
-      const message = await store.getMessage({ owner }, id, begun.reply.id);
+      const message = await store.getMessage({ owner }, begun.reply.id);
       assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
     });
 
@@ -188,9 +188,9 @@ export function repliesContract(open: () => Store): void {
       const ends = [toEnd(begun), toEnd(begun, failure), toEnd(begun, { content: "Again." })];
       const results = await Promise.all(ends.map((end) => store.endReply(end)));
       assert.equal(results.filter(Boolean).length, 1);
-      const ended = await store.getMessage({ owner }, id, begun.reply.id);
+      const ended = await store.getMessage({ owner }, begun.reply.id);
       assert.equal(await store.endReply(toEnd(begun, { content: "Too late." })), false);
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), ended);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), ended);
     });
 
     test("a late end of an earlier reply leaves the running one alone", async () => {
@@ -208,7 +208,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.endReply(toEnd(begun, { owner: newOwner() })), false);
       assert.equal(await store.endReply(toEnd(begun, { conversationId: other.id })), false);
       assert.equal(await store.endReply(toEnd(begun, { id: begun.question.id })), false);
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
     });
 
@@ -218,7 +218,7 @@ export function repliesContract(open: () => Store): void {
       const end = toEnd(begun, failure);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 100 }), false);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
-      assert.deepEqual(await store.getMessage({ owner }, id, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 101 }), true);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, null);
     });
@@ -229,8 +229,8 @@ export function repliesContract(open: () => Store): void {
       await store.requestCancel({ owner }, reply.id);
       const save = { owner, id: reply.id, content: "Be", lease };
       assert.equal(await store.saveReply(save), "cancel_requested");
-      assert.equal((await store.getMessage({ owner }, id, reply.id))?.content, "Be");
-      assert.equal((await store.getMessage({ owner }, id, reply.id))?.status, "in_progress");
+      assert.equal((await store.getMessage({ owner }, reply.id))?.content, "Be");
+      assert.equal((await store.getMessage({ owner }, reply.id))?.status, "in_progress");
     });
 
     test("a request to cancel by another owner, or for another message, changes nothing", async () => {
@@ -241,7 +241,7 @@ export function repliesContract(open: () => Store): void {
       for (const message of [question, ended.reply]) await store.requestCancel({ owner }, message.id);
       await store.requestCancel({ owner }, "msg_none");
       assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
-      assert.equal((await store.getMessage({ owner }, id, ended.reply.id))?.status, "completed");
+      assert.equal((await store.getMessage({ owner }, ended.reply.id))?.status, "completed");
     });
 
     test("abandoned replies are those in progress whose lease ran out, whoever holds them", async () => {
@@ -284,30 +284,30 @@ export function repliesContract(open: () => Store): void {
       const { owner, id, begun, taken } = await takenOver();
       const { reply, lease } = begun;
       const stored = { ...reply, content: "Be", attempt: 2, continuedFrom: 2 };
-      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
+      assert.deepEqual(await store.getMessage({ owner }, reply.id), stored);
       assert.deepEqual((await store.getConversation({ owner }, id))?.replyId, reply.id);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease }), "lost");
       assert.equal(await store.endReply(toEnd(begun, { holder: lease.holder })), false);
-      assert.deepEqual(await store.getMessage({ owner }, id, reply.id), stored);
+      assert.deepEqual(await store.getMessage({ owner }, reply.id), stored);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease: taken }), "saved");
       assert.equal(await store.endReply(toEnd(begun, { holder: taken.holder })), true);
-      const ended = await store.getMessage({ owner }, id, reply.id);
+      const ended = await store.getMessage({ owner }, reply.id);
       assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
     });
 
     test("of many that take a reply over at the same time, one does", async () => {
-      const { owner, id, begun } = await abandoned();
+      const { owner, begun } = await abandoned();
       const takers = Array.from({ length: 20 }, (_, n) => ({ holder: `taker ${n}`, until: start + 900 }));
       const results = await Promise.all(takers.map((lease) => store.takeOverReply(asFound(begun), lease, 0)));
       assert.equal(results.filter(Boolean).length, 1);
       const winner = takers[results.indexOf(true)];
       const [now] = (await store.findAbandonedReplies(start + 901)).filter((each) => each.owner === owner);
       assert.deepEqual(now, { ...asFound(begun), lease: winner, attempt: 2 });
-      assert.equal((await store.getMessage({ owner }, id, begun.reply.id))?.attempt, 2);
+      assert.equal((await store.getMessage({ owner }, begun.reply.id))?.attempt, 2);
     });
 
     test("a reply is not taken over after a save, under another attempt, or once it is to be cancelled or has ended", async () => {
-      const { owner, id, begun } = await abandoned();
+      const { owner, begun } = await abandoned();
       const { reply, lease } = begun;
       const next = { holder: "them", until: start + 900 };
       const renewed = { ...lease, until: start + 200 };
@@ -325,7 +325,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.takeOverReply(now, next, 0), false);
       assert.equal(await store.endReply(toEnd(begun, { leaseExpiredBefore: start + 201 })), true);
       assert.equal(await store.takeOverReply(now, next, 0), false);
-      assert.equal((await store.getMessage({ owner }, id, reply.id))?.attempt, 1);
+      assert.equal((await store.getMessage({ owner }, reply.id))?.attempt, 1);
     });
 
     test("a reply keeps the sources that were saved, or the ones that its end names", async () => {
@@ -340,9 +340,9 @@ export function repliesContract(open: () => Store): void {
         const { reply, lease } = begun;
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, sources: saved }), "saved");
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, content: "Be" }), "saved");
-        assert.deepEqual((await store.readOn({ owner }, id, reply.id, 1))?.sources, saved);
+        assert.deepEqual((await store.getMessage({ owner }, reply.id, { skip: 1 }))?.sources, saved);
         await store.endReply(toEnd(begun, named && { sources: named }));
-        assert.deepEqual((await store.getMessage({ owner }, id, reply.id))?.sources, expected);
+        assert.deepEqual((await store.getMessage({ owner }, reply.id))?.sources, expected);
       }
     });
 
@@ -353,7 +353,7 @@ export function repliesContract(open: () => Store): void {
       await store.beginReply({ ...begun, reply });
       assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);
       await store.endReply(toEnd(begun));
-      assert.equal((await store.getMessage({ owner }, id, reply.id))?.twinRevision, "0123456789abcdef");
+      assert.equal((await store.getMessage({ owner }, reply.id))?.twinRevision, "0123456789abcdef");
     });
 
     /** A reply with some text whose lease ran out. */

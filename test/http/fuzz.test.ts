@@ -115,7 +115,7 @@ function countingStore(): { readonly store: Store; takeWrites(): number } {
     store: {
       ...store,
       createKey: counted(store.createKey, (result) => result === "created"),
-      revokeKey: counted(store.revokeKey, isThere),
+      updateKey: counted(store.updateKey, isThere),
       createConversation: counted(store.createConversation, (made) => made === undefined),
       renameConversation: counted(store.renameConversation, isThere),
       deleteConversation: counted(store.deleteConversation, isThere),

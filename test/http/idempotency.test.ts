@@ -284,7 +284,7 @@ test("a retry after a crash joins the reply that the next process begins again",
 test("expired keys are swept from the store", async () => {
   const { store, calls } = countCalls(createMemoryStore());
   await using chat = await openChat(inProcess, { store });
-  const before = calls.get("sweepClaims") ?? 0;
+  const before = calls.get("sweep") ?? 0;
   await chat.clock.advance(60_000);
-  assert.ok((calls.get("sweepClaims") ?? 0) > before);
+  assert.ok((calls.get("sweep") ?? 0) > before);
 });

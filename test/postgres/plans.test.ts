@@ -5,7 +5,7 @@ import { createPostgresDriver } from "../../adapters/postgres/driver.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
-import type { EndUserReach, Store } from "../../core/store/store.ts";
+import type { Reach, Store } from "../../core/store/store.ts";
 import { callEverything } from "../contracts/store-calls.ts";
 import { connect, openPool, sharedDatabase, skipWithoutPostgres } from "./database.ts";
 
@@ -63,13 +63,12 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
 });
 
 /** Reads an end user's conversations in every way. */
-async function listAll(store: Store, reach: EndUserReach): Promise<void> {
+async function listAll(store: Store, reach: Reach): Promise<void> {
   const slice = { offset: 0, limit: 20 };
   for (const twinIds of [undefined, ["ada"], ["ada", "bob"]]) {
     await store.listConversations(reach, { ...slice, twinIds });
   }
-  await store.readConversations(reach, undefined, 20);
-  await store.readConversations(reach, { createdAt: 1, id: "conv_1" }, 20);
+  await store.listConversations(reach, { ...slice, order: "asc", after: { createdAt: 1, id: "conv_1" } });
 }
 
 /**

@@ -158,12 +158,12 @@ test("in an exclusive store, a process ends the orphans of an earlier one when i
   assert.equal(await next.status(), "idle");
 });
 
-for (const [what, sweepClaims] of [
+for (const [what, sweep] of [
   ["cannot be swept", () => Promise.reject(new StoreUnavailable("a statement took too long"))],
   ["take forever to sweep", () => new Promise<void>(() => {})],
 ] as const) {
   test(`expired keys that ${what} do not keep an abandoned reply from being ended`, async () => {
-    await using cutOff = await openCutOff({ saved: "saved", store: { sweepClaims } });
+    await using cutOff = await openCutOff({ saved: "saved", store: { sweep } });
     cutOff.cutOff();
     await using other = await cutOff.another();
     await cutOff.expire();

@@ -67,13 +67,14 @@ function createSharedStore({ signals, state }: ReturnType<typeof createSignals>,
       if (state.down) throw new StoreUnavailable("away");
       return memory.saveReply(save);
     },
-    async readOn(...which) {
+    async getMessage(reach, id, options) {
+      if (options?.skip === undefined) return memory.getMessage(reach, id, options);
       if (state.down) throw new StoreUnavailable("away");
       if (state.taken) {
         await sleep(clock, 7000);
         throw new StoreUnavailable("silence");
       }
-      const message = await memory.readOn(...which);
+      const message = await memory.getMessage(reach, id, options);
       await state.answer;
       textRead.push(message?.content.length ?? 0);
       return message;

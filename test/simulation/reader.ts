@@ -181,9 +181,9 @@ class Judge {
   /** The deltas must be the stored text from the resume point on. */
   async #requireText(stored: StoredReply): Promise<void> {
     if (stored.deleted) return;
-    const { owner, conversationId, id, end } = stored;
+    const { owner, id, end } = stored;
     const { from, text } = this.#shown;
-    const content = (await this.#ledger.truth.getMessage({ owner }, conversationId, id))?.content ?? "";
+    const content = (await this.#ledger.truth.getMessage({ owner }, id))?.content ?? "";
     if (content.slice(from) === text) return;
     // Text that was sent but not yet saved may be lost with its process; text is never changed.
     const whole = content.slice(0, from) + text;
@@ -203,7 +203,7 @@ export async function requireStored(world: World, ledger: Ledger, message: Messa
   const stored = storedReply(world, ledger, message.id);
   if (stored.deleted) return;
   if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
-  const record = await ledger.truth.getMessage({ owner: stored.owner }, stored.conversationId, message.id);
+  const record = await ledger.truth.getMessage({ owner: stored.owner }, message.id);
   try {
     assert.deepEqual(message, record && messageResource(record));
   } catch (error) {

@@ -221,7 +221,7 @@ describe("a SQLite store and its disk", () => {
     await begin(store, owner, id);
     const before = syncs;
     assert.equal((await store.beginReply(toBegin(owner, id))).result, "busy");
-    await store.sweepClaims(start);
+    await store.sweep(start);
     assert.equal(syncs, before);
     await store.close();
   });

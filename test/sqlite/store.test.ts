@@ -107,8 +107,8 @@ describe("a store in SQLite", () => {
       ["fulfilled", "rejected", "fulfilled"],
     );
     assert.deepEqual(await store.getConversation({ owner }, second.id), second);
-    assert.equal(await store.getMessage({ owner }, second.id, twice.question.id), undefined);
-    assert.equal((await store.getMessage({ owner }, first.id, kept.reply.id))?.status, "completed");
+    assert.equal(await store.getMessage({ owner }, twice.question.id), undefined);
+    assert.equal((await store.getMessage({ owner }, kept.reply.id))?.status, "completed");
     assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 5 })).total, 3);
     await close();
   });
@@ -121,7 +121,10 @@ describe("a store in SQLite", () => {
     const store = storeOn(connection);
     const owner = newOwner();
     const ended = toBegin(owner, "conv_none");
-    await Promise.all([store.endReply(toEnd(ended)), store.touchKey(owner, "key_none", start)]);
+    await Promise.all([
+      store.endReply(toEnd(ended)),
+      store.updateKey(owner, "key_none", { lastUsedAt: start }),
+    ]);
     assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
     await store.close();
   });
@@ -162,7 +165,7 @@ describe("a store in SQLite", () => {
     connection.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
       INSERT INTO claims SELECT 'alice', '', '/conversations', n, '', '', ${start} FROM numbers`);
     const other = store.createConversation(firstConversation).then(() => said.push("stored"));
-    await Promise.all([store.sweepClaims(start), other]);
+    await Promise.all([store.sweep(start), other]);
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
     assert.deepEqual(connection.all("SELECT * FROM claims", []), []);
     await store.close();
@@ -226,7 +229,7 @@ describe("a store in SQLite", () => {
       ...driver,
       async batch(statements) {
         const result = await driver.batch(statements);
-        if (!result.committed) await store.sweepClaims(start + day);
+        if (!result.committed) await store.sweep(start + day);
         return result;
       },
     };
