@@ -10,7 +10,7 @@ import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type PacingOptions, type TwinEngine } from "../core/twins/engine.ts";
 import { createKnowledgeEngine } from "../knowledge/mod.ts";
 import { runtime } from "./process.ts";
-import type { Settings } from "./settings.ts";
+import { nameOf, type Settings } from "./settings.ts";
 
 /** Engines by the names that twin files use. */
 export type Engines = Readonly<Record<string, TwinEngine>>;
@@ -27,8 +27,10 @@ export async function createEngines(
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
   const offline = { knowledge: createKnowledgeEngine(pacing), echo: createEchoEngine(pacing) };
   if (modelBaseUrl === undefined) {
-    if (modelApiKey ?? modelName)
-      log("warn", "MODEL_API_KEY and MODEL_NAME do nothing without MODEL_BASE_URL");
+    const idle = (["modelApiKey", "modelName"] as const).filter((name) => settings[name] !== undefined);
+    const names = idle.map(nameOf).join(" and ");
+    if (idle.length > 0)
+      log("warn", `${names} ${idle.length > 1 ? "do" : "does"} nothing without MODEL_BASE_URL`);
     return offline;
   }
   if (new URL(modelBaseUrl).pathname === "/") {
@@ -45,6 +47,7 @@ export async function createEngines(
     model: modelName,
     continueReplies,
     transport,
+    log,
   });
   return { ...offline, openai };
 }

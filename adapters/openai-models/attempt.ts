@@ -73,7 +73,7 @@ export class Attempt implements ModelListener, Waiter {
   begin(status: number, headers: ModelHeaders): void {
     if (this.#over) return;
     this.#errorResponse = errorResponseOf(status, headers, this.#clock);
-    if (this.#errorResponse?.isWhole) this.#settle(this.#errorResponse.failure());
+    if (this.#errorResponse?.isWhole) this.#settle(this.#errorResponse.result());
     else if (this.#errorResponse) this.#deadlines.wait(reasonMs, this);
   }
 
@@ -82,7 +82,7 @@ export class Attempt implements ModelListener, Waiter {
     if (this.#over || this.#reader.ending === "done") return;
     if (this.#errorResponse) {
       this.#errorResponse.read(bytes);
-      if (this.#errorResponse.isWhole) this.#settle(this.#errorResponse.failure());
+      if (this.#errorResponse.isWhole) this.#settle(this.#errorResponse.result());
       return;
     }
     try {
@@ -130,7 +130,7 @@ export class Attempt implements ModelListener, Waiter {
       const result = this.#errorResponse ? undefined : this.#reader.result();
       const mayWork =
         !this.#reader.hasText && failure instanceof ModelError && failure.code === "model_error";
-      const failed = this.#errorResponse?.failure() ?? { failure, ...(mayWork ? sameAgain : noRemedy) };
+      const failed = this.#errorResponse?.result() ?? { failure, ...(mayWork ? sameAgain : noRemedy) };
       this.#settle(result ? { result } : failed);
     } catch (error) {
       this.#settle({ failure: error, ...noRemedy });

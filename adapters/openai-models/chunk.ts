@@ -22,9 +22,15 @@ export function requireChunk(value: unknown): JsonObject {
   return value;
 }
 
-/** Some servers always send the field `error`, as null. Older vLLM reports an error as `object: "error"`. */
-export function isError({ error, object }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || object === "error";
+/**
+ * Some servers always send the field `error`, as null. Older vLLM reports an error as `object: "error"`, MiniMax as
+ * `base_resp`, which its replies have too, and others as `code` and `message` instead of choices.
+ */
+export function isError({ error, object, base_resp, code, message, choices }: JsonObject): boolean {
+  if ((error !== undefined && error !== null) || object === "error") return true;
+  if (isJsonObject(base_resp) && isCount(base_resp.status_code)) return base_resp.status_code > 0;
+  const hasCode = typeof code === "string" || typeof code === "number";
+  return hasCode && typeof message === "string" && !Array.isArray(choices);
 }
 
 /** The first choice, if there is one: a chunk with only token counts has none. */
@@ -72,41 +78,33 @@ function isBlank(value: unknown): boolean {
 
 type FinishReason = EngineResult["finishReason"];
 
-/** Finish reasons of servers that end a broken-off reply with one, instead of reporting an error. */
-const brokenOff = new Set([
-  "error",
-  "abort",
-  "cancelled",
-  "timeout",
-  "insufficient_system_resource",
-  "network_error",
-]);
-/** Finish reasons for a reply that has reached its maximum length. */
-const fullLength = new Set(["length", "max_tokens", "model_length"]);
-/**
- * Finish reasons for a reply that a filter cut off. Gemini adds the filter's name after a colon, and gateways pass its
- * own names on; "sensitive" is GLM's word, "refusal" Claude's.
- */
-const filtered = new Set([
-  "content_filter",
-  "safety",
-  "recitation",
-  "blocklist",
-  "prohibited_content",
-  "spii",
-  "sensitive",
-  "refusal",
-  "guardrail_intervened",
-]);
+/** What a finish reason means. `broken off`: some servers end a reply with one instead of reporting an error. */
+export type FinishMeaning = FinishReason | "broken off" | "unknown";
+
+/** The finish reasons of servers, in lower case. */
+const meanings = new Map<string, FinishMeaning>(
+  Object.entries({
+    stop: "stop eos eos_token end_turn stop_sequence tool_calls tool_use function_call complete completed finished",
+    length:
+      "length max_tokens max_length model_length max_output_tokens model_context_window_exceeded incomplete time_limit " +
+      "repetition_truncation",
+    // "sensitive" is GLM's word, "refusal" Claude's; gateways pass Gemini's and Cohere's on.
+    content_filter:
+      "content_filter safety recitation blocklist prohibited_content spii sensitive refusal guardrail_intervened " +
+      "error_toxic",
+    "broken off":
+      "error abort cancelled timeout insufficient_system_resource network_error malformed_response " +
+      "malformed_function_call exception error_limit",
+  } satisfies Partial<Record<FinishMeaning, string>>).flatMap(([meaning, reasons]) =>
+    reasons.split(" ").map((reason) => [reason, meaning as FinishMeaning] as const),
+  ),
+);
 
 /** What a finish reason means. Undefined: none was given; some servers write "" where others write null. */
-export function readFinishReason(value: unknown): FinishReason | "broken off" | undefined {
+export function readFinishReason(value: unknown): FinishMeaning | undefined {
   if (typeof value !== "string" || value === "") return undefined;
-  const [reason = ""] = value.toLowerCase().split(":");
-  if (brokenOff.has(reason)) return "broken off";
-  if (fullLength.has(reason)) return "length";
-  if (filtered.has(reason)) return "content_filter";
-  return "stop"; // also "eos", "end_turn" and other servers' names for it
+  const [reason = ""] = value.toLowerCase().split(":"); // Gemini adds the filter's name after a colon
+  return meanings.get(reason) ?? "unknown";
 }
 
 /** The token counts in a chunk. Undefined: it has none that are whole. */

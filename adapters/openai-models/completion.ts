@@ -20,11 +20,21 @@ import {
   textOfMessage,
   tooLongEvent,
 } from "./chunk.ts";
-import { codesOf, noRemedy, parseJson, type Remedy, remedyFor, sameAgain, statusOf } from "./failure.ts";
+import { codesOf, isFiltered, noRemedy, parseJson, type Remedy, remedyAfter, sameAgain } from "./failure.ts";
 import { JsonDocuments } from "./json-documents.ts";
 
 /** The longest reply, in UTF-16 code units. */
 const maxReplyLength = 4_194_304;
+/** How many bytes may come between two chunks that have something: servers send comments and blank lines while models think. */
+const maxSilentBytes = 8 * 1024 * 1024;
+
+/** What a reader is told. */
+export interface CompletionOptions {
+  /** There need not be any text, because the completion goes on from some. */
+  readonly mayBeEmpty: boolean;
+  /** Called if the completion ended with a reason that is not known. */
+  unknownReason(reason: string): void;
+}
 
 /**
  * How far a completion's end is known. A finish reason alone is no certain end: some servers put one into every chunk.
@@ -36,7 +46,7 @@ export type Ending = "open" | "reason" | "followed" | "counted" | "done";
 /** Parses one completion. Pieces of its body may be split anywhere. */
 export class CompletionReader {
   readonly #output: Pick<ReplyOutput, "write">;
-  readonly #mayBeEmpty: boolean;
+  readonly #options: CompletionOptions;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #parser: { feed(part: string): void; end(): void } | undefined;
   #afterCarriageReturn = false;
@@ -45,17 +55,17 @@ export class CompletionReader {
   #written = 0;
   #hasDeltas = false;
   #finishReason: EngineResult["finishReason"] | undefined;
+  /** Read as `length`: the reply may be cut off. */
+  #unknownReason: string | undefined;
+  #silentBytes = 0;
   #usage: Usage | null = null;
   readonly #otherMembers = new Set<string>();
   #remedy: Remedy = noRemedy;
 
-  /**
-   * `output` receives the reply's text: all the text of one piece of the body, in one call. `mayBeEmpty`: there need not be
-   * any, because it goes on from some.
-   */
-  constructor(output: Pick<ReplyOutput, "write">, mayBeEmpty: boolean) {
+  /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
+  constructor(output: Pick<ReplyOutput, "write">, options: CompletionOptions) {
     this.#output = output;
-    this.#mayBeEmpty = mayBeEmpty;
+    this.#options = options;
   }
 
   /** Whether any text was written. */
@@ -80,8 +90,9 @@ export class CompletionReader {
   result(): EngineResult | undefined {
     if (this.#ending === "open") return undefined;
     const finishReason = this.#finishReason ?? "stop";
-    if (!this.hasText && !this.#mayBeEmpty && finishReason !== "content_filter")
+    if (!this.hasText && !this.#options.mayBeEmpty && finishReason !== "content_filter")
       throw this.#withoutText(finishReason);
+    if (this.#unknownReason !== undefined) this.#options.unknownReason(this.#unknownReason);
     return { finishReason, usage: this.#usage };
   }
 
@@ -91,6 +102,10 @@ export class CompletionReader {
    * @throws {ModelError} if it is not valid in a completion. The text before that is written.
    */
   read(bytes: Uint8Array): void {
+    this.#silentBytes += bytes.length;
+    if (this.#silentBytes > maxSilentBytes) {
+      throw new ModelError("model_error", "The model sent more than 8 MiB without a word.");
+    }
     const part = this.#unifyLineEnds(decode(this.#decoder, bytes));
     this.#parser ??= this.#parserFor(part);
     this.#writeAfter(() => this.#parser?.feed(part));
@@ -166,7 +181,10 @@ export class CompletionReader {
 
   #readChunk(value: unknown): void {
     if (isError(Array.isArray(value) ? requireChunk(value[0]) : requireChunk(value))) {
-      throw this.#reportedError(value);
+      if (!isFiltered(value)) throw this.#reportedError(value);
+      this.#finishReason = "content_filter";
+      this.#ending = "done";
+      return;
     }
     const chunk = requireChunk(value);
     const choice = firstChoice(chunk);
@@ -177,15 +195,18 @@ export class CompletionReader {
 
   #readChoice(choice: JsonObject): void {
     const text = this.#textIn(choice);
+    const others = text === "" ? otherMembersOf(choice) : [];
+    if (text !== "" || others.length > 0) this.#silentBytes = 0;
     if (text !== "") this.#append(text);
-    else if (!this.hasText) for (const name of otherMembersOf(choice)) this.#otherMembers.add(name);
+    else if (!this.hasText) for (const name of others) this.#otherMembers.add(name);
     const reason = readFinishReason(choice.finish_reason);
     if (reason === undefined) return;
     if (reason === "broken off") {
       this.#remedy = sameAgain;
       throw new ModelError("model_error", "The model broke off its reply.");
     }
-    this.#finishReason = reason;
+    this.#unknownReason = reason === "unknown" ? String(choice.finish_reason).slice(0, 64) : undefined;
+    this.#finishReason = reason === "unknown" ? "length" : reason;
     if (this.#ending === "open") this.#ending = "reason";
   }
 
@@ -212,7 +233,7 @@ export class CompletionReader {
 
   /** An error that the model reports instead of a chunk. */
   #reportedError(report: unknown): ModelError {
-    this.#remedy = remedyFor(statusOf(report));
+    this.#remedy = remedyAfter(report);
     return new ModelError("model_error", `The model reported an error${codesOf(report)}.`);
   }
 

@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../../core/base/clock.ts";
-import { isJsonObject } from "../../core/base/json.ts";
-import { ModelError } from "../../core/twins/engine.ts";
+import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
+import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
 import type { ModelHeaders } from "./transport.ts";
 
 /** What may help after a failure, if no text of the reply was written. */
@@ -80,10 +80,11 @@ export class ErrorResponse {
     this.#body = this.isWhole ? "" : this.#body + text;
   }
 
-  /** The failure, according to what was read of the body. */
-  failure(): Failure {
-    const codes = codesOf(parseJson(this.#body));
-    return { failure: new ModelError("model_error", `${this.#what}${codes}.`), ...this.#remedy };
+  /** What came instead of a reply, according to what was read of the body: its refusal by a filter, or a failure. */
+  result(): { readonly result: EngineResult } | Failure {
+    const report = parseJson(this.#body);
+    if (isFiltered(report)) return { result: { finishReason: "content_filter", usage: null } };
+    return { failure: new ModelError("model_error", `${this.#what}${codesOf(report)}.`), ...this.#remedy };
   }
 }
 
@@ -130,29 +131,51 @@ export function parseJson(text: string): unknown {
 
 /** An error's simple codes, as the end of a sentence about it. `value` is the JSON that was received. */
 export function codesOf(value: unknown): string {
-  const error = errorIn(value);
-  const { code, status, type } = isJsonObject(error) ? error : {};
-  const codes = new Set([code, status, type].filter(isPlainCode)); // OpenAI's code and type are often the same
+  const { code, status, type, status_code } = errorIn(value);
+  const codes = new Set([code, status, type, status_code].filter(isPlainCode)); // OpenAI's code and type are often the same
   return codes.size === 0 ? "" : `: ${[...codes].join(", ")}`;
 }
 
-/** The status that an error within a stream would have had as a response. 500 if it says nothing about that. */
-export function statusOf(report: unknown): number {
-  const error = errorIn(report);
-  const { code, status, status_code, http_status_code, type } = isJsonObject(error) ? error : {};
+/** Words of errors that pass by themselves, where a code of the server's own does not say so. */
+const passingWords =
+  /rate|limit|busy|overload|capacity|time ?-?out|timed out|unavailable|again|internal|throttl/i;
+
+/** What may help after an error in a body: what would help after the status that it would have had as a response. */
+export function remedyAfter(report: unknown): Remedy {
+  const { code, status, status_code, http_status_code, type, message, status_msg } = errorIn(report);
   const found = [code, status, status_code, http_status_code].map(Number);
   const number = found.find((value) => Number.isInteger(value) && value >= 400 && value <= 599);
-  return number ?? (type === "invalid_request_error" ? 400 : 500);
+  if (number !== undefined) return remedyFor(number);
+  if (type === "invalid_request_error") return remedyFor(400);
+  if (isJsonObject(report) && (report.error ?? report.object) !== undefined) return remedyFor(500);
+  const passes = passingWords.test([code, message, status_msg].join(" "));
+  return passes || errorIn(report) === nothing ? remedyFor(500) : noRemedy;
 }
 
-function errorIn(value: unknown): unknown {
+/** Codes of a filter that has refused a question: Azure's, those of gateways, and Alibaba's. */
+const filterCodes = new Set<unknown>([
+  "content_filter",
+  "content_policy_violation",
+  "data_inspection_failed",
+]);
+
+/** Whether an error says that a filter has refused the question. */
+export function isFiltered(report: unknown): boolean {
+  const { code, type } = errorIn(report);
+  return filterCodes.has(code) || filterCodes.has(type);
+}
+
+const nothing: JsonObject = {};
+
+function errorIn(value: unknown): JsonObject {
   const said: unknown = Array.isArray(value) ? value[0] : value; // Gemini sends a list
-  const { errors, error = said } = isJsonObject(said) ? said : {};
-  return Array.isArray(errors) ? errors[0] : error; // Cloudflare has a list within its answer
+  const { errors, base_resp, error = base_resp ?? said } = isJsonObject(said) ? said : {};
+  const found: unknown = Array.isArray(errors) ? errors[0] : error; // Cloudflare has a list within its answer
+  return isJsonObject(found) ? found : nothing;
 }
 
 /** An identifier, or a number like an HTTP status, which some servers write as text. */
 function isPlainCode(value: unknown): boolean {
   const isCode = typeof value === "string" || typeof value === "number";
-  return isCode && /^(?:[a-z_]{1,64}|\d{1,5})$/i.test(String(value));
+  return isCode && /^(?:[a-z_.]{1,64}|\d{1,5})$/i.test(String(value));
 }

@@ -5,9 +5,11 @@
  */
 
 import { type Clock, systemClock } from "../../core/base/clock.ts";
+import { consoleLog, type Log } from "../../core/base/log.ts";
 import {
   clockRule,
   functionThat,
+  logRule,
   optional,
   type Rule,
   type RulesFor,
@@ -57,6 +59,8 @@ export interface OpenAIOptions {
   readonly retries?: number | undefined;
   /** The clock for waits and pauses. Default: the system's. */
   readonly clock?: Clock | undefined;
+  /** Receives a warning for what a model's server does that may need an operator. Default: the console. */
+  readonly log?: Log | undefined;
 }
 
 /** Checked where it is used, without ever showing it. */
@@ -76,8 +80,11 @@ const rules: RulesFor<OpenAIOptions> = {
     accepts: (value) => typeof value === "number" && value >= 0,
   }),
   clock: optional(clockRule),
+  log: optional(logRule),
 };
 
+/** How many unknown finish reasons are logged: a broken server may make up one for each reply. */
+const mostWarnings = 20;
 /** The first pause is half to all of this, and doubles each time: three attempts take less than a second. */
 const retryPauseMs = 250;
 /** The longest `Retry-After` that is waited for. With a longer one, the reply fails immediately. */
@@ -165,7 +172,8 @@ function simplified(asking: Asking, failure: Failure, counts: boolean | undefine
 
 /** Sends a request each time it is called, and passes the reply's text to the output. */
 function createAttempts(options: OpenAIOptions) {
-  const { transport = fetchTransport, clock = systemClock } = options;
+  const { transport = fetchTransport, clock = systemClock, log = consoleLog } = options;
+  const unknownReasons = new Set<string>();
   const url = `${requireBaseUrl(options.baseUrl)}/chat/completions`;
   const common = { ...completionHeaders, ...authorization(options.apiKey) };
 
@@ -180,7 +188,14 @@ function createAttempts(options: OpenAIOptions) {
         overlap?.end();
         resolve(result);
       };
-      const reader = new CompletionReader(overlap ?? output, partial !== undefined);
+      const reader = new CompletionReader(overlap ?? output, {
+        mayBeEmpty: partial !== undefined,
+        unknownReason(reason) {
+          if (unknownReasons.has(reason) || unknownReasons.size === mostWarnings) return;
+          unknownReasons.add(reason);
+          log("warn", "a model ended a reply with an unknown finish reason; it counts as length", { reason });
+        },
+      });
       new Attempt(reader, deadlines, clock, end).start((listener) => {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));

@@ -361,6 +361,45 @@ describe("the OpenAI engine and what servers answer", { timeout: 30_000 }, () =>
     });
   }
 
+  for (const [body, told, asked] of [
+    [{ base_resp: { status_code: 1008, status_msg: "insufficient balance" }, choices: null }, ": 1008", 1],
+    [{ base_resp: { status_code: 1002, status_msg: "rate limit" } }, ": 1002", 3],
+    [{ code: 20012, message: "Model does not exist.", data: null }, ": 20012", 1],
+    [{ code: 50603, message: "System is too busy. Please try again later.", data: null }, ": 50603", 3],
+    [{ code: "InvalidApiKey", message: "Invalid API-key provided." }, ": InvalidApiKey", 1],
+    [{ code: 503, message: "" }, ": 503", 3],
+  ] as const) {
+    test(`status 200 with ${JSON.stringify(body)} is reported, and asked ${asked} times`, async (t) => {
+      const script = model.send(JSON.stringify(body), { headers: json });
+      const { server, reply } = await start(t, fetchTransport, [script], { clock: createHastyClock() });
+      assert.equal((await failure(reply())).message, `The model reported an error${told}.`);
+      assert.equal(server.requests.length, asked);
+    });
+  }
+
+  test("a reply that says beside its text that nothing is wrong is a reply", async (t) => {
+    const fine = { base_resp: { status_code: 0, status_msg: "" }, choices: [{ delta: { content: "Hi" } }] };
+    const { out, reply } = await start(t, fetchTransport, [
+      model.send(model.event(fine) + model.finish("stop")),
+    ]);
+    await reply();
+    assert.equal(out.text(), "Hi");
+  });
+
+  const filtered = { error: { message: "secret", type: null, code: "content_filter", status: 400 } };
+  for (const [kind, script, text] of [
+    ["Azure's status 400", refuseWith(400, filtered), ""],
+    ["an error in the stream", model.send(model.delta("Hi") + model.event(filtered)), "Hi"],
+  ] as const) {
+    test(`a question that a filter refuses is asked once, and its reply says so: ${kind}`, async (t) => {
+      const { server, out, reply } = await start(t, fetchTransport, [script]);
+      const result = await reply(turn({ history: answered }));
+      assert.deepEqual(result, { finishReason: "content_filter", usage: null });
+      assert.equal(out.text(), text);
+      assert.equal(server.requests.length, 1);
+    });
+  }
+
   test("a finish reason for an overload, before any text, is retried", async (t) => {
     const scripts = [model.send(model.finish("insufficient_system_resource")), model.reply("Second")];
     const { out, reply } = await start(t, fetchTransport, scripts, { clock: createHastyClock() });

@@ -6,6 +6,7 @@ import {
   type ModelTransport,
   type OpenAIOptions,
 } from "../../adapters/openai-models/mod.ts";
+import type { Log } from "../../core/mod.ts";
 import { assertModelError, createHastyClock, createOutput, failure, inPieces, turn } from "./fixture.ts";
 import * as model from "./model-server.ts";
 
@@ -161,6 +162,15 @@ describe("the OpenAI engine", () => {
     SAFETY: "content_filter",
     sensitive: "content_filter",
     refusal: "content_filter",
+    model_context_window_exceeded: "length",
+    max_output_tokens: "length",
+    incomplete: "length",
+    time_limit: "length",
+    repetition_truncation: "length",
+    ERROR_TOXIC: "content_filter",
+    RECITATION: "content_filter",
+    blocklist: "content_filter",
+    prohibited_content: "content_filter",
   } as const;
   for (const [reason, finishReason] of Object.entries(reasons)) {
     test(`the finish reason ${reason} becomes ${finishReason} if there is text`, async () => {
@@ -168,6 +178,40 @@ describe("the OpenAI engine", () => {
       assert.equal(result.finishReason, finishReason);
     });
   }
+
+  for (const reason of ["MALFORMED_RESPONSE", "exception", "ERROR_LIMIT"]) {
+    test(`the finish reason ${reason} fails the reply`, async () => {
+      await assertFails(model.delta("Half a") + model.finish(reason), /broke off its reply/);
+    });
+  }
+
+  test("an unknown finish reason counts as length, with one warning that names it", async () => {
+    const warnings: unknown[] = [];
+    const transport = inPieces(model.delta("Hi") + model.finish("bored"));
+    const log: Log = (level, _message, fields) => void warnings.push([level, fields?.reason]);
+    const engine = createOpenAIEngine({ baseUrl, transport, log });
+    for (const _ of [1, 2]) {
+      assert.equal((await engine.reply(turn(), createOutput().output)).finishReason, "length");
+    }
+    assert.deepEqual(warnings, [["warn", "bored"]]);
+  });
+
+  test("a model that sends more than 8 MiB without a word fails the reply", async () => {
+    const silence = `${": waiting\n\n".repeat(1_000)}${model.delta("")}`;
+    const pieces = Array<string>(Math.ceil((9 * 1024 * 1024) / silence.length)).fill(silence);
+    await assertModelError(
+      ask({ transport: inPieces(...pieces), retries: 0 }),
+      /more than 8 MiB without a word/,
+    );
+  });
+
+  test("a model may think for more than 8 MiB", async () => {
+    const thought = model.event({ choices: [{ delta: { reasoning_content: "Hm. ".repeat(250_000) } }] });
+    const pieces = [...Array<string>(10).fill(thought), model.completion("Hi")];
+    const out = createOutput();
+    await ask({ transport: inPieces(...pieces) }, out);
+    assert.equal(out.text(), "Hi");
+  });
 
   test("reasoning, roles, other choices and empty finish reasons are not part of the reply", async () => {
     const body = [
