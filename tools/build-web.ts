@@ -75,7 +75,7 @@ function policyFor(style: string, script: string): string {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types dompurify",
+    "trusted-types 'none'",
   ].join("; ");
 }
 

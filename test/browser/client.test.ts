@@ -15,13 +15,13 @@ import {
   type Reading,
   ways,
 } from "../client/broken-connections.ts";
-import type {} from "./client-page.ts";
+import type {} from "./pages/client.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** What runs in the page, with the client, as a script. */
 async function bundleScript(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: ["test/browser/client-page.ts"],
+    entryPoints: ["test/browser/pages/client.ts"],
     bundle: true,
     write: false,
   });

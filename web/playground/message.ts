@@ -6,7 +6,7 @@
 
 import type { Message } from "../../client/mod.ts";
 import { h } from "../shared/dom.ts";
-import { renderMarkdown } from "../shared/markdown.ts";
+import { MarkdownView } from "../shared/markdown/view.ts";
 
 /** A message of the user, as it was written. */
 export function userMessage(content: string): HTMLElement {
@@ -18,6 +18,7 @@ export class ReplyElement {
   readonly element: HTMLElement;
   readonly #text = h("div", { class: "text" });
   readonly #notes = h("footer", { class: "notes" });
+  readonly #markdown = new MarkdownView(this.#text);
   #content = "";
   #isRendered = true;
 
@@ -36,7 +37,7 @@ export class ReplyElement {
     this.#isRendered = false;
     requestAnimationFrame(() => {
       this.#isRendered = true;
-      this.#text.replaceChildren(renderMarkdown(this.#content));
+      this.#markdown.show(this.#content, this.element.getAttribute("aria-busy") === "true");
     });
   }
 
@@ -47,8 +48,8 @@ export class ReplyElement {
 
   /** Shows how it ended, and what it was made of. */
   end({ content, status, error, sources }: Message): void {
-    this.content = content;
     this.isRunning = false;
+    this.content = content;
     const notes = sources?.map(({ heading }) => h("span", { class: "source" }, heading)) ?? [];
     if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
     if (error) notes.unshift(h("span", { class: "warn" }, `${error.code}: ${error.message}`));
@@ -62,6 +63,7 @@ export class ReplyElement {
   /** Shows that it failed. */
   fail(reason: string): void {
     this.isRunning = false;
+    this.content = this.#content; // what was not closed yet is shown as it is
     this.#notes.append(h("span", { class: "warn" }, reason));
   }
 }

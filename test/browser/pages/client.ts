@@ -2,9 +2,9 @@
  * The script of a page that sends one message with the client, and reads the reply.
  */
 
-import { TwinClient } from "../../client/mod.ts";
-import type { Connection, Reading } from "../client/broken-connections.ts";
-import { allOf, collect } from "../client/collect.ts";
+import { TwinClient } from "../../../client/mod.ts";
+import type { Connection, Reading } from "../../client/broken-connections.ts";
+import { allOf, collect } from "../../client/collect.ts";
 
 declare global {
   function sendMessage(to: Connection): void;
