@@ -31,7 +31,6 @@ import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog, openQuietLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
-import { pacedEngines, withPacedTwins } from "./server/playground/pacing.ts";
 import { pagesOf } from "./server/playground/pages.ts";
 import {
   exitOnStrayErrors,
@@ -145,7 +144,7 @@ async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Prom
 async function talkLocally(settings: Settings, sub: string): Promise<ConnectedClient> {
   const log = openQuietLog(settings);
   await useProxies();
-  const engines = await createEngines(settings, log, { pauseMs: 30 }); // or the offline engines' replies would appear at once
+  const engines = await createEngines(settings, log);
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, log);
   const twins = await openTwins(twinsDir, engines, log);
@@ -206,8 +205,8 @@ function serviceOptions(
 ): ServiceOptions {
   return {
     store: storage.store,
-    twins: withPacedTwins(twins),
-    engines: { ...engines, ...pacedEngines() },
+    twins,
+    engines,
     pages: pagesOf(settings),
     limiter: storage.limiter,
     verifyToken,

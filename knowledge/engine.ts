@@ -66,12 +66,13 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   const indexOf = cacheIndexes({ clock });
   return {
     continues: "exact",
-    async reply({ twin, history, content }, output) {
-      const turn = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
-      const { text, sources } = answer(turn, await indexOf(twin));
+    async reply(turn, output) {
+      const { twin, history, content } = turn;
+      const asked = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
+      const { text, sources } = answer(asked, await indexOf(twin));
       const named = sources.map(({ passage, confidence }) => toSource({ ...passage, score: confidence }));
       output.progress({ stage: "sources", sources: named });
-      await writeWords(text, output, options);
+      await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
     },
   };

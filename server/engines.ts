@@ -7,7 +7,7 @@
 import { createOpenAIEngine } from "../adapters/openai-models/mod.ts";
 import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
-import { createEchoEngine, type PacingOptions, type TwinEngine } from "../core/twins/engine.ts";
+import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
 import { createKnowledgeEngine } from "../knowledge/mod.ts";
 import { runtime } from "./process.ts";
 import { nameOf, type Settings } from "./settings.ts";
@@ -15,17 +15,10 @@ import { nameOf, type Settings } from "./settings.ts";
 /** Engines by the names that twin files use. */
 export type Engines = Readonly<Record<string, TwinEngine>>;
 
-/**
- * Creates the engines: those that need no network always, `openai` if a model's address is set. `pacing`: of those that
- * have their whole reply at once.
- */
-export async function createEngines(
-  settings: Settings,
-  log: Log,
-  pacing: PacingOptions = {},
-): Promise<Engines> {
+/** Creates the engines: those that need no network always, `openai` if a model's address is set. */
+export async function createEngines(settings: Settings, log: Log): Promise<Engines> {
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
-  const offline = { knowledge: createKnowledgeEngine(pacing), echo: createEchoEngine(pacing) };
+  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
     const idle = (["modelApiKey", "modelName"] as const).filter((name) => settings[name] !== undefined);
     const names = idle.map(nameOf).join(" and ");

@@ -84,6 +84,7 @@ export const messageRoutes = [
     // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
     query: streamQuerySchema,
     queryHeaders: { after: "lastEventId" },
+    headers: { prefer: "Prefer" },
     body: sendMessageSchema,
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
@@ -142,6 +143,9 @@ export const messageRoutes = [
   }),
 ];
 
+/** What a client sends that reads along, among other preferences (RFC 7240). */
+const readingPace = /(?:^|,)[ \t]*reading-pace[ \t]*(?:[,;]|$)/i;
+
 interface SendResult {
   readonly feed: ReplyFeed;
   readonly headers: Readonly<Record<string, string>>;
@@ -154,7 +158,7 @@ async function send(
   call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
   context: HandlerContext,
 ): Promise<SendResult> {
-  const { caller, params, body, fields, requestId } = call;
+  const { caller, params, body, fields, headers, requestId } = call;
   const { owner, reach, key } = caller;
   const { store, twins, replies, clock, sha256 } = context;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
@@ -179,6 +183,7 @@ async function send(
       claim,
       requestId,
       traceparent: fields.traceparent ?? undefined,
+      readAlong: readingPace.test(headers.prefer ?? ""),
     });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;

@@ -58,4 +58,6 @@ export interface Production {
   readonly requestId: string | undefined;
   /** The W3C trace context of that request. Undefined: it had none. */
   readonly traceparent: string | undefined;
+  /** Whether its client reads along. */
+  readonly readAlong: boolean;
 }

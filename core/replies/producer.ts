@@ -89,7 +89,7 @@ export class Producer implements FeedSource {
   }
 
   async #runEngine(position: number): Promise<void> {
-    const { twin, question, reply } = this.production;
+    const { twin, question, reply, readAlong } = this.production;
     try {
       const history = this.production.history ?? (await this.#readHistory(position));
       if (this.draft.closed) return;
@@ -97,7 +97,7 @@ export class Producer implements FeedSource {
       const engine = requireEngine(this.production);
       const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
       const traceparent = this.#report.traceparent();
-      const turn = { twin, history, content: question.content, traceparent, ...partial };
+      const turn = { twin, history, content: question.content, traceparent, readAlong, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));

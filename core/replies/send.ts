@@ -42,6 +42,8 @@ export interface Send extends Reach {
   readonly requestId: string;
   /** Its W3C trace context. Undefined: it has none. */
   readonly traceparent: string | undefined;
+  /** Whether its client reads along. Default: no. */
+  readonly readAlong?: boolean;
 }
 
 /** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
@@ -50,13 +52,24 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
   const { owner, endUser, keyId, conversationId, content, history, twin, claim, position } = send;
-  const { requestId, traceparent } = send;
+  const { requestId, traceparent, readAlong = false } = send;
   const { engines, sha256, newId, clock } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
   const { question, reply } = newMessages(fields, newId, clock.now());
   const lease = newLease(context);
   const engine = engines[twin.engine];
-  const production = { owner, twin, engine, question, history, reply, lease, requestId, traceparent };
+  const production = {
+    owner,
+    twin,
+    engine,
+    question,
+    history,
+    reply,
+    lease,
+    requestId,
+    traceparent,
+    readAlong,
+  };
   const producer = running.prepare(production);
   let begun: BeginResult | undefined;
   try {

@@ -183,6 +183,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
     lease,
     requestId: undefined,
     traceparent: undefined,
+    readAlong: false,
   };
   return { production, position: conversation.messageCount - 2 };
 }

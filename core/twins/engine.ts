@@ -28,6 +28,11 @@ export interface Turn {
   /** The W3C trace context (https://www.w3.org/TR/trace-context/) to pass on to the model. Undefined: there is none. */
   readonly traceparent?: string | undefined;
   /**
+   * Whether the client reads along (`Prefer: reading-pace`): an engine that has its whole text at once then writes word by
+   * word. Absent: it does not say so.
+   */
+  readonly readAlong?: boolean | undefined;
+  /**
    * The text that an earlier process has written of the reply, for an engine that `continues` from it: what it writes is
    * added to that. Absent: the reply begins.
    */
@@ -106,7 +111,8 @@ export class ModelError extends Error {
 
 /** How fast an engine writes a text that is available as a whole. */
 export interface PacingOptions {
-  /** Pause before each word, in milliseconds. Default 0: the whole text is written at once. */
+  /** Pause before each word, in milliseconds. Default: none, so that the whole text is written at once, except to
+   * a client that reads along. */
   readonly pauseMs?: number | undefined;
   /** The clock that pauses run on. Default: the system's. */
   readonly clock?: Clock | undefined;
@@ -126,17 +132,21 @@ export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
     continues: "exact",
     async reply(turn, output) {
-      await writeWords(turn.content, output, options);
+      await writeWords(turn.content, turn, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
 }
 
+/** The pause before each word for a client that reads along, in milliseconds: about a model's pace. */
+const readingPauseMs = 35;
+
 /** Writes a text word by word, until the signal aborts. */
 export async function writeWords(
   text: string,
+  { readAlong }: Turn,
   output: ReplyOutput,
-  { pauseMs = 0, clock = systemClock }: PacingOptions,
+  { pauseMs = readAlong ? readingPauseMs : 0, clock = systemClock }: PacingOptions,
 ): Promise<void> {
   for (const word of text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []) {
     if (pauseMs > 0) {

@@ -50,7 +50,7 @@ export async function connectLocally(
   const client = new TwinClient({
     baseUrl: "http://localhost",
     apiKey: "none",
-    fetch: (input, init) => service.fetch(new Request(input, init)),
+    fetch: (input, init) => service.fetch(readAlong(input, init)),
   });
   return {
     client,
@@ -59,6 +59,13 @@ export async function connectLocally(
       await storage.close();
     },
   };
+}
+
+/** A request of a person who reads replies as they are written. */
+function readAlong(input: RequestInfo | URL, init?: RequestInit): Request {
+  const request = new Request(input, init);
+  request.headers.set("Prefer", "reading-pace");
+  return request;
 }
 
 /** A database that is in use is usually a server's: ask the server instead. */
@@ -85,7 +92,11 @@ export async function connectRemotely(
   const { keys } = await connectForKeys(settings, url, sub);
   const { id, key } = await keys.create({ name: "chat", scope: "full_access", expiresInDays: 1 });
   return {
-    client: new TwinClient({ baseUrl: url, apiKey: key }),
+    client: new TwinClient({
+      baseUrl: url,
+      apiKey: key,
+      fetch: (input, init) => fetch(readAlong(input, init)),
+    }),
     async close() {
       const { keys } = await connectForKeys(settings, url, sub); // the first token may have expired
       await keys.revoke(id);

@@ -11,7 +11,6 @@ import { reference } from "../../web/built/reference.ts";
 import { widget } from "../../web/built/widget.ts";
 import type { Settings } from "../settings.ts";
 import { signFor } from "../tokens.ts";
-import { playgroundOwner } from "./pacing.ts";
 
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
 export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>> {
@@ -60,6 +59,9 @@ function showsPages({ playground, host }: Settings): boolean {
 function isLoopback(host: string): boolean {
   return /^(localhost|::1|127(\.\d{1,3}){3})$/i.test(host);
 }
+
+/** The owner of what is said in a playground that was opened by the server's link. */
+const playgroundOwner = "playground";
 
 /** How long the link can be used, in seconds. */
 const linkSeconds = 600;

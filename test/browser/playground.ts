@@ -27,6 +27,13 @@ export const someText = words(12);
 /** The same for what must be done before the reply ends, even on a slow machine: it takes four seconds to repeat. */
 export const lastingText = words(120);
 
+/** Has a page that is not the playground get replies at a reader's pace, too. */
+export async function readAlong(page: Page): Promise<void> {
+  await page.route("**/messages/stream", (route) =>
+    route.continue({ headers: { ...route.request().headers(), Prefer: "reading-pace" } }),
+  );
+}
+
 function words(length: number): string {
   return Array.from({ length }, (_, index) => `word${index}`).join(" ");
 }
@@ -47,7 +54,7 @@ export async function openPlayground(variables: Variables = {}): Promise<Playgro
   await writeFile(join(twins, "echo.md"), echo);
   const flags = ["--database", "memory:", "--twins", twins];
   const server = await startServer(flags, { JWT_SECRET: secret, ...variables });
-  const token = () => signToken({ secret, sub: "playground", expiresInSeconds: 600 });
+  const token = () => signToken({ secret, sub: "alice", expiresInSeconds: 600 });
   async function key(): Promise<string> {
     const owner = new TwinClient({ baseUrl: server.url, apiKey: await token() });
     return (await owner.keys.create({ name: "test", scope: "full_access" })).key;

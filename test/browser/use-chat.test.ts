@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { type Message, TwinClient } from "../../client/mod.ts";
 import { openPage } from "./browsers.ts";
-import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
+import { lastingText, openPlayground, type Playground, readAlong, someText } from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 const [chromium] = sharedBrowsers;
@@ -47,6 +47,7 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   /** A page with a conversation, in the origin of the service. */
   async function open(id: string) {
     const page = await openPage(browser);
+    await readAlong(page);
     const address = `${server.url}/app?conversation=${id}&key=${key}`;
     await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: html }));
     await page.goto(address);

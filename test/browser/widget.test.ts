@@ -9,7 +9,7 @@ import { TwinClient } from "../../client/mod.ts";
 import { freePort } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, openPage } from "./browsers.ts";
-import { lastingText, openPlayground, type Playground, someText } from "./playground.ts";
+import { lastingText, openPlayground, type Playground, readAlong, someText } from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** Lets a page keep what its scripts fetch, as browsers do not keep streams. */
@@ -81,6 +81,7 @@ for (const { name, skip, start } of sharedBrowsers) {
     /** A page with the widget, into which something was written. */
     async function ask(content: string, opening = openPage(browser)) {
       const page = await opening;
+      await readAlong(page);
       await page.goto(origin);
       await page.locator("twin-chat [part~=reply]", { hasText: "Say something." }).waitFor();
       await page.locator("twin-chat textarea").fill(content);

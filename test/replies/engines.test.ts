@@ -159,6 +159,29 @@ test("the echo engine pauses before each word, if it is told to", async () => {
   assert.equal((await stream.rest()).length, 1);
 });
 
+test("a client that reads along gets words at a reader's pace, from the same twin", async () => {
+  const clock = createManualClock(startOfTests);
+  const engines = { scripted: createEchoEngine({ clock }) };
+  const began: string[] = [];
+  const observe = { replyBegan: ({ engine }: { engine: string }) => void began.push(engine) };
+  await using chat = await openChat(inProcess, { engines, clock, observe });
+  const stream = await chat.stream("one two three", { Prefer: "wait=5, Reading-Pace" });
+  await acceptedId(stream);
+  for (const content of ["one", " two", " three"]) {
+    const next = stream.next();
+    await clock.advance(35);
+    const late = settle().then(() => undefined);
+    assert.deepEqual((await Promise.race([next, late]))?.data, { type: "delta", content });
+  }
+  const paced = (await stream.rest()).at(-1)?.data;
+  const atOnce = await (await chat.stream("one two three", { Prefer: "no-reading-pace" })).rest();
+  assert.equal(atOnce.filter(({ data }) => data.type === "delta").length, 1);
+  const last = atOnce.at(-1)?.data;
+  assert.ok(paced?.type === "complete" && last?.type === "complete");
+  assert.equal(paced.message.twinRevision, last.message.twinRevision);
+  assert.deepEqual(began, ["scripted", "scripted"]);
+});
+
 test("an engine that the service does not have is a model_error", async () => {
   await using chat = await openChat(inProcess, { engines: {} });
   await assertErrorAnswer(await chat.send(), 502, "model_error");

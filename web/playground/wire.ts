@@ -26,10 +26,11 @@ export class Wire {
     this.#list.replaceChildren();
   }
 
-  /** A `fetch` that shows what it sends and gets. */
+  /** A `fetch` that shows what it sends and gets, and asks for words at a reader's pace. */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const number = ++this.#requests;
     const request = new Request(input, init);
+    request.headers.set("Prefer", "reading-pace");
     const path = request.url.slice(baseUrl.length);
     const key = request.headers.get("idempotency-key");
     this.#add(
@@ -39,7 +40,7 @@ export class Wire {
       key ? `Idempotency-Key: ${key}` : undefined,
     );
     try {
-      const response = await fetch(input, init);
+      const response = await fetch(request);
       const type = response.headers.get("content-type")?.split(";")[0] ?? "";
       this.#add(response.ok ? "answer" : "refusal", `${number} ←`, `${response.status} ${type}`);
       return response.body && type === "text/event-stream" ? this.#watched(number, response) : response;
