@@ -11,17 +11,6 @@ export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
 export type { RandomBytes, Sha256 } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
-export type {
-  FollowedStream,
-  Observer,
-  RateLimited,
-  ReplyBegan,
-  ReplyEnded,
-  ReplyEvent,
-  ReplyFirstText,
-  RequestBegan,
-  RequestEnded,
-} from "./base/observe.ts";
 export type { RequestsPerHour } from "./http/rate-limit.ts";
 export type { ApiExtension, PathParams } from "./http/route.ts";
 export {
@@ -41,43 +30,8 @@ export {
 } from "./limits/token-bucket.ts";
 export { createService, type Handler, type Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
-export { createMemoryStore } from "./store/memory.ts";
-export type {
-  ApiKeyRecord,
-  ClientTokenRecord,
-  ConversationRecord,
-  CountedReply,
-  EndReply,
-  FinishReason,
-  IdempotencyClaim,
-  MadeClaim,
-  MessageRecord,
-  MessageStatus,
-  ReplyFailure,
-  Scope,
-  Source,
-  Usage,
-} from "./store/records.ts";
-export {
-  type AbandonedReply,
-  type BeginReply,
-  type BeginResult,
-  type ConversationSlice,
-  type Lease,
-  type Listing,
-  type MessageSlice,
-  type Reach,
-  type SaveReply,
-  type SaveResult,
-  type SignalTopic,
-  type Slice,
-  type Store,
-  type StoreSignals,
-  StoreUnavailable,
-  type UsageGroup,
-  type UsageSlice,
-  type UsageSum,
-} from "./store/store.ts";
+export type { FinishReason, Scope, Usage } from "./store/records.ts";
+export type { Listing, Slice } from "./store/store.ts";
 export {
   createEchoEngine,
   type EngineProgress,

@@ -2,7 +2,7 @@
 
 import fastify, { type FastifyInstance } from "fastify";
 import { toNodeHandler } from "../adapters/servers/node/mod.ts";
-import { createMemoryStore, type Store } from "../core/mod.ts";
+import { createMemoryStore, type Store } from "../core/store/mod.ts";
 import { basePath, createTwins } from "./twins.ts";
 
 /** The host's own store, a wrapper of the one in memory: it counts conversations, as a host might for its pages. */

@@ -32,7 +32,7 @@ import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
  *
  * @example
  * ```ts
- * import { createMemoryStore } from "twin-service";
+ * import { createMemoryStore } from "twin-service/store";
  *
  * const store = createMemoryStore();
  * ```

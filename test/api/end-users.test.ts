@@ -4,12 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  type ConversationResource,
-  createMemoryLimiter,
-  createMemoryStore,
-  type MessageResource,
-} from "../../core/mod.ts";
+import { type ConversationResource, createMemoryLimiter, type MessageResource } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import {

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createApiKey } from "../../core/auth/secrets.ts";
-import { createMemoryStore, type Log, StoreUnavailable } from "../../core/mod.ts";
+import type { Log } from "../../core/mod.ts";
+import { createMemoryStore, StoreUnavailable } from "../../core/store/mod.ts";
 import { assertErrorAnswer, openFixture, transports } from "../support/harness.ts";
 
 for (const transport of transports) {

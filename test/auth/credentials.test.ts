@@ -7,10 +7,10 @@ import {
   ApiError,
   type ApiKeyResource,
   type CreatedApiKeyResource,
-  createMemoryStore,
   type ErrorCode,
   type Log,
 } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { countCalls } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import {

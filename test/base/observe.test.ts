@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Observer } from "../../core/mod.ts";
+import type { Observer } from "../../core/observe.ts";
 import { openChat } from "../support/chat.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 

@@ -12,7 +12,7 @@ import {
   PermissionDeniedError,
   TwinClient,
 } from "../../client/mod.ts";
-import { createMemoryStore, type Store } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { openChat, withOutages } from "../support/chat.ts";
 import { inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { createScriptedEngine } from "../support/scripted-engine.ts";

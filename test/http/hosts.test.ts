@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
-import {
-  ApiError,
-  createEchoEngine,
-  createMemoryLimiter,
-  createMemoryStore,
-  createService,
-} from "../../core/mod.ts";
+import { ApiError, createEchoEngine, createMemoryLimiter, createService } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { countCalls } from "../support/chat.ts";
 import { dataOf, inProcess, openFixture } from "../support/harness.ts";
 

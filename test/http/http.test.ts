@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
-import { createMemoryStore, type Store, type TwinEngine } from "../../core/mod.ts";
+import type { TwinEngine } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { requestIdPattern } from "../support/conformance.ts";
 import { assertErrorAnswer, errorOf, openFixture, transports } from "../support/harness.ts";
 

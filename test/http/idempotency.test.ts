@@ -4,7 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { acceptedId, type Chat, countCalls, openChat } from "../support/chat.ts";
 import { readEvents } from "../support/event-reader.ts";
 import {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, ModelError, type Store, StoreUnavailable } from "../../core/mod.ts";
+import { ModelError } from "../../core/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { settle } from "../support/clock.ts";
 import { assertErrorAnswer, dataOf, inProcess, transports } from "../support/harness.ts";
 import { assertParam, openOpenAI, readData, startSeconds } from "./fixture.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, ModelError } from "../../core/mod.ts";
+import { ModelError } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { settle } from "../support/clock.ts";
 import { inProcess } from "../support/harness.ts";
 import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";

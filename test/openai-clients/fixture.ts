@@ -7,11 +7,11 @@ import { createOpenAIApi, type OpenAIApiOptions } from "../../adapters/openai-cl
 import {
   type ConversationResource,
   createEchoEngine,
-  createMemoryStore,
   createTwinList,
   type MessageResource,
   type ServiceOptions,
 } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import {
   dataOf,
   type Fixture,

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { withOutages } from "../support/chat.ts";
 import { inProcess } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryStore, type HistoryMessage, type Store, type TwinSource } from "../../core/mod.ts";
+import type { HistoryMessage, TwinSource } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { acceptedId, type Chat, countCalls, openChat } from "../support/chat.ts";
 import { heapInUse, skipOffV8 } from "../support/garbage.ts";
 import { assertErrorAnswer, errorOf, inProcess, newTwin, openFixture } from "../support/harness.ts";

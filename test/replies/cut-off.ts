@@ -3,7 +3,8 @@
  */
 
 import { sleep } from "../../core/base/clock.ts";
-import { createMemoryStore, type ServiceOptions, type Store } from "../../core/mod.ts";
+import type { ServiceOptions } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import type { EventReader } from "../support/event-reader.ts";

@@ -6,16 +6,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   createEchoEngine,
-  createMemoryStore,
   type EngineProgress,
   type EngineResult,
   type Log,
   type MessageResource,
   ModelError,
-  type Store,
-  StoreUnavailable,
   type TwinEngine,
 } from "../../core/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { acceptedId, type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -5,13 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
-import {
-  createMemoryStore,
-  type Log,
-  type MessageResource,
-  type Store,
-  StoreUnavailable,
-} from "../../core/mod.ts";
+import type { Log, MessageResource } from "../../core/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import { dataOf, inProcess, startOfTests } from "../support/harness.ts";

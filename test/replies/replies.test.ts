@@ -4,13 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  createMemoryLimiter,
-  createMemoryStore,
-  createService,
-  createTwinList,
-  type Log,
-} from "../../core/mod.ts";
+import { createMemoryLimiter, createService, createTwinList, type Log } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { acceptedId, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { assertRefusedField, inProcess, textOf } from "../support/harness.ts";

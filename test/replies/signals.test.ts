@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
+import type { MessageResource } from "../../core/mod.ts";
 import {
   createMemoryStore,
-  type MessageResource,
   type SignalTopic,
   type Store,
   type StoreSignals,
   StoreUnavailable,
-} from "../../core/mod.ts";
+} from "../../core/store/mod.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

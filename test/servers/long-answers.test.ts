@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { overSocket, type Transport } from "../support/harness.ts";
 import { post } from "../support/raw-socket.ts";

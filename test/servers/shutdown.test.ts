@@ -4,15 +4,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type MessageResource, systemClock } from "../../core/mod.ts";
 import {
   type BeginReply,
   type BeginResult,
   createMemoryStore,
-  type MessageResource,
   type Store,
   StoreUnavailable,
-  systemClock,
-} from "../../core/mod.ts";
+} from "../../core/store/mod.ts";
 import { acceptedId, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -7,14 +7,8 @@ import { createServer, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../../adapters/servers/node/mod.ts";
-import {
-  createMemoryStore,
-  createTwinList,
-  type ReplyOutput,
-  type Service,
-  type Store,
-  type TwinEngine,
-} from "../../core/mod.ts";
+import { createTwinList, type ReplyOutput, type Service, type TwinEngine } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { joinMs } from "../../core/wire/sse.ts";
 import { jsonType } from "../http/raw-requests.ts";
 import { createGate } from "../support/gate.ts";

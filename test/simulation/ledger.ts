@@ -11,7 +11,7 @@ import type {
   SaveReply,
   SaveResult,
   Store,
-} from "../../core/mod.ts";
+} from "../../core/store/mod.ts";
 import type { World } from "./world.ts";
 
 /** A reply as the store knows it, and what became of it. */

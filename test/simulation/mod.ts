@@ -10,7 +10,7 @@
  */
 
 import { createApiKey } from "../../core/auth/secrets.ts";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { startOfTests } from "../support/harness.ts";
 import { Clients } from "./clients.ts";

@@ -2,7 +2,7 @@
  * The simulation's signals between processes: late, lost, or delivered twice.
  */
 
-import type { SignalTopic, StoreSignals } from "../../core/mod.ts";
+import type { SignalTopic, StoreSignals } from "../../core/store/mod.ts";
 import type { Connected } from "./store.ts";
 import type { World } from "./world.ts";
 

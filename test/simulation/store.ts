@@ -3,7 +3,7 @@
  * effect without an answer.
  */
 
-import { type Store, StoreUnavailable } from "../../core/mod.ts";
+import { type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import type { Ledger } from "./ledger.ts";
 import { createSimulatedSignals } from "./signals.ts";
 import type { World } from "./world.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readLongTextsInTurn } from "../../adapters/sql/fair-reads.ts";
 import { noLog } from "../../core/base/log.ts";
-import { createMemoryStore } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";

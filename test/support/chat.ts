@@ -2,14 +2,8 @@
  * What the tests of replies share: a conversation with a twin whose engine the test plays itself.
  */
 
-import {
-  createMemoryStore,
-  createTwinList,
-  type MessageResource,
-  type ServiceOptions,
-  type Store,
-  StoreUnavailable,
-} from "../../core/mod.ts";
+import { createTwinList, type MessageResource, type ServiceOptions } from "../../core/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";

@@ -8,7 +8,6 @@ import { noLog } from "../../core/base/log.ts";
 import {
   createEchoEngine,
   createMemoryLimiter,
-  createMemoryStore,
   createService,
   createTwinList,
   type ErrorObject,
@@ -17,10 +16,10 @@ import {
   type Scope,
   type Service,
   type ServiceOptions,
-  type Store,
   type StreamEventData,
   type Twin,
 } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";

@@ -1,0 +1,17 @@
+/**
+ * The observer: callbacks that metrics and traces are made of.
+ *
+ * @module
+ */
+
+export type {
+  FollowedStream,
+  Observer,
+  RateLimited,
+  ReplyBegan,
+  ReplyEnded,
+  ReplyEvent,
+  ReplyFirstText,
+  RequestBegan,
+  RequestEnded,
+} from "./base/observe.ts";
