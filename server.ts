@@ -11,6 +11,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
+import type { BackupProgress } from "./adapters/sqlite/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import { checkTwins, type TwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
@@ -18,6 +19,8 @@ import { createService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import packageInfo from "./package.json" with { type: "json" };
 import { type CommandConfig, readConfig } from "./server/command-line.ts";
+import { backUp } from "./server/commands/backup.ts";
+import { answerBackupRequests, type BackupRequests } from "./server/commands/backup-requests.ts";
 import { chat } from "./server/commands/chat.ts";
 import {
   type ConnectedClient,
@@ -81,6 +84,8 @@ async function main(): Promise<void> {
       return makeKey(config);
     case "chat":
       return talk(config);
+    case "backup":
+      return backup(config);
     case "copy": {
       const { settings, ...request } = config;
       const show = (line: string) => void process.stderr.write(`${line}\n`);
@@ -90,6 +95,15 @@ async function main(): Promise<void> {
     case "serve":
       return run(config.settings);
   }
+}
+
+async function backup({ settings, target }: CommandConfig<"backup">): Promise<void> {
+  // On a terminal, one line that is written over.
+  const write = (text: string) => void (process.stderr.isTTY && process.stderr.write(`\r${text}\x1b[K`));
+  const show = ({ copied, total }: BackupProgress) =>
+    write(`${Math.floor((100 * copied) / (total || 1))} % of ${total.toLocaleString("en-US")} bytes`);
+  const made = backUp(settings, { target, log: openQuietLog(settings), show });
+  process.stdout.write(`${await made.finally(() => write(""))}\n`);
 }
 
 async function check(settings: Settings): Promise<void> {
@@ -170,7 +184,11 @@ async function run(settings: Settings): Promise<void> {
   const twinsDir = findTwins(settings, samples);
   const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
   const opening = openStorage(settings, { log, signal: parts.closing });
-  const storage = await parts.open("storage", opening, (opened) => opened.close());
+  let backups: BackupRequests | undefined;
+  const storage = await parts.open("storage", opening, async (opened) => {
+    await opened.close();
+    await backups?.stop();
+  });
   const { secret, verifyToken } = await openTokens(settings, log);
   const metrics = await openMetrics(settings, parts);
   const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
@@ -182,6 +200,8 @@ async function run(settings: Settings): Promise<void> {
     running.close({ graceMs }),
   );
 
+  if (storage.backup && settings.database.kind === "sqlite")
+    backups = answerBackupRequests(settings.database.path, storage.backup, log);
   process.stdout.write(`listening on ${server.url}\n`);
   if (process.stderr.isTTY)
     process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));

@@ -7,6 +7,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readLongTextsInTurn } from "../adapters/sql/fair-reads.ts";
+import type { Sqlite } from "../adapters/sqlite/mod.ts";
 import type { Log } from "../core/base/log.ts";
 import { createFallbackLimiter } from "../core/limits/fallback-limiter.ts";
 import { createMemoryLimiter } from "../core/limits/memory-limiter.ts";
@@ -21,6 +22,8 @@ export interface Storage {
   readonly limiter: RateLimiter;
   /** The path of a SQLite file that was made. */
   readonly newFile?: string;
+  /** Copies SQLite's file. Absent: the database is another. */
+  readonly backup?: Sqlite["backup"];
   close(): Promise<void>;
 }
 
@@ -68,8 +71,9 @@ async function openDatabase(
       const { openSqlite } = await import("../adapters/sqlite/mod.ts");
       const isNew = !existsSync(database.path);
       const opening = openSqlite(database.path, { log });
-      const { store, buckets, close } = await opening.catch(blame(nameOf("database")));
-      const storage = withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
+      const { store, buckets, backup, close } = await opening.catch(blame(nameOf("database")));
+      const limited = withFallback({ store, limiter: createMemoryLimiter({ buckets }), close }, log);
+      const storage = { ...limited, backup };
       return isNew ? { ...storage, newFile: resolve(database.path) } : storage;
     }
     case "postgres": {

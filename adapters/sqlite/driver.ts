@@ -16,6 +16,8 @@ import { type Batch, type RanBatch, runGroup } from "./transaction.ts";
 /** The SQL driver, and a way past the disk for what need not survive a power failure. */
 export interface SqliteDriver extends SqlDriver {
   readonly unsynced: Unsynced;
+  /** Runs an operation while commits wait for it. */
+  hold(operation: () => Promise<void>): Promise<void>;
 }
 
 /** Reads and writes that never wait for the disk. */
@@ -65,6 +67,7 @@ export function createSqliteDriver(connection: SqliteConnection, wal: WriteAhead
       all: read,
       write: (statements) => (closing ? Promise.reject(closed()) : commits.addUnsynced(statements)),
     },
+    hold: (operation) => commits.hold(operation),
     async close() {
       closing ??= finish();
       await closing;
@@ -91,6 +94,8 @@ class GroupCommit {
   #turn: Promise<void> | undefined;
   /** Resolves once the last group's batches are settled. Until then, the next ones gather. */
   #syncing: Promise<void> | undefined;
+  /** Resolves once commits need not wait any more. */
+  #held: Promise<void> | undefined;
 
   constructor(connection: SqliteConnection, disk: Disk) {
     this.#connection = connection;
@@ -111,6 +116,15 @@ class GroupCommit {
     });
   }
 
+  /** Runs an operation while commits wait for it. */
+  async hold(operation: () => Promise<void>): Promise<void> {
+    const held = operation();
+    this.#held = held.catch(() => {}); // the caller gets the error
+    await held.finally(() => {
+      this.#held = undefined;
+    });
+  }
+
   /** Resolves once all batches that were added are settled. */
   async idle(): Promise<void> {
     for (let pending = this.#pending; pending; pending = this.#pending) await pending;
@@ -122,7 +136,13 @@ class GroupCommit {
 
   #commitSoon(): void {
     const isDue = this.#unsynced.length > 0 || (this.#batches.length > 0 && !this.#syncing);
-    if (isDue) this.#turn ??= turnEnd().then(() => this.#commitTurn());
+    if (isDue) this.#turn ??= this.#nextTurn();
+  }
+
+  async #nextTurn(): Promise<void> {
+    await turnEnd();
+    while (this.#held) await this.#held;
+    this.#commitTurn();
   }
 
   #commitTurn(): void {

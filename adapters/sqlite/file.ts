@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { migrationsFrom, schemaVersion, sqliteDialect } from "../sql/schema.ts";
 import { codeOf, makeFolder } from "../system.ts";
+import { type BackupOptions, Backups } from "./backup.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
 import { openWriteAheadLog } from "./disk.ts";
 import { createSqliteDriver, type SqliteDriver } from "./driver.ts";
@@ -23,14 +24,41 @@ const applicationId = 0x7477696e;
  */
 const pagesBetweenCheckpoints = 4000;
 
+/** The driver of an open file, which can be copied. */
+export interface SqliteDatabase extends SqliteDriver {
+  /** See {@link Backups.copyTo}. */
+  backup(target: string, options?: BackupOptions): Promise<void>;
+}
+
+/** How a file is opened. */
+export interface OpenOptions {
+  /** Whether its tables stay those of an earlier version. */
+  readonly asItIs?: boolean;
+}
+
 /**
  * Opens the store's database: a file, which other processes then cannot open, its write-ahead log, and the driver over
  * both. Rejects with a one-line error for problems that the operator can solve.
  */
-export async function openSqliteDatabase(path: string, log: Log = noLog): Promise<SqliteDriver> {
-  const connection = await openSqliteFile(path, log);
+export async function openSqliteDatabase(
+  path: string,
+  log: Log = noLog,
+  options: OpenOptions = {},
+): Promise<SqliteDatabase> {
+  const connection = await openSqliteFile(path, log, options);
   try {
-    return createSqliteDriver(connection, await openWriteAheadLog(path));
+    const driver = createSqliteDriver(connection, await openWriteAheadLog(path));
+    const { hold } = driver;
+    const backups = new Backups({ path, connection, pagesBetweenCheckpoints, hold });
+    return {
+      ...driver,
+      backup: (target, options) => backups.copyTo(target, options),
+      async close() {
+        await backups.stop();
+        await driver.close();
+        await backups.close();
+      },
+    };
   } catch (error) {
     connection.close();
     throw error;
@@ -46,13 +74,17 @@ export async function openSqliteDatabase(path: string, log: Log = noLog): Promis
  *
  * Closing it merges the write-ahead log into the file. If that fails, the log stays next to it, and nothing is lost.
  */
-export async function openSqliteFile(path: string, log: Log = noLog): Promise<SqliteConnection> {
+export async function openSqliteFile(
+  path: string,
+  log: Log = noLog,
+  { asItIs = false }: OpenOptions = {},
+): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
   try {
     await requireSqlite(); // otherwise an empty file would be left
     await makeFile(path);
     connection = await connect(path);
-    prepare(connection);
+    prepare(connection, asItIs);
     return checkpointingOnClose(path, connection, log);
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
@@ -124,7 +156,7 @@ const elsewhere = "; choose a file in a folder that this process can write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
-function prepare(connection: SqliteConnection): void {
+function prepare(connection: SqliteConnection, asItIs: boolean): void {
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -136,10 +168,12 @@ function prepare(connection: SqliteConnection): void {
   connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS, a normal sync stops at the disk's own cache
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
   connection.exec("BEGIN IMMEDIATE");
-  for (const statement of migrations) connection.exec(statement);
-  // Written even if nothing changed, to find out at the start whether writing works.
-  connection.exec(`PRAGMA application_id = ${applicationId}`);
-  connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+  if (!asItIs) {
+    for (const statement of migrations) connection.exec(statement);
+    // Written even if nothing changed, to find out at the start whether writing works.
+    connection.exec(`PRAGMA application_id = ${applicationId}`);
+    connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+  }
   connection.exec("COMMIT");
   assertPragmas(connection);
 }

@@ -14,8 +14,11 @@ import type { SqlDriver } from "../sql/driver.ts";
 import { readLongTextsInTurn } from "../sql/fair-reads.ts";
 import { createSqlStore } from "../sql/store.ts";
 import { codeOf } from "../system.ts";
+import type { BackupOptions } from "./backup.ts";
 import { createSqliteBuckets } from "./buckets.ts";
 import { openSqliteDatabase } from "./file.ts";
+
+export type { BackupOptions, BackupProgress } from "./backup.ts";
 
 /** What {@link openSqlite} opens. */
 export interface Sqlite {
@@ -23,6 +26,11 @@ export interface Sqlite {
   readonly store: Store;
   /** The bucket store for `createMemoryLimiter`. Buckets survive `kill -9`. */
   readonly buckets: BucketStore;
+  /**
+   * Copies the database, as it is at one instant, into a new file that only its owner can read, while reads and writes go
+   * on. Rejects with a one-line error if the file exists or cannot be written; nothing is left of it then.
+   */
+  backup(file: string, options?: BackupOptions): Promise<void>;
   /** Waits for running operations, then closes the file. */
   close(): Promise<void>;
 }
@@ -69,6 +77,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
       },
     },
     buckets: createSqliteBuckets(driver.unsynced),
+    backup: (file, options) => driver.backup(file, options),
     close: () => store.close(),
   };
 }

@@ -74,6 +74,15 @@ export const commands = {
     flags: [],
     read: () => ({}),
   }),
+  backup: command({
+    takes: "<file> [--database sqlite:<path>]",
+    about: "copy the SQLite database into a new file, also while the server runs",
+    flags: [],
+    operand: true,
+    read: (_, __, operand) => ({
+      target: operand ?? missing("backup needs the file to write, such as: backup /backups/monday.db"),
+    }),
+  }),
   copy: command({
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",
