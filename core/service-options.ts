@@ -85,11 +85,6 @@ export interface ServiceOptions {
   readonly requestsPerHour?: Partial<RequestsPerHour> | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
-  /**
-   * Whether tokens that arrive within 4 ms of each other share a delta, and so a write. The first text is sent
-   * immediately, unless it is the whole reply. This uses the system's time, not `clock`. Default `true`.
-   */
-  readonly joinTokens?: boolean | undefined;
   /** The longest time a reply may take, in milliseconds. Default 300,000. */
   readonly maxReplyMs?: number | undefined;
   /**
@@ -185,7 +180,6 @@ const rules: RulesFor<ServiceOptions> = {
       ),
   }),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
-  joinTokens: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
   onDisconnect: optional(oneOf(disconnectPolicies)),
@@ -213,13 +207,13 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { store = createMemoryStore(), limiter = createMemoryLimiter({ clock }) } = options;
   const { engines = { echo: createEchoEngine() } } = options;
   const { basePath = "", corsOrigins = [], pages = {} } = options;
-  const { joinTokens = true, onDisconnect = "continue" } = options;
+  const { onDisconnect = "continue" } = options;
   const { heartbeatMs = defaultTimes.heartbeatMs, maxReplyMs = defaultTimes.maxReplyMs } = options;
   const { leaseMs = defaultTimes.leaseMs } = options;
   const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
-  const http = { basePath, corsOrigins, pages, openaiApi, joinTokens, onDisconnect };
+  const http = { basePath, corsOrigins, pages, openaiApi, onDisconnect };
   return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
 }
 

@@ -8,7 +8,7 @@ import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { type Answer, toResponse } from "../../core/wire/request.ts";
-import { type EventStream, sharedTimer } from "../../core/wire/sse.ts";
+import { type EventPiece, type EventStream, sharedTimer } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
   headersTooLong,
@@ -51,33 +51,29 @@ function withEnd(body: Answer["body"], callback: () => void): Answer["body"] {
 
 /** An event stream with a callback for its end, or for when its reader has left. */
 class WatchedStream implements EventStream {
+  readonly clock: EventStream["clock"];
+  readonly heartbeatMs: EventStream["heartbeatMs"];
   readonly #events: EventStream;
-  readonly #detached: () => void;
+  readonly #closed: () => void;
 
-  constructor(events: EventStream, detached: () => void) {
+  constructor(events: EventStream, closed: () => void) {
+    this.clock = events.clock;
+    this.heartbeatMs = events.heartbeatMs;
     this.#events = events;
-    this.#detached = detached;
+    this.#closed = closed;
   }
 
-  get ended(): boolean {
-    return this.#events.ended;
+  next(): EventPiece | undefined {
+    return this.#events.next();
   }
 
-  get urgent(): boolean {
-    return this.#events.urgent;
+  wake(callback: (urgent: boolean) => void): void {
+    this.#events.wake(callback);
   }
 
-  read(): string {
-    return this.#events.read();
-  }
-
-  attach(ready: () => void, cut: () => void): void {
-    this.#events.attach(ready, cut);
-  }
-
-  detach(): void {
-    this.#events.detach();
-    this.#detached();
+  close(): void {
+    this.#events.close();
+    this.#closed();
   }
 }
 

@@ -29,8 +29,6 @@ export interface ReplyContext {
   readonly leaseMs: number;
   /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Whether tokens that arrive within a few milliseconds share a delta. */
-  readonly joinTokens: boolean;
   /** The longest time that one attempt at a reply may take, in milliseconds. */
   readonly maxReplyMs: number;
   /** Whether a reply is cancelled when its last follower has left. */

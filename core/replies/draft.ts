@@ -22,8 +22,8 @@ export class Draft {
   readonly #feed: ReplyFeed;
   readonly #firstText: () => void;
   #hasText: boolean;
-  /** What the engine writes: the feed's text or, until it has repeated what is there, a text of its own. */
-  readonly #text: ReplyText;
+  /** What an engine has written so far that repeats the text that is there. Undefined: it goes on with that text. */
+  #repeated: ReplyText | undefined;
   #decide: (outcome: Outcome) => void = () => {};
   /** Created when an engine reads its signal: many never do. */
   #abort: AbortController | undefined;
@@ -37,7 +37,7 @@ export class Draft {
     this.#feed = feed;
     this.#firstText = firstText;
     this.#hasText = feed.text.length > 0;
-    this.#text = repeats ? new ReplyText() : feed.text;
+    if (repeats) this.#repeated = new ReplyText();
     this.outcome = new Promise((resolve) => {
       this.#decide = resolve;
     });
@@ -52,11 +52,11 @@ export class Draft {
   end(outcome: Outcome): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#text.end();
+    (this.#repeated ?? this.#feed.text).end();
     this.#catchUp();
     this.#feed.whole = true;
     const isComplete = outcome !== "lost" && outcome.status === "completed";
-    if (isComplete && this.#isRepeating) this.differs = true;
+    if (isComplete && this.#repeated) this.differs = true;
     this.#decide(this.differs && isComplete ? failed("interrupted") : outcome);
   }
 
@@ -68,35 +68,37 @@ export class Draft {
 
   output(): ReplyOutput {
     return new EngineOutput({
-      write: (text) => this.#write(text),
+      write: this.#write,
       progress: (progress) => this.#addProgress(progress),
       signal: () => this.#signal(),
     });
   }
 
-  #write(text: string): void {
+  readonly #write = (text: string): void => {
     if (!isString(text)) throw new TypeError(`An engine's write() takes a string, not ${typeof text}.`);
     if (this.#closed || text === "") return;
     if (!this.#hasText) {
       this.#hasText = true;
       this.#firstText();
     }
-    this.#text.append(text);
-    if (this.#isRepeating) this.#catchUp();
-    else this.#feed.changed();
-  }
-
-  get #isRepeating(): boolean {
-    return this.#text !== this.#feed.text;
-  }
+    if (this.#repeated) {
+      this.#repeated.append(text);
+      this.#catchUp();
+    } else {
+      this.#feed.text.append(text);
+      this.#feed.tell();
+    }
+  };
 
   /** Shows what the engine writes, once it has repeated all that is there. */
   #catchUp(): void {
     const { text } = this.#feed;
-    if (!this.#isRepeating || this.#text.length < text.length) return;
-    if (this.#text.slice(0, text.length) === text.toString()) {
-      this.#feed.text = this.#text;
-      this.#feed.changed();
+    const repeated = this.#repeated;
+    if (!repeated || repeated.length < text.length) return;
+    if (repeated.slice(0, text.length) === text.toString()) {
+      this.#feed.text = repeated;
+      this.#repeated = undefined;
+      this.#feed.tell();
     } else {
       this.differs = true;
       this.stop(failed("interrupted"));
@@ -108,7 +110,7 @@ export class Draft {
     if (this.#closed) return;
     this.#feed.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
     if (progress.stage === "sources") this.sources = sourcesOf(progress.sources);
-    this.#feed.changed();
+    this.#feed.tell();
   }
 
   #signal(): AbortSignal {

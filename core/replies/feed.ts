@@ -26,12 +26,13 @@ export class ReplyText {
 
   /** Appends text that may be split anywhere. */
   append(written: string): void {
+    if (this.#end.length >= endLength) {
+      this.#settled += this.#end; // now, when followers that keep up have read it
+      this.#end = "";
+    }
     const text = this.#half + written;
     this.#half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : "";
     this.#end += storable(this.#half === "" ? text : text.slice(0, -1));
-    if (this.#end.length < endLength) return;
-    this.#settled += this.#end;
-    this.#end = "";
   }
 
   /** No more text comes: half a surrogate pair will not be completed. */
@@ -108,8 +109,6 @@ export class ReplyFeed {
   continuedFrom: number | null = null;
   #source = noSource;
   readonly #followers = new Set<() => void>();
-  /** Followers were notified of something that none of them has read yet. */
-  #notified = false;
 
   constructor(message: MessageRecord) {
     this.id = message.id;
@@ -117,12 +116,6 @@ export class ReplyFeed {
     this.conversationId = message.conversationId;
     this.createdAt = message.createdAt;
     this.extend(message);
-  }
-
-  /** The UTF-16 code units that can be read. Counts as reading them: more is news again. */
-  readLength(): number {
-    this.#notified = false;
-    return this.text.length;
   }
 
   /**
@@ -191,13 +184,6 @@ export class ReplyFeed {
   /** Doing so twice is harmless. */
   unsubscribe(changed: () => void): void {
     if (this.#followers.delete(changed) && !this.isFollowed) this.#source.left();
-  }
-
-  /** Notifies followers, unless they already know that there is something to read. */
-  changed(): void {
-    if (this.#notified) return;
-    this.#notified = true;
-    this.tell();
   }
 
   /** Notifies followers. */

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
-import { type EventStream, stallMs } from "./sse.ts";
+import type { EventPiece, EventStream } from "./sse.ts";
 
 /** What a {@link LineStream} needs. */
 export interface LineStreamOptions {
@@ -18,59 +18,48 @@ export interface LineStreamOptions {
 
 /** The body of an answer in lines: at most one piece is in memory. */
 export class LineStream implements EventStream {
-  readonly urgent = true;
+  readonly clock: Clock;
+  readonly heartbeatMs: undefined;
   readonly #options: LineStreamOptions;
-  #piece = "";
-  #ended = false;
-  #detached = false;
-  #ready = () => {};
-  #cut = () => {};
-  #cancelStall = () => {};
+  #fetched: IteratorResult<string, unknown> | undefined;
+  #failed = false;
+  #closed = false;
+  #wake: (urgent: boolean) => void = () => {};
 
   constructor(options: LineStreamOptions) {
+    this.clock = options.clock;
     this.#options = options;
   }
 
-  get ended(): boolean {
-    return this.#ended && this.#piece === "";
-  }
-
-  attach(ready: () => void, cut: () => void): void {
-    this.#ready = ready;
-    this.#cut = cut;
+  wake(callback: (urgent: boolean) => void): void {
+    this.#wake = callback;
     void this.#fetch();
   }
 
-  read(): string {
-    const piece = this.#piece;
-    if (piece === "") return "";
-    this.#piece = "";
-    this.#cancelStall();
-    if (!this.#ended) void this.#fetch();
-    return piece;
+  next(): EventPiece | undefined {
+    if (this.#failed) throw new Error("The source of the lines failed.");
+    const fetched = this.#fetched;
+    if (!fetched) return undefined;
+    this.#fetched = undefined;
+    if (fetched.done) return { text: "", last: true };
+    void this.#fetch();
+    return { text: fetched.value, last: false };
   }
 
-  detach(): void {
-    if (this.#detached) return;
-    this.#detached = true;
-    this.#cancelStall();
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#options.pieces.return?.().catch(this.#options.failed);
   }
 
-  /** Fetches the next piece. The client has a minute to take it. */
   async #fetch(): Promise<void> {
-    const { pieces, clock, failed } = this.#options;
+    const { pieces, failed } = this.#options;
     try {
-      const { value, done } = await pieces.next();
-      if (this.#detached) return;
-      if (done) this.#ended = true;
-      else this.#piece = value;
+      this.#fetched = await pieces.next();
     } catch (error) {
       failed(error);
-      this.#cut();
-      return;
+      this.#failed = true;
     }
-    if (!this.#ended) this.#cancelStall = clock.after(stallMs, this.#cut);
-    this.#ready();
+    if (!this.#closed) this.#wake(true);
   }
 }

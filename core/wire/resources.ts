@@ -108,12 +108,6 @@ function timeOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : time(milliseconds);
 }
 
-/** A text, and its JSON. */
-export interface WrittenText {
-  readonly content: string;
-  readonly json: string;
-}
-
 /**
  * Writes the events of one stream. `offset`: how much of the reply the client has after the event, in UTF-16 code units.
  */
@@ -129,8 +123,8 @@ export interface ReplyEvents {
   continued(from: number, attempt: number): string | undefined;
   /** More text, as JSON. */
   delta(json: string, offset: number): string;
-  /** The last event. `told`: the whole text, if it was sent at once. */
-  ended(message: MessageRecord, offset: number, told: WrittenText | undefined): string;
+  /** The last event. */
+  ended(message: MessageRecord, offset: number): string;
   /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
   released(): string;
 }
@@ -162,8 +156,11 @@ export class OwnEvents implements ReplyEvents {
     return encodeEvent(offset, `{"type":"delta","content":${json}}`);
   }
 
-  ended(message: MessageRecord, offset: number, told: WrittenText | undefined): string {
-    if (message.error === null) return encodeEvent(message.content.length, completion(message, told));
+  ended(message: MessageRecord, offset: number): string {
+    if (message.error === null) {
+      const complete = { type: "complete", message: messageResource(message) };
+      return encodeEvent(message.content.length, encodeJson(complete));
+    }
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
     return encodeEvent(offset, encodeJson({ type: "error", error }));
   }
@@ -171,12 +168,4 @@ export class OwnEvents implements ReplyEvents {
   released(): string {
     return "";
   }
-}
-
-/** The last event's data. If the text was just encoded as JSON, which is most of the work, that is used again. */
-function completion(message: MessageRecord, told: WrittenText | undefined): string {
-  if (told?.content !== message.content)
-    return encodeJson({ type: "complete", message: messageResource(message) });
-  const json = encodeJson({ type: "complete", message: messageResource({ ...message, content: "" }) });
-  return json.replace('"content":""', () => `"content":${told.json}`); // the first match: only ids precede it
 }

@@ -4,8 +4,7 @@
  * @module
  */
 
-/** Sent during silence, so that nothing between server and client takes the connection for dead. */
-export const keepAliveComment = ": keep-alive\n\n";
+import type { Clock } from "../base/clock.ts";
 
 /**
  * How long text that follows other text waits for more, in milliseconds: at 250 tokens a second or more, some share a
@@ -13,33 +12,33 @@ export const keepAliveComment = ": keep-alive\n\n";
  */
 export const joinMs = 4;
 
-/**
- * A client that takes nothing for this long is disconnected, in milliseconds: of a stream by its follower, of a text or
- * of a stream's last piece by the adapter.
- */
+/** A client that takes nothing for this long is disconnected, in milliseconds. */
 export const stallMs = 60_000;
 
+/** What is taken of an event stream at once. */
+export interface EventPiece {
+  readonly text: string;
+  /** Whether it is the last one. Then end the body. */
+  readonly last: boolean;
+}
+
 /**
- * The text of an event stream, pulled by its sender. Between two reads it keeps an offset, not a queue. A sender
- * reads until nothing is left, then waits for `ready`.
+ * The text of an event stream, pulled by its sender. Between two pieces it keeps an offset, not a queue, and knows nothing
+ * of its client: silence, stalls and joining are the sender's.
  */
 export interface EventStream {
-  /** The next piece of event text that is ready. Empty if there is none. */
-  read(): string;
-  /** Whether the last event has been read. Then end the body. */
-  readonly ended: boolean;
+  readonly clock: Clock;
+  /** Silence after which the sender sends a keep-alive comment, in milliseconds. Undefined: none is needed. */
+  readonly heartbeatMs: number | undefined;
+  /** Takes what is ready. Undefined: nothing is. Throws if the rest cannot be had: then disconnect the client. */
+  next(): EventPiece | undefined;
   /**
-   * Whether to send what is ready immediately: the first text, unless the end is about to follow, and the end. Anything
-   * else may wait for {@link joinMs}.
+   * Calls back, from now on, whenever there is something to take. `urgent`: send it immediately, such as the first text,
+   * unless the end is about to follow, what is left of a long text, and the end. Anything else may wait for {@link joinMs}.
    */
-  readonly urgent: boolean;
-  /**
-   * Starts calling back. `ready`: there is something to read, called again if it has become urgent. `cut`: the client
-   * took nothing for too long; disconnect it.
-   */
-  attach(ready: () => void, cut: () => void): void;
+  wake(callback: (urgent: boolean) => void): void;
   /** The client has left, or the body has ended. Idempotent. */
-  detach(): void;
+  close(): void;
 }
 
 /** One event: its id, and its JSON data on one line. */
@@ -83,82 +82,132 @@ export const sharedTimer: JoinTimer = (callback) => {
 };
 
 /**
- * Reads an event stream in the parts in which it is to be written. Every adapter writes what this returns, as it
- * returns it: here alone is decided what is sent at once, and what waits for more.
+ * Sends an event stream: every adapter writes the pieces that this returns, as it returns them. Here alone is decided what
+ * is sent at once and what waits for more, when silence needs a comment, and when a client is cut that takes nothing.
  */
-export class EventReader {
+export class EventSender {
   readonly #events: EventStream;
+  readonly #cut: () => void;
   readonly #afterJoin: JoinTimer;
-  #readAt = performance.now();
+  #ready = false;
+  #urgent = false;
+  #keepAliveDue = false;
   #left = false;
-  #wake = () => {};
+  #resume = () => {};
+  /** When a piece was taken last, by the system's time, which joining uses. */
+  #takenAt = performance.now();
+  /** The same by the clock, which silence and stalls are measured by; and since when there is something to take. */
+  #sentAt: number;
+  #offeredAt: number | undefined;
+  #stopTimer = () => {};
 
-  /** `cut`: the client took nothing for too long; disconnect it. */
+  /** `cut`: the client took nothing for too long, or the rest cannot be had; disconnect it. */
   constructor(events: EventStream, cut: () => void, afterJoin: JoinTimer = ownTimer) {
     this.#events = events;
+    this.#cut = cut;
     this.#afterJoin = afterJoin;
-    events.attach(() => this.#wake(), cut);
+    this.#sentAt = events.clock.now();
+    events.wake(this.#offer);
+    this.#tick();
   }
 
-  /** Whether the last part has been read: end the body with it. */
-  get ended(): boolean {
-    return this.#events.ended;
-  }
-
-  /** Whether the client has left: write nothing more. */
-  get left(): boolean {
-    return this.#left;
-  }
-
-  /** The first part, which may be empty. An end that is about to come goes along with it. */
-  async first(): Promise<string> {
+  /** The first piece, which may be empty. An end that is about to come goes along with it. Undefined: the client has left. */
+  async first(): Promise<EventPiece | undefined> {
     await this.#join();
-    return this.#read();
+    return this.#take() ?? (this.#left ? undefined : { text: "", last: false });
   }
 
-  /** The next part, once there is one. Empty if the client has left, or if nothing precedes the end. */
-  async next(): Promise<string> {
-    let text = this.#read();
-    while (text === "" && !this.ended && !this.#left) {
-      await this.#woken();
+  /** The next piece, once there is one. Undefined: the client has left. */
+  async next(): Promise<EventPiece | undefined> {
+    while (!this.#left) {
+      if (!this.#ready) await this.#resumed();
       await this.#join();
-      text = this.#read();
+      const piece = this.#take();
+      if (piece) return piece;
     }
-    return text;
+    return undefined;
   }
 
   /** The client has left. Idempotent. */
   leave(): void {
     this.#left = true;
-    this.#events.detach();
-    this.#wake();
+    this.#end();
+    this.#resume();
   }
 
-  #read(): string {
-    if (this.#left) return "";
-    const text = this.#events.read();
-    if (text !== "") this.#readAt = performance.now();
-    if (this.ended) this.#events.detach();
-    return text;
+  #take(): EventPiece | undefined {
+    if (this.#left) return undefined;
+    this.#ready = false;
+    this.#urgent = false;
+    this.#offeredAt = undefined;
+    let piece: EventPiece | undefined;
+    try {
+      piece = this.#events.next() ?? (this.#keepAliveDue ? keepAlive : undefined);
+    } catch {
+      this.leave();
+      this.#cut();
+    }
+    this.#keepAliveDue = false;
+    if (!piece) return undefined;
+    this.#takenAt = performance.now();
+    this.#sentAt = this.#events.clock.now();
+    if (piece.last) this.#end();
+    return piece;
   }
 
-  /** Waits for more to read, unless what is there is urgent, or came long enough after the part before. */
+  #end(): void {
+    this.#stopTimer();
+    this.#stopTimer = () => {};
+    this.#events.close();
+  }
+
+  readonly #offer = (urgent: boolean): void => {
+    const isNews = !this.#ready || (urgent && !this.#urgent);
+    this.#ready = true;
+    this.#urgent ||= urgent;
+    this.#offeredAt ??= this.#events.clock.now();
+    if (isNews) this.#resume();
+  };
+
+  /** Waits for more, unless what is there is urgent, or came long enough after the piece before. */
   async #join(): Promise<void> {
-    if (this.#left || this.#events.urgent || performance.now() - this.#readAt >= joinMs) return;
-    const woken = this.#woken();
-    this.#afterJoin(this.#wake);
-    await woken;
+    if (!this.#ready || this.#urgent || performance.now() - this.#takenAt >= joinMs) return;
+    const resumed = this.#resumed();
+    this.#afterJoin(this.#resume);
+    await resumed;
   }
 
-  #woken(): Promise<void> {
+  #resumed(): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve;
+      this.#resume = resolve;
     });
   }
+
+  /** One timer serves both kinds of silence: ours, which a comment ends, and the client's, which ends with a cut. */
+  readonly #tick = (): void => {
+    const { clock, heartbeatMs = Number.POSITIVE_INFINITY } = this.#events;
+    const now = clock.now();
+    this.#offeredAt &&= Math.min(this.#offeredAt, now); // the clock may have been set back
+    const stalled = now - (this.#offeredAt ?? now);
+    if (stalled >= stallMs) {
+      this.#cut();
+      return;
+    }
+    const silence = Math.abs(now - this.#sentAt); // for the same reason
+    const isDue = silence >= heartbeatMs;
+    const toHeartbeat = isDue ? heartbeatMs : heartbeatMs - silence;
+    this.#stopTimer = clock.after(Math.min(toHeartbeat, stallMs - stalled), this.#tick);
+    if (!isDue) return;
+    this.#keepAliveDue = true;
+    this.#offer(true); // last, because the sender may leave at once, which ends the timer
+  };
 }
 
+/** Sent during silence, so that nothing between server and client takes the connection for dead. */
+const keepAlive: EventPiece = { text: ": keep-alive\n\n", last: false };
+
 /**
- * An event stream as the body of a web `Response`: its whole text if the first part is all of it, because a runtime
+ * An event stream as the body of a web `Response`: its whole text if the first piece is all of it, because a runtime
  * sends text faster than a stream; otherwise a web stream of its UTF-8.
  */
 export async function toTextOrStream(
@@ -166,27 +215,28 @@ export async function toTextOrStream(
   afterJoin?: JoinTimer,
 ): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>>> {
   let cut = () => {};
-  const reader = new EventReader(events, () => cut(), afterJoin);
-  let unsent = await reader.first();
-  if (reader.ended) return unsent;
+  const sender = new EventSender(events, () => cut(), afterJoin);
+  const first = await sender.first();
+  if (first?.last) return first.text;
+  let unsent = first?.text;
   const encoder = new TextEncoder();
   return new ReadableStream(
     {
       start(controller) {
         cut = () => {
-          controller.error(new Error("The client took nothing for too long."));
-          reader.leave();
+          controller.error(new Error("The client took nothing for too long, or the rest could not be read."));
+          sender.leave();
         };
       },
       // Called once for each chunk that the client wants, so a slow client holds back only itself.
       async pull(controller) {
-        const text = unsent || (await reader.next());
+        const piece = unsent ? { text: unsent, last: false } : await sender.next();
         unsent = "";
-        if (reader.left) return;
-        if (text !== "") controller.enqueue(encoder.encode(text));
-        if (reader.ended) controller.close();
+        if (!piece) return;
+        if (piece.text !== "") controller.enqueue(encoder.encode(piece.text));
+        if (piece.last) controller.close();
       },
-      cancel: () => reader.leave(),
+      cancel: () => sender.leave(),
     },
     { highWaterMark: 0 },
   );

@@ -135,7 +135,7 @@ for (const transport of transports) {
           return { finishReason: "stop", usage: null };
         },
       };
-      await using chat = await openChat(transport, { engines: { scripted: engine }, joinTokens: undefined });
+      await using chat = await openChat(transport, { engines: { scripted: engine } });
       const events = await eventsOf(await chat.post("/messages/stream", { content: "Count" }));
       assert.equal(textOf(events), tokens.join(""));
       const deltas = events.filter(({ data }) => data.type === "delta");

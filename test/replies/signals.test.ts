@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
 } from "../../core/store/mod.ts";
 import { type Chat, openChat } from "../support/chat.ts";
-import { createManualClock, type ManualClock, settle } from "../support/clock.ts";
+import { createManualClock, joined, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
   assertErrorAnswer,
@@ -133,6 +133,7 @@ describe("a reply that is followed on another process", () => {
       two.run.write(word);
       text += word;
       await two.clock.advance(160);
+      await joined();
       assert.equal(two.follower.content(), text);
     }
   });
@@ -164,6 +165,7 @@ describe("a reply that is followed on another process", () => {
     release();
     await settle();
     assert.equal(two.textRead.length - before, 2);
+    await joined();
     assert.equal(two.follower.content(), "Goodbye.");
     await two.clock.advance(10_000); // a read is due once a second
     assert.ok(two.textRead.length - before <= 12, `${two.textRead.length - before} reads`);
@@ -194,6 +196,7 @@ describe("a reply that is followed on another process", () => {
     await leaving.body?.cancel();
     run.write("two");
     await two.clock.advance(400);
+    await joined();
     assert.equal(follower.content(), "one two");
   });
 
@@ -243,20 +246,20 @@ describe("a reply that is followed on another process", () => {
     };
     const nothing = () => {};
     const leaving = await open();
-    leaving.attach(nothing, nothing);
+    leaving.wake(nothing);
     await two.clock.advance(400);
     const coming = await open();
     const release = two.holdAnswers();
     run.write("Good");
     await two.clock.advance(160); // saved, signalled, and being read
-    leaving.detach();
-    coming.attach(nothing, nothing);
+    leaving.close();
+    coming.wake(nothing);
     run.write("bye.");
     await two.clock.advance(160); // the same again, for the other one
     release();
     await settle();
-    assert.equal(textOf(parseEvents(coming.read())), "Goodbye.");
-    coming.detach();
+    assert.equal(textOf(parseEvents(coming.next()?.text ?? "")), "Goodbye.");
+    coming.close();
   });
 
   test("its followers are told at once when it is deleted with its conversation", async () => {

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { EventSender } from "../../core/wire/sse.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, openFixture, parseEvents, textOf } from "../support/harness.ts";
 
@@ -113,10 +114,9 @@ test("a sender that is notified of a keep-alive and leaves then and there leaves
   const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
   assert.ok(body !== null && typeof body !== "string");
   const before = chat.clock.pending;
-  body.attach(
-    () => body.detach(),
-    () => {},
-  );
+  const sender = new EventSender(body, () => {});
+  await sender.first();
+  void sender.next().then(() => sender.leave());
   await chat.clock.advance(5000);
   assert.equal(chat.clock.pending, before);
 });

@@ -83,7 +83,6 @@ const {
   twins: createTwinList([newTwin({ id: "flood", engine: "flood" })]),
   engines: { flood: engine },
   limiter: unlimited,
-  joinTokens: true,
 });
 const key = await newKey();
 const id = await conversation(key, "flood");

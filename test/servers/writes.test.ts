@@ -57,7 +57,6 @@ async function streamBytes(
   };
   await using fixture = await openFixture(inProcess, {
     engines: { echo: engine },
-    joinTokens: true,
     ...(store && { store }),
   });
   const key = await fixture.key();

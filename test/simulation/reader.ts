@@ -68,31 +68,26 @@ export class Reader {
     const { random } = world;
     const leaveAt = world.now() + patience;
     let wake = () => {};
-    let cut = false;
-    stream.attach(
-      () => wake(),
-      () => {
-        cut = true;
-        wake();
-      },
-    );
-    while (process.alive() && !cut && world.now() < leaveAt) {
+    let ended = false;
+    stream.wake(() => wake());
+    while (process.alive() && !ended && world.now() < leaveAt) {
       const ready = new Promise<void>((resolve) => {
         wake = resolve;
       });
       await Promise.race([process.awake(), process.died]);
-      const piece = process.alive() ? stream.read() : "";
-      for (const event of parseEvents(piece)) await judge.judge(event);
+      const piece = process.alive() ? stream.next() : undefined;
+      ended = piece?.last === true;
+      for (const event of parseEvents(piece?.text ?? "")) await judge.judge(event);
       // A process that stops releases the followers of replies that another one produces.
-      if (stream.ended !== judge.read.ended && !process.closing)
+      if (ended !== judge.read.ended && !process.closing)
         world.violate("a stream's end is not its last event");
-      if (stream.ended) break;
-      if (piece === "") await Promise.race([ready, process.died, world.pause(leaveAt - world.now())]);
+      if (ended) break;
+      if (!piece) await Promise.race([ready, process.died, world.pause(leaveAt - world.now())]);
       else if (random.chance(0.2)) await world.pause(random.between(1, 500));
     }
-    if (stream.ended && stream.read() !== "") world.violate("there is text after the last event");
-    stream.detach();
-    if (random.chance(0.1)) stream.detach();
+    if (ended && stream.next()) world.violate("there is text after the last event");
+    stream.close();
+    if (random.chance(0.1)) stream.close();
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../core/base/clock.ts";
+import { joinMs } from "../../core/wire/sse.ts";
 
 /** A {@link Clock} whose time a test advances. */
 export interface ManualClock extends Clock {
@@ -85,4 +86,10 @@ export function createManualClock(startMs = 1_750_000_000_000): ManualClock {
 /** Lets promises and I/O that are ready settle. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < settlingTurns; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets text be sent that waits for more: how long it does is measured by the system's time. */
+export async function joined(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, joinMs + 1));
+  await settle();
 }

@@ -182,7 +182,6 @@ function partsOn(clock: ManualClock) {
     verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
     log: noLog,
-    joinTokens: false, // joining runs on the system's time, not on the clock
   };
 }
 

@@ -8,7 +8,13 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Answer } from "../../../core/wire/request.ts";
-import { EventReader, type EventStream, sharedTimer, stallMs } from "../../../core/wire/sse.ts";
+import {
+  type EventPiece,
+  EventSender,
+  type EventStream,
+  sharedTimer,
+  stallMs,
+} from "../../../core/wire/sse.ts";
 import type { NodeRequest } from "./request.ts";
 
 /**
@@ -107,14 +113,14 @@ export async function writeEvents(
   events: EventStream,
   { signal, response }: NodeRequest,
 ): Promise<void> {
-  const reader = new EventReader(events, () => response.destroy(), sharedTimer);
-  signal.addEventListener("abort", () => reader.leave());
-  if (response.destroyed) reader.leave();
-  const first = await reader.first();
-  if (response.headersSent) reader.leave(); // the host has answered in the meantime
-  if (reader.left) return;
-  if (reader.ended) writeText(answer, first, response);
-  else await new EventWriter(response).write(answer, first, reader);
+  const sender = new EventSender(events, () => response.destroy(), sharedTimer);
+  signal.addEventListener("abort", () => sender.leave());
+  if (response.destroyed) sender.leave();
+  const first = await sender.first();
+  if (response.headersSent)
+    sender.leave(); // the host has answered in the meantime
+  else if (first?.last) writeText(answer, first.text, response);
+  else if (first) await new EventWriter(response).write(answer, first, sender);
 }
 
 /** Something to write to. */
@@ -130,18 +136,21 @@ class EventWriter {
     this.#response = response;
   }
 
-  async write(answer: Answer, first: string, reader: EventReader): Promise<void> {
-    let full = this.#writeHead(answer, first);
+  async write(answer: Answer, first: EventPiece, sender: EventSender): Promise<void> {
+    let full = this.#writeHead(answer, first.text);
     for (;;) {
       if (full) await drained(full);
-      const text = await reader.next();
-      if (this.#response.writableEnded) reader.leave(); // the host has ended the body
-      if (reader.left) return;
-      if (reader.ended) {
-        this.#end(text);
+      const piece = await sender.next();
+      if (!piece) return;
+      if (this.#response.writableEnded) {
+        sender.leave(); // the host has ended the body
         return;
       }
-      full = this.#write(text);
+      if (piece.last) {
+        this.#end(piece.text);
+        return;
+      }
+      full = this.#write(piece.text);
     }
   }
 
