@@ -5,7 +5,7 @@
  */
 
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
-import type { KnownConversation } from "../../core/replies/replies.ts";
+import type { KnownConversation, Send } from "../../core/replies/replies.ts";
 import { type IdempotencyClaim, type MessageRecord, newConversation } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
@@ -32,11 +32,8 @@ export async function findConversation(
 /** Claims that are to last: no date is later. */
 const forever = 8_640_000_000_000_000;
 
-/** A conversation to send into: how many messages it has may be out of date. */
-export interface Place {
-  readonly conversationId: string;
-  readonly position: number;
-}
+/** Where a message goes: into a conversation, at its end or after one of its replies. */
+export type Place = Pick<Send, "conversationId" | "after">;
 
 /**
  * The conversation with a twin that a client calls by this name, made when it is first named. The name is a claim on it.
@@ -54,11 +51,11 @@ export async function findNamed(
     const made = await context.store.findClaim(claim);
     if (made) {
       const found = await context.replies.findConversation(reach, made.resourceId);
-      if (found) return { conversationId: found.id, position: found.position };
+      if (found) return { conversationId: found.id };
       number++;
     } else {
       const conversationId = await create(context, reach, twin, claim);
-      if (conversationId !== undefined) return { conversationId, position: 0 };
+      if (conversationId !== undefined) return { conversationId };
     }
   }
 }
@@ -91,13 +88,10 @@ export async function placeIn(
 ): Promise<Place> {
   const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
   if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
-  return { conversationId: found.id, position: found.position };
+  return { conversationId: found.id };
 }
 
-/**
- * Where a message goes after a response, which can only be followed by another one while it is the newest of its
- * conversation.
- */
+/** Where a message goes after a response, which may be followed by several others. */
 export async function placeAfter(
   previousId: string,
   context: HandlerContext,
@@ -108,11 +102,7 @@ export async function placeAfter(
   const previous = await findResponse(previousId, reach, context);
   if (!previous) return refuseParam(param, "must be the id of a response");
   const { conversationId } = previous.reply;
-  const place = await placeIn(conversationId, param, context, twin, reach);
-  const slice = { order: "desc", offset: 0, limit: 1 } as const;
-  const newest = await context.store.listMessages(reach, conversationId, slice);
-  if (newest?.items[0]?.id === previousId) return place;
-  return refuseParam(param, "must be the newest response of its conversation");
+  return { ...(await placeIn(conversationId, param, context, twin, reach)), after: previousId };
 }
 
 /** A reply, and the twin whose it is. */

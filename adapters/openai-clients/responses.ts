@@ -179,7 +179,7 @@ async function findPlace(
 ): Promise<Place> {
   if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
   if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
-  return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound(), position: 0 };
+  return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound() };
 }
 
 /** The reply that a path names by its response. */

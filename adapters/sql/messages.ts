@@ -5,10 +5,19 @@
  * @module
  */
 
+import {
+  lengthOf,
+  type MessagePath,
+  type MessageRanges,
+  pathTo,
+  placeOn,
+  placesOf,
+  rangesAt,
+} from "../../core/store/path.ts";
 import { type MessageRecord, questionsSeen } from "../../core/store/records.ts";
 import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
-import type { SqlDriver, SqlRow } from "./driver.ts";
-import { historyFromRow, messageColumns, messageFromRow } from "./rows.ts";
+import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
+import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
 
@@ -25,15 +34,25 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
 
     listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
-    async readHistory({ owner, endUser = null }, conversationId) {
-      const [counted] = await driver.all(countAnswered, [owner, conversationId, endUser]);
-      const wanted = 2 * questionsSeen(Number(counted?.answered ?? 0));
+    async readHistory({ owner, endUser = null }, conversationId, seq) {
+      const [row] = await driver.all(countFailed, [owner, conversationId, endUser, seq]);
+      if (!row) return [];
+      const current = pathFromRow(row);
+      const path = await findPath(driver, conversationId, seq, current);
+      let failed = Number(row.failed);
+      if (current && failed > 0) {
+        const rows = await driver.all(failedBefore, [conversationId, seq]);
+        failed = rows.filter((each) => placeOn(path, Number(each.seq)) !== undefined).length;
+      }
+      const length = lengthOf(path, 0) - 1; // without the question itself
+      const wanted = 2 * questionsSeen(length / 2 - failed);
       const newestFirst: SqlRow[] = [];
-      // One portion is nearly always enough: the last pair may be in progress, and few have failed.
-      for (let before = Number.MAX_SAFE_INTEGER; before > 0 && newestFirst.length < wanted; ) {
-        const rows = await driver.all(portionBefore, [owner, conversationId, before, wanted + 2]);
-        before = Number(rows.at(-1)?.seq ?? 0);
-        newestFirst.push(...answered(rows));
+      // One portion is nearly always enough, as few have failed. It is even, and so ends with a question.
+      for (let last = length; last > 0 && newestFirst.length < wanted; last -= wanted) {
+        const ranges = rangesAt(path, Math.max(last - wanted, 0), last);
+        newestFirst.push(
+          ...answered(await readRanges(driver, historyIn.desc, [owner, conversationId], ranges)),
+        );
       }
       return newestFirst.slice(0, wanted).reverse().map(historyFromRow);
     },
@@ -47,22 +66,83 @@ async function listMessages(
   slice: MessageSlice,
 ): Promise<Listing<MessageRecord> | undefined> {
   const [row] = await driver.all(
-    `SELECT message_count,
+    `SELECT log_length, path,
       (SELECT seq FROM messages WHERE owner = $1 AND id = $4 AND conversation_id = $2) AS after_seq
       FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`,
     [owner, conversationId, endUser ?? null, slice.after ?? null],
   );
-  if (!row || (slice.after !== undefined && row.after_seq === null)) return undefined;
-  const after = row.after_seq === null ? undefined : Number(row.after_seq);
-  const { from, to, total } = seqRange(slice, Number(row.message_count), after);
-  const direction = slice.order === "asc" ? "ASC" : "DESC";
-  const rows = await driver.all(
-    `SELECT ${messageColumns} FROM messages
-      WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq ${direction}`,
-    [owner, conversationId, from, to],
+  if (!row) return undefined;
+  const path = slice.path === "all" ? null : pathFromRow(row);
+  const after = row.after_seq === null ? undefined : placeOn(path, Number(row.after_seq));
+  if (slice.after !== undefined && after === undefined) return undefined;
+  // Limited to the messages that there were: more may have been added since.
+  const { first, last, total } = placesOf(slice, lengthOf(path, Number(row.log_length)), after);
+  const rows = await readRanges(
+    driver,
+    messagesIn[slice.order],
+    [owner, conversationId],
+    rangesAt(path, first, last),
   );
   // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
-  return rows.length < to - from ? undefined : { items: rows.map(messageFromRow), total };
+  return rows.length < last - first ? undefined : { items: rows.map(messageFromRow), total };
+}
+
+/** The rows of some ranges, in the order of the statement: one range, where the conversation never forked. */
+async function readRanges(
+  driver: SqlDriver,
+  { sql, isDescending }: RangeStatement,
+  params: readonly SqlValue[],
+  ranges: MessageRanges,
+): Promise<SqlRow[]> {
+  const inOrder = isDescending ? [...ranges].reverse() : ranges;
+  const rows = await Promise.all(inOrder.map(([from, to]) => driver.all(sql, [...params, from, to])));
+  return rows.flat();
+}
+
+/** Selects the messages of a range in an order. */
+interface RangeStatement {
+  readonly sql: string;
+  readonly isDescending: boolean;
+}
+
+function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStatement>> {
+  const sql = `SELECT ${columns} FROM messages
+    WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq`;
+  return { asc: { sql, isDescending: false }, desc: { sql: `${sql} DESC`, isDescending: true } };
+}
+
+const messagesIn = selectRange(messageColumns);
+const historyIn = selectRange("role, content, status");
+
+/** The path to a message. Only where it leaves the current one, the conversation's branches are read. */
+export async function findPath(
+  driver: SqlDriver,
+  conversationId: string,
+  seq: number,
+  current: MessagePath,
+): Promise<MessageRanges> {
+  const isOnCurrent = seq < 0 || placeOn(current, seq) !== undefined;
+  const rows = isOnCurrent ? [] : await driver.all(branchesTo, [conversationId, seq]);
+  const branches = rows.map((row) => ({ seq: Number(row.seq), from: Number(row.branch_from) }));
+  return pathTo(seq, current, branches);
+}
+
+const branchesTo = `SELECT seq, branch_from FROM messages
+  WHERE conversation_id = $1 AND seq <= $2 AND branch_from IS NOT NULL ORDER BY seq`;
+
+/** What a model does not see is found in an index of its own. */
+const failedBefore = `SELECT seq FROM messages WHERE conversation_id = $1 AND seq < $2 AND status = 'failed'`;
+
+const countFailed = `SELECT path,
+    (SELECT count(*) FROM messages WHERE conversation_id = $2 AND seq < $4 AND status = 'failed') AS failed
+  FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
+
+/** From messages, newest first, those that a model sees: replies, each followed by its question. */
+function answered(rows: readonly SqlRow[]): SqlRow[] {
+  return rows.filter((row, index) => {
+    const { status } = (row.role === "user" ? rows[index - 1] : row) ?? {};
+    return status === "completed" || status === "cancelled";
+  });
 }
 
 /** The conversation `$4` and the end user `$3` need to be the message's if they are not null. */
@@ -74,37 +154,3 @@ const findMessage = `SELECT ${messageColumns} FROM messages
 
 /** Both databases count characters from 1. */
 const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");
-
-/** Messages before a number, newest first. Questions have even numbers, and a portion is even: it ends with a question. */
-const portionBefore = `SELECT role, content, status, seq FROM messages
-  WHERE owner = $1 AND conversation_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`;
-
-/** How many questions have a reply that did not fail. */
-const countAnswered = `SELECT message_count / 2 - CASE WHEN reply_id IS NULL THEN 0 ELSE 1 END
-    - (SELECT count(*) FROM messages WHERE conversation_id = $2 AND status = 'failed') AS answered
-  FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
-
-/** From messages, newest first, those that a model sees: replies, each followed by its question. */
-function answered(rows: readonly SqlRow[]): SqlRow[] {
-  return rows.filter((row, index) => {
-    const { status } = (row.role === "user" ? rows[index - 1] : row) ?? {};
-    return status === "completed" || status === "cancelled";
-  });
-}
-
-/** A slice as a range of `seq`, from `from` inclusive to `to` exclusive. */
-interface SeqRange {
-  readonly from: number;
-  readonly to: number;
-  readonly total: number;
-}
-
-/** Limited to the `count` messages: more may have been added since. */
-function seqRange({ order, offset, limit }: MessageSlice, count: number, after?: number): SeqRange {
-  if (order === "asc") {
-    const first = (after ?? -1) + 1;
-    return { from: first + offset, to: Math.min(first + offset + limit, count), total: count - first };
-  }
-  const total = after ?? count;
-  return { from: Math.max(total - offset - limit, 0), to: total - offset, total };
-}

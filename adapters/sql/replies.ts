@@ -4,11 +4,13 @@
  * @module
  */
 
+import { type MessagePath, withPair } from "../../core/store/path.ts";
 import type { EndReply } from "../../core/store/records.ts";
 import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
-import { toJson } from "./rows.ts";
+import { findPath } from "./messages.ts";
+import { pathFromRow, toJson } from "./rows.ts";
 import { addUsage } from "./usage.ts";
 
 type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel">;
@@ -17,13 +19,14 @@ type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "reque
 export function replyMethods(driver: SqlDriver): ReplyMethods {
   return {
     async beginReply(begin) {
-      let { position = 0 } = begin;
+      // Nearly always the conversation never forked, and is as the caller knows it.
+      let way: Way | undefined =
+        begin.forkAt === undefined ? { path: null, from: null, before: null } : undefined;
       for (;;) {
-        const result = await driver.batch(beginStatements(begin, position));
-        if (result.committed) return { result: "begun", position };
-        const found = await whyRefused(driver, begin);
-        if (typeof found !== "number") return found;
-        position = found; // it was another one, or the obstacle is gone: try again
+        if (way && (await driver.batch(beginStatements(begin, way))).committed) return { result: "begun" };
+        const found = await findWay(driver, begin);
+        if ("result" in found) return found;
+        way = found; // the obstacle is gone: try again
       }
     },
 
@@ -87,68 +90,81 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
   };
 }
 
-/** Takes only a conversation that has `position` messages, so that the new ones' numbers need not be read. */
-function beginStatements(begin: BeginReply, position: number): SqlStatement[] {
-  const { owner, endUser = null, question, reply, claim } = begin;
+/** How a question continues a conversation. */
+interface Way {
+  /** The path with the question and its reply. */
+  readonly path: MessagePath;
+  /** The number of the reply that it goes on from, if that is not the message before it in the log. */
+  readonly from: number | null;
+  /** The path before. */
+  readonly before: string | null;
+}
+
+function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlStatement[] {
+  const { owner, endUser = null, question, reply, lease, keyId, historyGiven = false, claim } = begin;
+  const { conversationId, seq, after } = question;
+  // A fork replaces the path, wherever that ends.
+  const expected = begin.forkAt === undefined ? after : null;
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     {
       sql: takeConversation,
-      params: [owner, question.conversationId, reply.id, reply.createdAt, position, endUser],
+      params: [
+        ...[owner, conversationId, endUser, seq, before, expected],
+        ...[reply.id, reply.createdAt, toJson(path)],
+      ],
       expect: 1,
     },
-    insertMessages(begin, position),
+    {
+      sql: insertBoth,
+      params: [
+        ...[owner, conversationId, question.id, question.content, question.createdAt, question.completedAt],
+        ...[seq, after, from, reply.id, reply.createdAt, seq + 1, lease.holder, lease.until],
+        ...[reply.twinRevision, keyId ?? null, historyGiven ? 1 : 0],
+      ],
+    },
   ];
 }
 
+/** Takes only a conversation whose log and path are as the caller knows them, so that they need not be read. */
 const takeConversation = `UPDATE conversations
-  SET reply_id = $3, message_count = message_count + 2, last_message_at = $4, updated_at = $4
-  WHERE owner = $1 AND id = $2 AND reply_id IS NULL AND message_count = $5
-    AND (end_user = $6 OR $6 IS NULL)`;
+  SET reply_id = $7, log_length = log_length + 2, path = $9, last_message_id = $7, last_message_at = $8,
+    updated_at = $8
+  WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL) AND reply_id IS NULL AND log_length = $4
+    AND COALESCE(path, '') = COALESCE($5, '')
+    AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
 
-function insertMessages(
-  { owner, question, reply, lease, keyId, historyGiven = false }: BeginReply,
-  position: number,
-): SqlStatement {
-  const { conversationId, id, content, createdAt, completedAt } = question;
-  const asked = [owner, conversationId, id, content, createdAt, completedAt, position];
-  const answer = [
-    reply.id,
-    reply.createdAt,
-    position + 1,
-    lease.holder,
-    lease.until,
-    reply.twinRevision,
-    keyId ?? null,
-    historyGiven ? 1 : 0,
-  ];
-  return { sql: insertBoth, params: [...asked, ...answer] };
-}
-
-const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, in_reply_to,
-    created_at, completed_at, seq, cancel_requested, lease_holder, lease_until, twin_revision, key_id,
-    history_given) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', NULL, $5, $6, $7, 0, NULL, NULL, NULL, NULL, 0),
-  ($1, $2, $8, 'assistant', '', 'in_progress', $3, $9, NULL, $10, 0, $11, $12, $13, $14, $15)`;
+const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, seq, after_id, branch_from,
+    created_at, completed_at, lease_holder, lease_until, twin_revision, key_id, history_given) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', $7, $8, $9, $5, $6, NULL, NULL, NULL, NULL, 0),
+  ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16, $17)`;
 
 /**
- * Why a reply could not begin or, if it could now, the conversation's position. Looks for the claim last, because an
- * equal request may begin the reply between the two queries, and that reply does not make the conversation busy for
- * this one.
+ * How a reply can begin now, or why it cannot. Looks for the claim last, because an equal request may begin the reply
+ * between the two queries, and that reply does not make the conversation busy for this one.
  */
-async function whyRefused(
+async function findWay(
   driver: SqlDriver,
-  { owner, endUser, question, claim }: BeginReply,
-): Promise<BeginResult | number> {
-  const sql = `SELECT reply_id, message_count FROM conversations
+  { owner, endUser, question, claim, forkAt }: BeginReply,
+): Promise<BeginResult | Way> {
+  const { conversationId, seq, after } = question;
+  const sql = `SELECT reply_id, log_length, path, last_message_id FROM conversations
     WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
-  const [row] = await driver.all(sql, [owner, question.conversationId, endUser ?? null]);
+  const [row] = await driver.all(sql, [owner, conversationId, endUser ?? null]);
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
-  return row.reply_id === null
-    ? Number(row.message_count)
-    : { result: "busy", replyId: String(row.reply_id) };
+  if (row.reply_id !== null) return { result: "busy", replyId: String(row.reply_id) };
+  const logLength = Number(row.log_length);
+  const lastMessageId = row.last_message_id === null ? null : String(row.last_message_id);
+  if (logLength !== seq || (forkAt === undefined && lastMessageId !== after)) {
+    return { result: "moved", end: { logLength, lastMessageId } };
+  }
+  const current = pathFromRow(row);
+  const upTo = forkAt === undefined ? current : await findPath(driver, conversationId, forkAt, current);
+  const from = forkAt ?? (current?.at(-1)?.[1] ?? logLength) - 1;
+  const before = row.path === null ? null : String(row.path);
+  return { path: withPair(upTo, seq), from: from === seq - 1 ? null : from, before };
 }
 
 function endStatements(end: EndReply): SqlStatement[] {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { lengthOf, type MessagePath } from "../../core/store/path.ts";
 import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../../core/store/records.ts";
 import type { SqlRow, SqlValue } from "./driver.ts";
 
@@ -31,12 +32,13 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
 }
 
 export const conversationColumns =
-  "owner, id, twin_id, end_user, title, reply_id, message_count, last_message_at, created_at, updated_at";
+  "owner, id, twin_id, end_user, title, reply_id, log_length, path, last_message_id, last_message_at, created_at, updated_at";
 
 export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
-  const { owner, id, twinId, endUser, title, replyId, messageCount, lastMessageAt } = conversation;
-  const { createdAt, updatedAt } = conversation;
-  return [owner, id, twinId, endUser, title, replyId, messageCount, lastMessageAt, createdAt, updatedAt];
+  const { owner, id, twinId, endUser, title, replyId, logLength, lastMessageId } = conversation;
+  const { lastMessageAt, createdAt, updatedAt } = conversation;
+  const messages = [logLength, null, lastMessageId, lastMessageAt];
+  return [owner, id, twinId, endUser, title, replyId, ...messages, createdAt, updatedAt];
 }
 
 export function conversationFromRow(row: SqlRow): ConversationRecord {
@@ -47,15 +49,22 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
     endUser: textOrNull(row.end_user),
     title: textOrNull(row.title),
     replyId: textOrNull(row.reply_id),
-    messageCount: Number(row.message_count),
+    messageCount: lengthOf(pathFromRow(row), Number(row.log_length)),
+    logLength: Number(row.log_length),
+    lastMessageId: textOrNull(row.last_message_id),
     lastMessageAt: numberOrNull(row.last_message_at),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
 }
 
+/** The path of a conversation's row. */
+export function pathFromRow(row: SqlRow): MessagePath {
+  return fromJson(row.path) as MessagePath;
+}
+
 export const messageColumns =
-  "id, conversation_id, role, content, status, finish_reason, in_reply_to, token_usage, failure, sources, twin_revision, attempt, continued_from, created_at, completed_at";
+  "id, conversation_id, role, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, created_at, completed_at";
 
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {
@@ -65,7 +74,8 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     content: String(row.content),
     status: String(row.status) as MessageRecord["status"],
     finishReason: textOrNull(row.finish_reason) as MessageRecord["finishReason"],
-    inReplyTo: textOrNull(row.in_reply_to),
+    seq: Number(row.seq),
+    after: textOrNull(row.after_id),
     usage: fromJson(row.token_usage) as MessageRecord["usage"],
     error: fromJson(row.failure) as MessageRecord["error"],
     sources: fromJson(row.sources) as MessageRecord["sources"],

@@ -185,7 +185,9 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       end_user ${text},
       title ${text},
       reply_id ${text},
-      message_count BIGINT NOT NULL,
+      log_length BIGINT NOT NULL,
+      path ${text},
+      last_message_id ${text},
       last_message_at BIGINT,
       created_at BIGINT NOT NULL,
       updated_at BIGINT NOT NULL,
@@ -197,8 +199,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
     `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
       WHERE end_user IS NOT NULL`,
 
-    // seq numbers a conversation's messages from 0 without gaps: a page is a range, and the messages after one are
-    // counted by subtraction.
+    // seq numbers a conversation's messages from 0 without gaps, so that a page is a range, or a few where the conversation
+    // has a path; path and branch_from are null where it never forked (core/store/path.ts).
     `CREATE TABLE messages (
       id ${text} NOT NULL PRIMARY KEY,
       owner ${text} NOT NULL,
@@ -208,7 +210,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       content ${text} NOT NULL,
       status ${text} NOT NULL,
       finish_reason ${text},
-      in_reply_to ${text},
+      after_id ${text},
+      branch_from BIGINT,
       token_usage ${text},
       failure ${text},
       sources ${text},
@@ -224,6 +227,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       cancel_requested SMALLINT NOT NULL DEFAULT 0
     )`,
     "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
+    `CREATE INDEX messages_branches ON messages (conversation_id, seq, branch_from)
+      WHERE branch_from IS NOT NULL`,
     // What a model does not see, to be counted without reading the conversation.
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
     // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.

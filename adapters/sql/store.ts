@@ -8,17 +8,18 @@
  * @module
  */
 
+import { wholePath } from "../../core/store/path.ts";
 import type {
   ApiKeyRecord,
   ConversationRecord,
   IdempotencyClaim,
   MadeClaim,
 } from "../../core/store/records.ts";
-import type { ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
+import type { ConversationChange, ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
-import { messageMethods } from "./messages.ts";
+import { findPath, messageMethods } from "./messages.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
 import {
   conversationColumns,
@@ -27,6 +28,8 @@ import {
   keyColumns,
   keyFromRow,
   keyToRow,
+  pathFromRow,
+  toJson,
 } from "./rows.ts";
 import { addRunning, usageMethods } from "./usage.ts";
 
@@ -114,7 +117,7 @@ async function createKey(
 
 type ConversationMethods = Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
+  "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
 >;
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
@@ -128,14 +131,7 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
       return { items: rows.map(conversationFromRow), total };
     },
 
-    async renameConversation({ owner, endUser = null }, id, title, at) {
-      const row = await changeOne(driver, {
-        sql: `UPDATE conversations SET title = $4, updated_at = $5 WHERE ${isFound}
-          RETURNING ${conversationColumns}`,
-        params: [owner, id, endUser, title, at],
-      });
-      return row && conversationFromRow(row);
-    },
+    updateConversation: (reach, id, change, at) => updateConversation(driver, reach, id, change, at),
 
     deleteConversation: (reach, id, at) => deleteConversation(driver, reach, id, at),
   };
@@ -149,7 +145,7 @@ async function createConversation(
   const { owner, id, twinId } = conversation;
   const statements = [
     {
-      sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
       params: conversationToRow(conversation),
     },
     addToTotal(owner, listName()),
@@ -168,6 +164,49 @@ async function getConversation(
   const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`;
   const [row] = await driver.all(sql, [owner, id, endUser ?? null]);
   return row && conversationFromRow(row);
+}
+
+async function updateConversation(
+  driver: SqlDriver,
+  reach: Reach,
+  id: string,
+  { title, last }: ConversationChange,
+  at: number,
+): Promise<ConversationRecord | undefined> {
+  const { owner, endUser = null } = reach;
+  if (!last) {
+    const row = await changeOne(driver, {
+      sql: `UPDATE conversations SET title = $4, updated_at = $5 WHERE ${isFound} RETURNING ${conversationColumns}`,
+      params: [owner, id, endUser, title ?? null, at],
+    });
+    return row && conversationFromRow(row);
+  }
+  for (;;) {
+    const [found] = await driver.all(`SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`, [
+      owner,
+      id,
+      endUser,
+    ]);
+    if (!found || found.reply_id !== null) return found && conversationFromRow(found);
+    const logLength = Number(found.log_length);
+    const path = wholePath(await findPath(driver, id, last.seq, pathFromRow(found)), logLength);
+    const row = await changeOne(driver, {
+      sql: `UPDATE conversations SET title = ${title === undefined ? "title" : "$8"}, updated_at = $4, path = $5,
+          last_message_id = $6
+        WHERE ${isFound} AND reply_id IS NULL AND log_length = $7 RETURNING ${conversationColumns}`,
+      params: [
+        owner,
+        id,
+        endUser,
+        at,
+        toJson(path),
+        last.id,
+        logLength,
+        ...(title === undefined ? [] : [title]),
+      ],
+    });
+    if (row) return conversationFromRow(row);
+  }
 }
 
 async function deleteConversation(

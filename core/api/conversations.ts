@@ -98,7 +98,12 @@ export const conversationRoutes = [
     errors: ["conversation_not_found"],
     async handle({ caller: { reach }, params, body }, { store, clock }) {
       if (reach.twinIds) await requireConversation(store, reach, params.id);
-      const conversation = await store.renameConversation(reach, params.id, body.title, clock.now());
+      const conversation = await store.updateConversation(
+        reach,
+        params.id,
+        { title: body.title },
+        clock.now(),
+      );
       return { data: conversationResource(conversation ?? conversationNotFound()) };
     },
   }),

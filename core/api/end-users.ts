@@ -90,7 +90,12 @@ async function* exportPieces(store: Store, reach: Reach) {
 async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
   let limit = messagesAtFirst;
   for (let offset = 0; ; ) {
-    const messages = await store.listMessages(reach, conversationId, { offset, limit, order: "asc" });
+    const messages = await store.listMessages(reach, conversationId, {
+      path: "all",
+      offset,
+      limit,
+      order: "asc",
+    });
     if (!messages?.items.length) return; // the conversation may have been deleted in the meantime
     const lines = messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
     yield lines;
@@ -119,7 +124,7 @@ async function eraseConversations(
     for (const conversation of deleted) {
       if (!conversation) continue;
       erased.conversations++;
-      erased.messages += conversation.messageCount;
+      erased.messages += conversation.logLength;
       replies.drop(conversation);
     }
   }

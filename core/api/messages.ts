@@ -163,7 +163,7 @@ async function send(
   const { store, twins, replies, clock, sha256 } = context;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
-  const { id: conversationId, twinId, position } = conversation;
+  const { id: conversationId, twinId } = conversation;
   const now = clock.now();
   const claim = claimOf({ fields, reach, body }, { path: messagesPath(conversationId), now, sha256 });
   let made = claim && (await store.findClaim(claim));
@@ -177,7 +177,6 @@ async function send(
       ...reach,
       keyId: key?.id,
       conversationId,
-      position,
       twin,
       content: body.content,
       claim,

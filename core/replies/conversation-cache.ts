@@ -1,14 +1,14 @@
 /**
  * A cache of the conversations that a process used last: which twin they are with, and the history that a model sees.
- * Neither can become outdated: a conversation's twin never changes, and a history is stored with the number of its
- * messages, all of which have ended.
+ * Neither can become outdated: a conversation's twin never changes, and a history is stored with the reply that it ends
+ * with, to which one path leads.
  *
  * @module
  */
 
 import { LRUCache } from "lru-cache";
 import { type MessageRecord, windowOf } from "../store/records.ts";
-import type { Reach, Store } from "../store/store.ts";
+import type { ConversationEnd, Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
 /** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
@@ -17,19 +17,17 @@ const maxRemembered = 32_000_000;
 /** The size of a conversation besides its history. */
 const entrySize = 500;
 
-/** What is known of a conversation: how many messages it has may be out of date. */
-export type KnownConversation = Pick<Entry, "id" | "twinId" | "position">;
+/** What is known of a conversation, and does not change. */
+export type KnownConversation = Pick<Entry, "id" | "twinId">;
 
 /** What is remembered of a conversation. */
-interface Entry {
+interface Entry extends ConversationEnd {
   /** The store's own string. The one from the request may be a slice of its whole URL, and would keep that in memory. */
   readonly id: string;
   readonly owner: string;
   readonly endUser: string | null;
   readonly twinId: string;
-  /** How many messages it had when last seen. */
-  readonly position: number;
-  /** What a model sees of these, oldest first. Undefined: not read yet. */
+  /** What a model sees of its path when its end was last seen, oldest first. Undefined: not read yet. */
   readonly history: readonly HistoryMessage[] | undefined;
 }
 
@@ -42,38 +40,49 @@ export class ConversationCache {
     this.#store = store;
   }
 
-  /**
-   * The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is no
-   * such conversation within reach.
-   */
+  /** The twin that a conversation is with. Undefined: there is no such conversation within reach. */
   async find(reach: Reach, id: string): Promise<KnownConversation | undefined> {
     const known = this.#entries.get(id);
     if (known && isWithin(reach, known)) return known;
     const conversation = await this.#store.getConversation(reach, id);
     if (!conversation) return undefined;
-    const { owner, endUser, twinId, messageCount } = conversation;
-    const history = messageCount === 0 ? [] : undefined;
-    const entry = { id: conversation.id, owner, endUser, twinId, position: messageCount, history };
+    const { owner, endUser, twinId, logLength, lastMessageId } = conversation;
+    const history = logLength === 0 ? [] : undefined;
+    const entry = { id: conversation.id, owner, endUser, twinId, logLength, lastMessageId, history };
     this.#entries.set(entry.id, entry);
     return entry;
   }
 
-  /** What a model sees of a conversation's first `position` messages, oldest first: the caller's own copy. */
-  async historyOf(owner: string, id: string, position: number): Promise<readonly HistoryMessage[]> {
-    const known = this.#entries.get(id);
-    if (known?.position === position && known.history) return copyWithWords(known.history);
-    const history = await this.#store.readHistory({ owner }, id);
-    this.#update(id, position, history);
+  /** Where a conversation goes on, as far as is known: a new one at its beginning. */
+  endOf(id: string): ConversationEnd {
+    return this.#entries.get(id) ?? { logLength: 0, lastMessageId: null };
+  }
+
+  /** The conversation goes on elsewhere than was known. */
+  moved(id: string, end: ConversationEnd): void {
+    this.#update(id, end, undefined);
+  }
+
+  /** What a model sees before a question that was stored, oldest first: the caller's own copy. */
+  async historyOf(owner: string, question: MessageRecord): Promise<readonly HistoryMessage[]> {
+    const { conversationId, seq, after } = question;
+    if (after === null) return [];
+    const known = this.#entries.get(conversationId);
+    if (known?.lastMessageId === after && known.history) return copyWithWords(known.history);
+    const history = await this.#store.readHistory({ owner }, conversationId, seq);
+    this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
     return copyWithWords(history);
   }
 
-  /** Adds the question and reply after the first `position` messages, as the reply has ended. */
-  add(position: number, question: MessageRecord, reply: MessageRecord): void {
+  /** Adds a question and its reply, which has ended. */
+  add(question: MessageRecord, reply: MessageRecord): void {
     const id = question.conversationId;
     const added = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
     const known = this.#entries.get(id);
-    const before = known?.position === position ? known.history : undefined;
-    this.#update(id, position + 2, before && windowOf([...before, ...added]));
+    const isEnd = known?.lastMessageId === question.after;
+    const before = question.after === null ? [] : isEnd ? known?.history : undefined;
+    const end = { logLength: question.seq + 2, lastMessageId: reply.id };
+    this.#update(id, end, before && windowOf([...before, ...added]));
   }
 
   /** The conversation was deleted, or another process has ended its reply. */
@@ -81,11 +90,11 @@ export class ConversationCache {
     this.#entries.delete(id);
   }
 
-  #update(id: string, position: number, history: Entry["history"]): void {
+  #update(id: string, { logLength, lastMessageId }: ConversationEnd, history: Entry["history"]): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
     const { id: ownId, owner, endUser, twinId } = entry;
-    this.#entries.set(ownId, { id: ownId, owner, endUser, twinId, position, history }); // a spread would be slow here
+    this.#entries.set(ownId, { id: ownId, owner, endUser, twinId, logLength, lastMessageId, history }); // a spread would be slow
   }
 }
 

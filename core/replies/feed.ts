@@ -112,7 +112,7 @@ export class ReplyFeed {
 
   constructor(message: MessageRecord) {
     this.id = message.id;
-    this.questionId = message.inReplyTo ?? "";
+    this.questionId = message.after ?? "";
     this.conversationId = message.conversationId;
     this.createdAt = message.createdAt;
     this.extend(message);

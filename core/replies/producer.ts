@@ -62,16 +62,16 @@ export class Producer implements FeedSource {
   }
 
   /**
-   * Runs the reply, which has been stored after `position` messages, to its stored end. Resolves with the reply as it is
+   * Runs the reply, which has been stored, to its stored end. Resolves with the reply as it is
    * stored if it was not this producer that ended it: it may be in progress, in another process. Never rejects.
    */
-  async run(position: number): Promise<MessageRecord | undefined> {
+  async run(): Promise<MessageRecord | undefined> {
     const { clock, maxReplyMs, conversations } = this.#context;
     const { question } = this.production;
     this.#report.began();
     const cancelTimeout = clock.after(maxReplyMs, () => this.#timeOut());
     this.saver.start(() => this.#stopIfLeft());
-    void this.#runEngine(position);
+    void this.#runEngine();
     const outcome = await this.draft.outcome;
     cancelTimeout();
     if (this.draft.differs)
@@ -79,7 +79,7 @@ export class Producer implements FeedSource {
     const saved = await this.saver.end(outcome);
     this.#report.ended(saved?.own && outcome !== "lost" ? outcome : undefined);
     if (saved?.own) {
-      conversations.add(position, question, saved.message);
+      conversations.add(question, saved.message);
       this.feed.end(saved.message);
       return undefined;
     }
@@ -88,10 +88,10 @@ export class Producer implements FeedSource {
     return saved?.message;
   }
 
-  async #runEngine(position: number): Promise<void> {
+  async #runEngine(): Promise<void> {
     const { twin, question, reply, readAlong } = this.production;
     try {
-      const history = this.production.history ?? (await this.#readHistory(position));
+      const history = this.production.history ?? (await this.#readHistory());
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
@@ -105,12 +105,12 @@ export class Producer implements FeedSource {
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
-  async #readHistory(position: number): Promise<readonly HistoryMessage[]> {
+  async #readHistory(): Promise<readonly HistoryMessage[]> {
     const { owner, question, reply } = this.production;
     const { conversations, clock, log } = this.#context;
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
-        return await conversations.historyOf(owner, question.conversationId, position);
+        return await conversations.historyOf(owner, question);
       } catch (error) {
         if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
         const message = "the history for a reply could not be read; it will be tried again";

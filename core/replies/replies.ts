@@ -63,7 +63,7 @@ export class Replies {
     return this.#sweeper.start();
   }
 
-  /** The twin that a conversation is with, and how many messages it has, which may be out of date. Undefined: there is none. */
+  /** The twin that a conversation is with. Undefined: there is none within reach. */
   findConversation(reach: Reach, id: string): Promise<KnownConversation | undefined> {
     return this.#context.conversations.find(reach, id);
   }

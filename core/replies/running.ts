@@ -70,9 +70,9 @@ export class RunningReplies {
     return producer;
   }
 
-  /** Runs the producer of a reply that was stored after `position` messages. */
-  start(producer: Producer, position: number): void {
-    const work = this.#produce(producer, position);
+  /** Runs the producer of a reply that was stored. */
+  start(producer: Producer): void {
+    const work = this.#produce(producer);
     this.#context.inFlight.track(work);
     tellHost(this.#context, producer.feed.id, work);
   }
@@ -108,9 +108,9 @@ export class RunningReplies {
     for (const stop of this.#stopListening) stop?.();
   }
 
-  async #produce(producer: Producer, position: number): Promise<void> {
+  async #produce(producer: Producer): Promise<void> {
     const { feed, production } = producer;
-    const lost = await producer.run(position);
+    const lost = await producer.run();
     if (lost) this.#stored.follow(feed, production.owner, lost);
     this.#remove(feed.id);
   }

@@ -5,18 +5,11 @@
  */
 
 import { within } from "../base/clock.ts";
-import type { NewId } from "../base/ids.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
-import {
-  type BeginReply,
-  type BeginResult,
-  type Reach,
-  type Store,
-  StoreUnavailable,
-} from "../store/store.ts";
+import { type BeginReply, type BeginResult, type Reach, StoreUnavailable } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { conversationBusy, conversationNotFound } from "../wire/errors.ts";
+import { conversationBusy, conversationNotFound, messageNotFound, validationError } from "../wire/errors.ts";
 import type { ReplyContext } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
 import type { RunningReplies } from "./running.ts";
@@ -30,8 +23,10 @@ export interface Send extends Reach {
   /** The key that asks. */
   readonly keyId?: string | undefined;
   readonly conversationId: string;
-  /** How many messages the conversation has, as far as this process knows. */
-  readonly position: number;
+  /**
+   * The ended reply that it goes on from, on any branch; null: from the beginning. Undefined: from the end of the path.
+   */
+  readonly after?: string | null | undefined;
   /** The conversation's twin. */
   readonly twin: Twin;
   readonly content: string;
@@ -51,54 +46,72 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const { owner, endUser, keyId, conversationId, content, history, twin, claim, position } = send;
+  const { owner, endUser, keyId, conversationId, content, history, twin, claim } = send;
   const { requestId, traceparent, readAlong = false } = send;
-  const { engines, sha256, newId, clock } = context;
+  const { engines, sha256, newId, clock, conversations } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
-  const { question, reply } = newMessages(fields, newId, clock.now());
-  const lease = newLease(context);
+  const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
-  const production = {
-    owner,
-    twin,
-    engine,
-    question,
-    history,
-    reply,
-    lease,
-    requestId,
-    traceparent,
-    readAlong,
-  };
-  const producer = running.prepare(production);
-  let begun: BeginResult | undefined;
-  try {
-    begun = await begin(context, {
-      owner,
-      endUser,
-      keyId,
-      question,
-      reply,
-      lease,
-      position,
-      historyGiven: history !== undefined,
-      ...(claim && { claim }),
-    });
-  } finally {
-    if (begun?.result !== "begun") running.discard(producer);
+  let end = conversations.endOf(conversationId);
+  for (;;) {
+    const { after = end.lastMessageId } = send;
+    const forkAt = after === end.lastMessageId ? undefined : await findFork(context, send, after);
+    const { question, reply } = newMessages({ ...fields, seq: end.logLength, after }, ids, clock.now());
+    const lease = newLease(context);
+    const asked = { owner, twin, engine, question, history, readAlong, requestId, traceparent };
+    const producer = running.prepare({ ...asked, reply, lease });
+    let begun: BeginResult | undefined;
+    try {
+      begun = await begin(context, {
+        owner,
+        endUser,
+        keyId,
+        question,
+        reply,
+        lease,
+        forkAt,
+        historyGiven: history !== undefined,
+        ...(claim && { claim }),
+      });
+    } finally {
+      if (begun?.result !== "begun") running.discard(producer);
+    }
+    switch (begun.result) {
+      case "begun":
+        running.start(producer);
+        return { feed: producer.feed };
+      case "claimed":
+        return { claim: begun.claim };
+      case "busy":
+        throw conversationBusy(begun.replyId);
+      case "not_found":
+        conversations.forget(conversationId);
+        return conversationNotFound();
+      case "moved":
+        end = begun.end;
+        conversations.moved(conversationId, end);
+    }
   }
-  switch (begun.result) {
-    case "begun":
-      running.start(producer, begun.position);
-      return { feed: producer.feed };
-    case "claimed":
-      return { claim: begun.claim };
-    case "busy":
-      throw conversationBusy(begun.replyId);
-    case "not_found":
-      context.conversations.forget(conversationId);
-      return conversationNotFound();
+}
+
+/** The number of the ended reply after which a message is to go on; -1: from the beginning. */
+async function findFork(
+  { store }: ReplyContext,
+  { owner, endUser, conversationId }: Send,
+  after: string | null,
+): Promise<number> {
+  if (after === null) return -1;
+  const found = (await store.getMessage({ owner, endUser }, after, { conversationId })) ?? messageNotFound();
+  return requireEnded(found, "after").seq;
+}
+
+/** An ended reply, which a conversation can go on from. `path`: the member of the body that names it. */
+export function requireEnded(message: MessageRecord, path: string): MessageRecord {
+  if (message.role === "user") {
+    throw validationError([{ path, message: "must be the id of a twin's reply, not of a user's message" }]);
   }
+  if (message.status === "in_progress") throw conversationBusy(message.id);
+  return message;
 }
 
 /** A question and its reply in progress. */
@@ -107,8 +120,10 @@ export function newMessages(
     conversationId,
     content,
     twinRevision,
-  }: Pick<MessageRecord, "conversationId" | "content" | "twinRevision">,
-  newId: NewId,
+    seq,
+    after,
+  }: Pick<MessageRecord, "conversationId" | "content" | "twinRevision" | "seq" | "after">,
+  ids: { readonly question: string; readonly reply: string },
   now: number,
 ) {
   const none = {
@@ -122,21 +137,23 @@ export function newMessages(
   const both = { conversationId, ...none, createdAt: now };
   const question: MessageRecord = {
     ...both,
-    id: newId("msg"),
+    id: ids.question,
     role: "user",
     content,
     status: "completed",
-    inReplyTo: null,
+    seq,
+    after,
     twinRevision: null,
     completedAt: now,
   };
   const reply: MessageRecord = {
     ...both,
-    id: newId("msg"),
+    id: ids.reply,
     role: "assistant",
     content: "",
     status: "in_progress",
-    inReplyTo: question.id,
+    seq: seq + 1,
+    after: ids.question,
     twinRevision,
     completedAt: null,
   };
@@ -148,27 +165,21 @@ export function newMessages(
  * looks it up: a reply that is stored but not produced would keep its conversation busy until its lease ends.
  */
 async function begin({ store, clock, log }: ReplyContext, records: BeginReply): Promise<BeginResult> {
+  const { owner, question, reply } = records;
   try {
     return await store.beginReply(records);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    const position = await within(
+    const found = await within(
       clock,
       lookMs,
-      findBegun(store, records).catch(() => undefined),
+      store.getConversation({ owner }, question.conversationId).catch(() => undefined),
     );
-    if (position === undefined) throw error;
+    if (found?.replyId !== reply.id) throw error;
     log("warn", "the store did not confirm that a reply began, but has stored it", {
-      messageId: records.reply.id,
+      messageId: reply.id,
       error,
     });
-    return { result: "begun", position };
+    return { result: "begun" };
   }
-}
-
-/** How many messages came before a reply that was stored. Undefined: it was not. */
-async function findBegun(store: Store, { owner, reply }: BeginReply): Promise<number | undefined> {
-  const { id, conversationId } = reply;
-  const found = await store.getConversation({ owner }, conversationId);
-  return found?.replyId === id ? found.messageCount - 2 : undefined;
 }

@@ -123,19 +123,19 @@ export class Sweeper {
 
   async #settle(found: AbandonedReply, expiredBefore: number): Promise<void> {
     if (this.#stopped || this.#running.find(found.id)) return;
-    const attempt = await nextAttempt(this.#context, found);
-    if (!attempt) return this.#end(found, expiredBefore);
-    const taking = this.#takeOver(found, attempt);
+    const production = await nextAttempt(this.#context, found);
+    if (!production) return this.#end(found, expiredBefore);
+    const taking = this.#takeOver(found, production);
     this.#context.inFlight.track(taking); // a shutdown waits until the reply is produced here
     await taking;
   }
 
-  async #takeOver(found: AbandonedReply, { production, position }: NextAttempt): Promise<void> {
+  async #takeOver(found: AbandonedReply, production: Production): Promise<void> {
     const { store, log } = this.#context;
     const { reply, lease } = production;
     if (!(await store.takeOverReply(found, lease, reply.content.length))) return;
     log("warn", "an abandoned reply was taken over", { messageId: reply.id, attempt: reply.attempt });
-    this.#running.start(this.#running.prepare(production), position);
+    this.#running.start(this.#running.prepare(production));
   }
 
   async #end(found: AbandonedReply, leaseExpiredBefore: number): Promise<void> {
@@ -150,15 +150,8 @@ export class Sweeper {
 /** How often a reply is tried in all: one that makes its process crash must not do so to one process after another. */
 const mostAttempts = 2;
 
-/** What is produced of an abandoned reply. */
-interface NextAttempt {
-  readonly production: Production;
-  /** How many messages the conversation had before the question. */
-  readonly position: number;
-}
-
 /** How to go on with an abandoned reply. Undefined: that is not possible, or not wanted any more. */
-async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<NextAttempt | undefined> {
+async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<Production | undefined> {
   if (found.cancelRequested || found.historyGiven || found.attempt >= mostAttempts) return undefined;
   const { store, engines } = context;
   const { owner, conversationId, id } = found;
@@ -170,11 +163,11 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   const twin = await twinOf(context, owner, conversation.twinId);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
-  const question = await store.getMessage({ owner }, reply.inReplyTo ?? "");
+  const question = await store.getMessage({ owner }, reply.after ?? "");
   if (!question) return undefined;
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);
-  const production = {
+  return {
     owner,
     twin,
     engine,
@@ -185,7 +178,6 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
     traceparent: undefined,
     readAlong: false,
   };
-  return { production, position: conversation.messageCount - 2 };
 }
 
 /** A twin source that fails must not keep conversations busy. */

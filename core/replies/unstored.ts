@@ -33,8 +33,15 @@ export interface UnstoredReply {
 export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
   const { clock, engines, maxReplyMs, newId, sha256 } = context;
   const { twin, history, content } = turn;
-  const fields = { conversationId: "", content, twinRevision: twinRevision(twin, sha256) };
-  const { reply } = newMessages(fields, newId, clock.now());
+  const fields = {
+    conversationId: "",
+    content,
+    twinRevision: twinRevision(twin, sha256),
+    seq: 0,
+    after: null,
+  };
+  const ids = { question: newId("msg"), reply: newId("msg") };
+  const { reply } = newMessages(fields, ids, clock.now());
   const engine = engines[twin.engine];
   const report = new ReplyReport(context, { ...turn, reply, engine });
   const feed = new ReplyFeed(reply);

@@ -5,14 +5,15 @@
  */
 
 import {
+  type ConversationEntry,
   findConversation,
   findMessage,
   type MemoryRecords,
   type MessageEntry,
-  newestFirst,
 } from "./memory-records.ts";
-import { type MessageRecord, windowOf } from "./records.ts";
-import type { Listing, MessageSlice, Store } from "./store.ts";
+import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
+import { windowOf } from "./records.ts";
+import type { Store } from "./store.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
 
@@ -26,18 +27,27 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
       return skip === 0 ? record : { ...record, content: Array.from(record.content).slice(skip).join("") };
     },
 
-    async listMessages(reach, conversationId, slice) {
+    async listMessages(reach, conversationId, { order, offset, limit, after, path: which }) {
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return undefined;
-      if (slice.after === undefined) return listMessages(entry.messages, slice, undefined);
-      const after = findMessage(records, reach, slice.after);
-      return after?.conversation === entry ? listMessages(entry.messages, slice, after.seq) : undefined;
+      const { messages } = entry;
+      const path = which === "all" ? null : entry.path;
+      const length = lengthOf(path, messages.length);
+      const behind = after === undefined ? undefined : findMessage(records, reach, after);
+      const place = behind?.conversation === entry ? placeOn(path, behind.record.seq) : undefined;
+      if (after !== undefined && place === undefined) return undefined;
+      const { first, last, total } = placesOf({ order, offset, limit }, length, place);
+      const items = messagesAt(entry, path, first, last).map(({ record }) => record);
+      return { items: order === "asc" ? items : items.reverse(), total };
     },
 
-    async readHistory(reach, conversationId) {
-      const all = findConversation(records, reach, conversationId)?.messages ?? [];
-      const answered = all.filter((_, index) => {
-        const { status } = all[index | 1]?.record ?? {}; // the reply has the odd number
+    async readHistory(reach, conversationId, seq) {
+      const entry = findConversation(records, reach, conversationId);
+      if (!entry) return [];
+      const path = pathTo(seq, entry.path, entry.branches);
+      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1);
+      const answered = before.filter((_, index) => {
+        const { status } = before[index | 1]?.record ?? {}; // the reply has the odd place
         return status === "completed" || status === "cancelled";
       });
       return windowOf(answered.map(({ record }) => ({ role: record.role, content: record.content })));
@@ -45,18 +55,11 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
   };
 }
 
-/** A page by arithmetic on `seq`, without walking the messages before it. `after` is an index of `messages`. */
-function listMessages(
-  messages: readonly MessageEntry[],
-  { offset, limit, order }: MessageSlice,
-  after: number | undefined,
-): Listing<MessageRecord> {
-  if (order === "asc") {
-    const from = (after ?? -1) + 1;
-    const page = messages.slice(from + offset, from + offset + limit);
-    return { items: page.map(({ record }) => record), total: messages.length - from };
-  }
-  const total = after ?? messages.length;
-  const { items } = newestFirst(messages, { offset: messages.length - total + offset, limit });
-  return { items, total };
+function messagesAt(
+  entry: ConversationEntry,
+  path: MessagePath,
+  first: number,
+  last: number,
+): MessageEntry[] {
+  return rangesAt(path, first, last).flatMap(([from, to]) => entry.messages.slice(from, to));
 }

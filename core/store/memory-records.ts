@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Branch, MessagePath } from "./path.ts";
 import {
   type ApiKeyRecord,
   type ClientTokenRecord,
@@ -23,16 +24,17 @@ export interface KeyEntry {
 /** A conversation. */
 export interface ConversationEntry {
   record: ConversationRecord;
-  /** Question, reply, question, reply … in the order they were stored. */
+  /** The log: question, reply, question, reply … in the order they were stored. */
   readonly messages: MessageEntry[];
+  path: MessagePath;
+  /** The questions that do not follow the message before them in the log, in its order. */
+  readonly branches: Branch[];
 }
 
 /** A message of a conversation. */
 export interface MessageEntry {
   record: MessageRecord;
   readonly conversation: ConversationEntry;
-  /** Its index in the conversation's messages. */
-  readonly seq: number;
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
   cancelRequested: boolean;

@@ -16,6 +16,7 @@ import {
   recordsOf,
   type UsageEntry,
 } from "./memory-records.ts";
+import { lengthOf, pathTo, withPair } from "./path.ts";
 import { type CountedReply, dayOf, type EndReply, ended } from "./records.ts";
 import type {
   AbandonedReply,
@@ -108,39 +109,36 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   if (made) return { result: "claimed", claim: made };
   const conversation = findConversation(records, { owner, endUser }, question.conversationId);
   if (!conversation) return { result: "not_found" };
-  const { replyId } = conversation.record;
+  const { replyId, logLength, lastMessageId } = conversation.record;
   if (replyId !== null) return { result: "busy", replyId };
-  const position = conversation.messages.length;
+  const isEnd = begin.forkAt !== undefined || question.after === lastMessageId;
+  if (question.seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
   keepClaim(records, claim, reply.id);
   records.running.add(storeMessages(recordsOf(records, owner), conversation, begin));
-  return { result: "begun", position };
+  return { result: "begun" };
 }
 
 /** Stores a question and its reply, takes the conversation for them, and returns the reply's entry. */
 function storeMessages(
   owned: OwnerRecords,
   conversation: ConversationEntry,
-  begin: BeginReply,
+  { question, reply, lease, forkAt, historyGiven, keyId }: BeginReply,
 ): MessageEntry {
-  const { question, reply, lease } = begin;
-  const seq = conversation.messages.length;
-  const asked = { record: question, conversation, seq, lease: undefined, cancelRequested: false };
-  const answer = {
-    record: reply,
-    conversation,
-    seq: seq + 1,
-    lease,
-    cancelRequested: false,
-    historyGiven: begin.historyGiven,
-    keyId: begin.keyId,
-  };
-  conversation.messages.push(asked, answer);
+  const { path, branches, messages, record } = conversation;
+  const from = forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
+  if (from !== question.seq - 1) branches.push({ seq: question.seq, from });
+  conversation.path = withPair(forkAt === undefined ? path : pathTo(forkAt, path, branches), question.seq);
+  const asked = { record: question, conversation, lease: undefined, cancelRequested: false };
+  const answer = { record: reply, conversation, lease, cancelRequested: false, historyGiven, keyId };
+  messages.push(asked, answer);
   owned.messages.set(question.id, asked);
   owned.messages.set(reply.id, answer);
   conversation.record = {
-    ...conversation.record,
+    ...record,
     replyId: reply.id,
-    messageCount: conversation.messages.length,
+    messageCount: lengthOf(conversation.path, messages.length),
+    logLength: messages.length,
+    lastMessageId: reply.id,
     lastMessageAt: reply.createdAt,
     updatedAt: reply.createdAt,
   };

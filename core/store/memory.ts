@@ -24,6 +24,7 @@ import {
   removeFromList,
 } from "./memory-records.ts";
 import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
+import { lengthOf, pathTo, wholePath } from "./path.ts";
 import { type ConversationRecord, isLiveKey } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
 
@@ -93,7 +94,7 @@ function keyMethods(records: MemoryRecords): KeyMethods {
 
 type ConversationMethods = Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "renameConversation" | "deleteConversation"
+  "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
 >;
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
@@ -102,7 +103,7 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       const made = madeBefore(records, claim);
       if (made) return made;
       keepClaim(records, claim, conversation.id);
-      const entry: ConversationEntry = { record: conversation, messages: [] };
+      const entry: ConversationEntry = { record: conversation, messages: [], path: null, branches: [] };
       const owned = recordsOf(records, conversation.owner);
       owned.conversations.set(conversation.id, entry);
       insertByAge(owned.conversationsByAge, entry);
@@ -119,10 +120,18 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return listConversations(records, reach, slice);
     },
 
-    async renameConversation(reach, id, title, at) {
+    async updateConversation(reach, id, { title, last }, at) {
       const entry = findConversation(records, reach, id);
-      if (entry) entry.record = { ...entry.record, title, updatedAt: at };
-      return entry?.record;
+      if (!entry || (last && entry.record.replyId !== null)) return entry?.record;
+      const { messages } = entry;
+      if (last) entry.path = wholePath(pathTo(last.seq, entry.path, entry.branches), messages.length);
+      entry.record = {
+        ...entry.record,
+        ...(title !== undefined && { title }),
+        ...(last && { lastMessageId: last.id, messageCount: lengthOf(entry.path, messages.length) }),
+        updatedAt: at,
+      };
+      return entry.record;
     },
 
     async deleteConversation(reach, id, at) {

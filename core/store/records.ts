@@ -60,7 +60,12 @@ export interface ConversationRecord {
   readonly title: string | null;
   /** The reply in progress, which makes the conversation busy. Null: idle. */
   readonly replyId: string | null;
+  /** How many messages are on its current path. */
   readonly messageCount: number;
+  /** How many are stored, on all branches: the number of the next one. */
+  readonly logLength: number;
+  /** The end of its current path, which may be in progress. Null: it has no message. */
+  readonly lastMessageId: string | null;
   readonly lastMessageAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -71,7 +76,7 @@ export function newConversation(
   fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,
   now: number,
 ): ConversationRecord {
-  const none = { replyId: null, messageCount: 0, lastMessageAt: null };
+  const none = { replyId: null, messageCount: 0, logLength: 0, lastMessageId: null, lastMessageAt: null };
   return { ...fields, ...none, createdAt: now, updatedAt: now };
 }
 
@@ -127,8 +132,10 @@ export interface MessageRecord {
   readonly status: MessageStatus;
   /** Null for a user's message and while a reply is in progress. */
   readonly finishReason: FinishReason | null;
-  /** The id of the user's message that a reply answers. Null for a user's message. */
-  readonly inReplyTo: string | null;
+  /** Its number in the conversation's log, which has all messages in the order they were stored: from 0, without gaps. */
+  readonly seq: number;
+  /** The message that it follows: a reply's question; the reply that a question goes on from, or null at the beginning. */
+  readonly after: string | null;
   readonly usage: Usage | null;
   readonly error: ReplyFailure | null;
   /** What the engine named. Empty: nothing fits. Null for a user's message, and if the engine names none. */
@@ -179,7 +186,7 @@ export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "e
 
 /** A reply in progress, as it has ended. Named one by one: V8 can be slow where a literal goes on after a spread. */
 export function ended(
-  { id, conversationId, role, inReplyTo, twinRevision, attempt, continuedFrom, createdAt }: MessageRecord,
+  { id, conversationId, role, seq, after, twinRevision, attempt, continuedFrom, createdAt }: MessageRecord,
   { status, finishReason, usage, error }: FinalState,
   { content, sources }: Pick<MessageRecord, "content" | "sources">,
   completedAt: number,
@@ -191,7 +198,8 @@ export function ended(
     content,
     status,
     finishReason,
-    inReplyTo,
+    seq,
+    after,
     usage,
     error,
     sources,

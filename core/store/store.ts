@@ -51,11 +51,14 @@ export interface BeginReply extends Reach {
   /** Whether the client gave the history, which is not stored. Default false. */
   readonly historyGiven?: boolean | undefined;
   /**
-   * The conversation's `messageCount`, as far as the caller knows. It may be out of date: then the store looks it up,
-   * as it does if the caller knows nothing, and begins the reply there. Default 0.
+   * The number of the reply that the question goes on from, instead of from the end of the current path; -1: from the
+   * beginning. What stands behind it on the path stays stored, as another branch.
    */
-  readonly position?: number;
+  readonly forkAt?: number | undefined;
 }
+
+/** Where a conversation goes on. */
+export type ConversationEnd = Pick<ConversationRecord, "logLength" | "lastMessageId">;
 
 /** Who produces a reply, and until when no other process may end it or take it over. */
 export interface Lease {
@@ -67,11 +70,9 @@ export interface Lease {
 
 /** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginResult =
-  | {
-      readonly result: "begun";
-      /** The number of messages that the conversation had before. */
-      readonly position: number;
-    }
+  | { readonly result: "begun" }
+  /** The question's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
+  | { readonly result: "moved"; readonly end: ConversationEnd }
   | { readonly result: "busy"; readonly replyId: string }
   | { readonly result: "claimed"; readonly claim: MadeClaim }
   | { readonly result: "not_found" };
@@ -151,6 +152,19 @@ export interface MessageSlice extends Slice {
   readonly order: "asc" | "desc";
   /** Start after this message, in the given order. `total` then counts the messages after it. */
   readonly after?: string;
+  /**
+   * `current`: the messages of the current path, the default. `all`: the log, all messages in the order they were stored.
+   * With `all` and `asc`, `offset` is the number (`seq`) of the first message: so the log is read on.
+   */
+  readonly path?: "current" | "all" | undefined;
+}
+
+/** What changes in a conversation: both, or nothing. */
+export interface ConversationChange {
+  /** Absent: it stays. */
+  readonly title?: string | null | undefined;
+  /** An ended reply of the conversation, on any branch, whose path becomes the current one. Absent: it stays. */
+  readonly last?: Pick<MessageRecord, "id" | "seq"> | undefined;
 }
 
 /**
@@ -193,11 +207,14 @@ export interface Store {
   ): Promise<MadeClaim | undefined>;
   getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
-  /** Sets the title and returns the conversation as it is now, or undefined if there is none. */
-  renameConversation(
+  /**
+   * Changes a conversation and returns it as it is then, or undefined if there is none. While a reply runs, no path
+   * changes: the conversation is then returned as it is, with its `replyId`.
+   */
+  updateConversation(
     reach: Reach,
     id: string,
-    title: string | null,
+    change: ConversationChange,
     at: number,
   ): Promise<ConversationRecord | undefined>;
   /**
@@ -207,26 +224,28 @@ export interface Store {
   deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
 
   getMessage(reach: Reach, id: string, options?: MessageOptions): Promise<MessageRecord | undefined>;
-  /** A conversation's messages. Undefined if the conversation, or the message to start after, does not exist. */
+  /** A conversation's messages. Undefined if there is no such conversation, or the list has no such message to start after. */
   listMessages(
     reach: Reach,
     conversationId: string,
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * What a model sees: the last questions with their completed or cancelled replies, oldest first, as many as
-   * `questionsSeen` says of all of these. Those whose reply failed or is in progress are neither seen nor counted. Only role
-   * and content are read.
+   * What a model sees before the question with the number `seq`: the last questions on its path with their completed or
+   * cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply failed are neither
+   * seen nor counted. Only role and content are read.
    */
   readHistory(
     reach: Reach,
     conversationId: string,
+    seq: number,
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**
-   * Stores a question and its reply, and takes the conversation for it: its `replyId` is the reply's, its `messageCount`
-   * two more, its `lastMessageAt` and `updatedAt` the reply's `createdAt`. A claim that was made before, unless this one
-   * replaces it, comes first, then a missing conversation, then a busy one.
+   * Stores a question and its reply as the end of the conversation's path, and takes the conversation for it: its `replyId`
+   * and `lastMessageId` are the reply's, its `logLength` two more, its `lastMessageAt` and `updatedAt` the reply's
+   * `createdAt`. A claim that was made before, unless this one replaces it, comes first, then a missing conversation, a busy
+   * one, and one that has moved.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;
   /**

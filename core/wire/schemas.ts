@@ -129,7 +129,11 @@ export const conversationSchema = record({
     enum: ["idle", "busy"],
     description: "Busy while a reply is in progress.",
   },
-  messageCount: { type: "integer", minimum: 0 },
+  messageCount: { type: "integer", minimum: 0, description: "How many messages are on the current path." },
+  lastMessageId: {
+    type: ["string", "null"],
+    description: "The end of the current path. Null: no message yet.",
+  },
   lastMessageAt: timeOrNull,
   createdAt: time,
   updatedAt: time,
@@ -155,6 +159,11 @@ export const messageSchema = record({
     type: "string",
     enum: ["stop", "length", "content_filter", "cancelled", "error"],
   }),
+  after: {
+    type: ["string", "null"],
+    description:
+      "The id of the message that it follows: a reply's question; the reply that a question goes on from, or null at the beginning.",
+  },
   inReplyTo: { type: ["string", "null"], description: "The id of the user's message that a reply answers." },
   usage: orNull(
     record({

@@ -34,6 +34,7 @@ for (const transport of transports) {
         title: "Tea",
         status: "idle",
         messageCount: 0,
+        lastMessageId: null,
         lastMessageAt: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         updatedAt: "2026-01-02T03:04:05.678Z",

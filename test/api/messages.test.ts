@@ -40,9 +40,10 @@ for (const transport of transports) {
       await using chat = await openEcho(transport);
       const response = await chat.send("Hello, twin!");
       assert.equal(response.status, 200);
-      const { id, conversationId, inReplyTo, ...reply } = await dataOf<MessageResource>(response);
+      const { id, conversationId, after, inReplyTo, ...reply } = await dataOf<MessageResource>(response);
       assert.match(id, /^msg_/);
       assert.match(inReplyTo ?? "", /^msg_/);
+      assert.equal(after, inReplyTo);
       assert.equal(conversationId, chat.conversationId);
       assert.deepEqual(reply, {
         role: "assistant",
@@ -71,6 +72,7 @@ for (const transport of transports) {
         role: "user",
         content: "Hi",
         finishReason: null,
+        after: null,
         inReplyTo: null,
         twinRevision: null,
       });
@@ -79,13 +81,14 @@ for (const transport of transports) {
       }
     });
 
-    test("a conversation has its message count and the time of its last message", async () => {
+    test("a conversation has its message count, its last message and the time of that", async () => {
       await using chat = await openEcho(transport);
       await chat.clock.advance(1000);
       await chat.send("Hi");
       const conversation = await dataOf<ConversationResource>(await chat.get(""));
       assert.equal(conversation.status, "idle");
       assert.equal(conversation.messageCount, 2);
+      assert.equal(conversation.lastMessageId, (await list(chat)).messages[1]?.id);
       assert.equal(conversation.lastMessageAt, "2026-01-02T03:04:06.678Z");
     });
 

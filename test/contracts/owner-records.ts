@@ -13,8 +13,8 @@ import {
   messagesOf,
   newConversation,
   newOwner,
+  nextToBegin,
   start,
-  toBegin,
 } from "./store-records.ts";
 
 /** An owner's records. */
@@ -40,8 +40,12 @@ export async function fill(store: Store): Promise<Records> {
 
   const { id: conversationId } = await newConversation(store, owner, { twinId: "bob" });
   await converse(store, owner, conversationId);
-  const begun = toBegin(owner, conversationId, { holder: "us", leaseUntil: start + 100, claim: made });
-  await store.beginReply({ ...begun, position: 2 });
+  const begun = await nextToBegin(store, owner, conversationId, {
+    holder: "us",
+    leaseUntil: start + 100,
+    claim: made,
+  });
+  await store.beginReply(begun);
   await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
   await store.requestCancel({ owner }, begun.reply.id);
   return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
@@ -56,7 +60,7 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
       const messages = await messagesOf(store, owner, id);
       const alone = messages.items.map((message: MessageRecord) => store.getMessage({ owner }, message.id));
       const newest = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
-      const history = await store.readHistory({ owner }, id);
+      const history = await store.readHistory({ owner }, id, messages.total);
       const conversation = await store.getConversation({ owner }, id);
       return { conversation, messages, alone: await Promise.all(alone), newest, history };
     }),

@@ -52,7 +52,7 @@ export async function callEverything(given: Store): Promise<void> {
   for (const twinIds of [undefined, [twinId], [twinId, "bob"]]) {
     await store.listConversations(reach, { ...slice, twinIds });
   }
-  await store.renameConversation({ owner }, id, "t", start);
+  await store.updateConversation({ owner }, id, { title: "t" }, start);
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
   await store.beginReply(toBegin(owner, id));
@@ -79,8 +79,13 @@ export async function callEverything(given: Store): Promise<void> {
     await store.listMessages({ owner }, id, { ...slice, order, after: question.id });
   }
   await converse(store, owner, id, failure);
-  await converse(store, owner, id, failure);
-  await store.readHistory({ owner }, id);
+  const failed = await converse(store, owner, id, failure);
+  await converse(store, owner, id, { fork: reply });
+  await converse(store, owner, id);
+  await store.readHistory({ owner }, id, 8);
+  await store.listMessages({ owner }, id, { ...slice, order: "asc", path: "all" });
+  await store.updateConversation({ owner }, id, { last: failed.reply }, start);
+  await store.updateConversation({ owner }, id, { last: failed.reply, title: "t" }, start);
   await store.findClaim(made);
   await store.sweep(start);
   const token = clientToken(owner);

@@ -13,6 +13,7 @@ import {
   conversation,
   newConversation,
   newOwner,
+  nextToBegin,
   start,
   toBegin,
   toEnd,
@@ -45,7 +46,7 @@ export function claimsContract(open: () => Store): void {
       const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId: first.reply.id } };
       assert.deepEqual(await store.beginReply(toBegin(owner, id, { claim: made })), claimed);
       await store.endReply(toEnd(first));
-      const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
+      const second = await nextToBegin(store, owner, id, { claim: made });
       assert.deepEqual(await store.beginReply(second), claimed);
       assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
       await store.deleteConversation({ owner }, id, start);
@@ -75,7 +76,7 @@ export function claimsContract(open: () => Store): void {
       const resourceId = attempts[winner]?.reply.id;
       const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId } };
       for (const [index, result] of results.entries()) {
-        assert.deepEqual(result, index === winner ? { result: "begun", position: 0 } : claimed);
+        assert.deepEqual(result, index === winner ? { result: "begun" } : claimed);
       }
     });
 
@@ -87,8 +88,8 @@ export function claimsContract(open: () => Store): void {
       assert.deepEqual(refused, { result: "busy", replyId: first.reply.id });
       assert.equal((await store.findClaim(made))?.resourceId, first.reply.id);
       await store.endReply(toEnd(first));
-      const second = { ...toBegin(owner, id, { claim: made }), position: 2 };
-      assert.deepEqual(await store.beginReply(second), { result: "begun", position: 2 });
+      const second = await nextToBegin(store, owner, id, { claim: made });
+      assert.deepEqual(await store.beginReply(second), { result: "begun" });
       assert.equal((await store.findClaim(made))?.resourceId, second.reply.id);
     });
 

@@ -98,11 +98,16 @@ export function conversationsContract(open: () => Store): void {
       const record = await newConversation(store, newOwner(), { title: "old" });
       const renamed = { ...record, title: "new", updatedAt: start + 5 };
       assert.deepEqual(
-        await store.renameConversation({ owner: record.owner }, record.id, "new", start + 5),
+        await store.updateConversation({ owner: record.owner }, record.id, { title: "new" }, start + 5),
         renamed,
       );
       assert.deepEqual(await store.getConversation({ owner: record.owner }, record.id), renamed);
-      const untitled = await store.renameConversation({ owner: record.owner }, record.id, null, start + 6);
+      const untitled = await store.updateConversation(
+        { owner: record.owner },
+        record.id,
+        { title: null },
+        start + 6,
+      );
       assert.equal(untitled?.title, null);
     });
 
@@ -121,7 +126,7 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual(ofTwin, { items: [kept], total: 1 });
       assert.equal(await store.listMessages({ owner }, record.id, { ...slice, order: "asc" }), undefined);
       for (const { id } of [question, reply]) assert.equal(await store.getMessage({ owner }, id), undefined);
-      assert.deepEqual(await store.readHistory({ owner }, record.id), []);
+      assert.deepEqual(await store.readHistory({ owner }, record.id, 2), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });
 

@@ -16,6 +16,7 @@ import {
   messagesOf,
   newConversation,
   newOwner,
+  nextToBegin,
   start,
   toBegin,
   toEnd,
@@ -86,12 +87,12 @@ export function endUsersContract(open: () => Store): void {
         const reach = reachOf(owner);
         const before = [await store.getConversation({ owner }, id), await messagesOf(store, owner, id)];
         assert.equal(await store.getConversation(reach, id), undefined);
-        assert.equal(await store.renameConversation(reach, id, "stolen", start), undefined);
+        assert.equal(await store.updateConversation(reach, id, { title: "stolen" }, start), undefined);
         assert.equal(await store.deleteConversation(reach, id, start), undefined);
         assert.equal(await store.getMessage(reach, question.id), undefined);
         assert.equal(await store.getMessage(reach, reply.id, { conversationId: id, skip: 1 }), undefined);
         assert.equal(await store.listMessages(reach, id, messages), undefined);
-        assert.deepEqual(await store.readHistory(reach, id), []);
+        assert.deepEqual(await store.readHistory(reach, id, 2), []);
         const made = claim(reach.owner, { endUser: reach.endUser ?? null });
         const sent = { ...toBegin(reach.owner, id, { claim: made }), ...reach };
         assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
@@ -110,13 +111,13 @@ export function endUsersContract(open: () => Store): void {
       assert.equal((await store.getMessage(reach, question.id))?.id, question.id);
       assert.equal((await store.getMessage(reach, question.id, { skip: 1 }))?.content, "hy?");
       assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
-      assert.equal((await store.readHistory(reach, id)).length, 2);
-      const sent = toBegin(owner, id);
+      assert.equal((await store.readHistory(reach, id, 2)).length, 2);
+      const sent = await nextToBegin(store, owner, id);
       assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).result, "begun");
       await store.requestCancel(reach, sent.reply.id);
       const save = { owner, id: sent.reply.id, lease: sent.lease };
       assert.equal(await store.saveReply(save), "cancel_requested");
-      assert.equal((await store.renameConversation(reach, id, "new", start))?.title, "new");
+      assert.equal((await store.updateConversation(reach, id, { title: "new" }, start))?.title, "new");
       assert.equal((await store.deleteConversation(reach, id, start))?.id, id);
     });
 

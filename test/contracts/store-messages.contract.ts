@@ -132,14 +132,15 @@ export function messagesContract(open: () => Store): void {
       const third = await answered("3?", "3");
       for (const runs of [false, true]) {
         if (runs) await begin(store, owner, id);
-        assert.deepEqual(await store.readHistory({ owner }, id), [...first, ...second, ...third]);
+        assert.deepEqual(await store.readHistory({ owner }, id, 8), [...first, ...second, ...third]);
       }
     });
 
     test("history begins at a multiple of 25 questions and has 25 to 49, and failed ones are not counted", async () => {
       const { owner, id } = await newConversation(store);
       const seen = async () => {
-        const history = await store.readHistory({ owner }, id);
+        const { logLength = 0 } = (await store.getConversation({ owner }, id)) ?? {};
+        const history = await store.readHistory({ owner }, id, logLength);
         const questions = history.flatMap(({ role, content }) => (role === "user" ? content : []));
         return [questions[0], questions.at(-1), questions.length];
       };

@@ -14,7 +14,7 @@ import type {
   IdempotencyClaim,
   MessageRecord,
 } from "../../core/store/records.ts";
-import type { BeginReply, Listing, Store } from "../../core/store/store.ts";
+import type { BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);
@@ -76,6 +76,8 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
     title: null,
     replyId: null,
     messageCount: 0,
+    logLength: 0,
+    lastMessageId: null,
     lastMessageAt: null,
     createdAt: start,
     updatedAt: start,
@@ -104,11 +106,17 @@ export interface BeginFields {
   readonly holder?: string;
   readonly leaseUntil?: number;
   readonly claim?: IdempotencyClaim;
+  /** Where the conversation goes on. Default: at its beginning. */
+  readonly end?: ConversationEnd;
+  /** An ended reply from which it goes on instead; null: from its beginning. */
+  readonly fork?: Pick<MessageRecord, "id" | "seq"> | null;
 }
 
 /** A question and its reply, as they begin. */
 export function toBegin(owner: string, conversationId: string, fields: BeginFields = {}): BeginReply {
-  const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000 } = fields;
+  const { at = start, content = "Why?", holder = "here", leaseUntil = at + 30_000, fork } = fields;
+  const { logLength, lastMessageId } = fields.end ?? { logLength: 0, lastMessageId: null };
+  const after = fork === undefined ? lastMessageId : (fork?.id ?? null);
   const question: MessageRecord = {
     id: newId("msg"),
     conversationId,
@@ -116,7 +124,8 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
     content,
     status: "completed",
     finishReason: null,
-    inReplyTo: null,
+    seq: logLength,
+    after,
     usage: null,
     error: null,
     sources: null,
@@ -132,12 +141,14 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
     role: "assistant",
     content: "",
     status: "in_progress",
-    inReplyTo: question.id,
+    seq: logLength + 1,
+    after: question.id,
     createdAt: at + 1,
     completedAt: null,
   };
   const lease = { holder, until: leaseUntil };
-  return { owner, question, reply, lease, ...(fields.claim && { claim: fields.claim }) };
+  const forkAt = fork === undefined ? undefined : (fork?.seq ?? -1);
+  return { owner, question, reply, lease, forkAt, ...(fields.claim && { claim: fields.claim }) };
 }
 
 /** The end of a reply that was begun. */
@@ -174,9 +185,20 @@ export async function newConversation(
   return record;
 }
 
+/** A question and its reply, as they begin where a conversation goes on. */
+export async function nextToBegin(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  fields: BeginFields = {},
+): Promise<BeginReply> {
+  const end = await store.getConversation({ owner }, conversationId);
+  return toBegin(owner, conversationId, end ? { end, ...fields } : fields);
+}
+
 /** Begins a reply and returns what was begun. */
 export async function begin(store: Store, owner: string, conversationId: string, fields: BeginFields = {}) {
-  const begun = toBegin(owner, conversationId, fields);
+  const begun = await nextToBegin(store, owner, conversationId, fields);
   assert.equal((await store.beginReply(begun)).result, "begun");
   return begun;
 }
@@ -186,10 +208,11 @@ export async function converse(
   store: Store,
   owner: string,
   conversationId: string,
-  fields: Partial<EndReply> & BeginFields = {},
+  fields: Partial<EndReply> & Pick<BeginFields, "at" | "fork"> = {},
 ) {
-  const { at, ...end } = fields;
-  const begun = await begin(store, owner, conversationId, at === undefined ? {} : { at });
+  const { at, fork, ...end } = fields;
+  const beginning = { ...(at !== undefined && { at }), ...(fork !== undefined && { fork }) };
+  const begun = await begin(store, owner, conversationId, beginning);
   assert.equal(await store.endReply(toEnd(begun, end)), true);
   return begun;
 }

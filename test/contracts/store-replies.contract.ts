@@ -40,43 +40,53 @@ export function repliesContract(open: () => Store): void {
         ...record,
         replyId: reply.id,
         messageCount: 2,
+        logLength: 2,
+        lastMessageId: reply.id,
         lastMessageAt: start + 51,
         updatedAt: start + 51,
       });
     });
 
-    test("beginning returns how many messages came before, with a claim and without", async () => {
-      const { owner, id } = await newConversation(store);
-      for (const [position, fields] of [{}, { claim: claim(owner) }, {}].entries()) {
-        const begun = toBegin(owner, id, fields);
-        assert.deepEqual(await store.beginReply(begun), { result: "begun", position: 2 * position });
-        await store.endReply(toEnd(begun));
-      }
-    });
-
-    test("messages are kept in order, however many the caller knows of", async () => {
+    test("a reply begins at the end of the log and the path, or is told where that is, and stores nothing", async () => {
       const { owner, id } = await newConversation(store);
       const begun: BeginReply[] = [];
-      for (const known of [0, 2, 3, 0, 99]) {
-        const next = { ...toBegin(owner, id), position: known };
-        const position = 2 * begun.length;
-        assert.deepEqual(await store.beginReply(next), { result: "begun", position });
+      for (const known of [0, 2, 0, 99, 6]) {
+        const lastMessageId = begun.at(-1)?.reply.id ?? null;
+        const end = { logLength: 2 * begun.length, lastMessageId };
+        const made = claim(owner);
+        const wrong = known === end.logLength ? "msg_other" : lastMessageId;
+        const outdated = { end: { logLength: known, lastMessageId: wrong }, claim: made };
+        const refused = await store.beginReply(toBegin(owner, id, outdated));
+        assert.deepEqual(refused, { result: "moved", end });
+        assert.equal(await store.findClaim(made), undefined);
+        const next = toBegin(owner, id, { end, claim: made });
+        assert.deepEqual(await store.beginReply(next), { result: "begun" });
         await store.endReply(toEnd(next));
         begun.push(next);
       }
-      const expected = begun.flatMap(({ question, reply }) => [question.id, reply.id]);
-      assert.deepEqual(ids(await messagesOf(store, owner, id)), expected);
-      assert.equal((await store.getConversation({ owner }, id))?.messageCount, expected.length);
+      const stored = await messagesOf(store, owner, id);
+      assert.deepEqual(
+        stored.items.map(({ id: message, seq, after }) => [message, seq, after]),
+        begun.flatMap(({ question, reply }, index) => [
+          [question.id, 2 * index, begun[index - 1]?.reply.id ?? null],
+          [reply.id, 2 * index + 1, question.id],
+        ]),
+      );
+      const conversation = await store.getConversation({ owner }, id);
+      assert.equal(conversation?.messageCount, 10);
+      assert.equal(conversation.logLength, 10);
+      assert.equal(conversation.lastMessageId, begun.at(-1)?.reply.id);
     });
 
     test("a busy conversation refuses another reply, names the running one, and stores nothing", async () => {
       const { owner, id } = await newConversation(store);
       const running = await begin(store, owner, id);
       // The caller may have read the conversation before the running reply began, or since.
-      for (const position of [0, 2]) {
+      const since = { logLength: 2, lastMessageId: running.reply.id };
+      for (const end of [{ logLength: 0, lastMessageId: null }, since]) {
         const made = claim(owner);
-        const refused = toBegin(owner, id, { claim: made });
-        const result = await store.beginReply({ ...refused, position });
+        const refused = toBegin(owner, id, { claim: made, end });
+        const result = await store.beginReply(refused);
         assert.deepEqual(result, { result: "busy", replyId: running.reply.id });
         assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
         assert.equal(await store.getMessage({ owner }, refused.question.id), undefined);
@@ -98,7 +108,7 @@ export function repliesContract(open: () => Store): void {
       const results = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
       const winner = results.findIndex(({ result }) => result === "begun");
       const replyId = attempts[winner]?.reply.id;
-      const begun = { result: "begun", position: 0 };
+      const begun = { result: "begun" };
       for (const [index, result] of results.entries()) {
         assert.deepEqual(result, index === winner ? begun : { result: "busy", replyId });
       }
@@ -166,6 +176,8 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(await store.getConversation({ owner }, record.id), {
         ...record,
         messageCount: 2,
+        logLength: 2,
+        lastMessageId: begun.reply.id,
         lastMessageAt: start + 1,
         updatedAt: start + 900,
       });

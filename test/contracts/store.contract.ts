@@ -15,6 +15,7 @@ import { conversationsContract } from "./store-conversations.contract.ts";
 import { endUsersContract } from "./store-end-users.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";
 import { messagesContract } from "./store-messages.contract.ts";
+import { pathsContract } from "./store-paths.contract.ts";
 import {
   begin,
   claim,
@@ -69,6 +70,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       keysContract,
       conversationsContract,
       messagesContract,
+      pathsContract,
       repliesContract,
       claimsContract,
       endUsersContract,
@@ -96,7 +98,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       assert.deepEqual(await messagesOf(store, owner, record.id), listing);
       assert.equal((await store.getConversation({ owner }, record.id))?.replyId, running.reply.id);
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 1 })).total, 1);
-      const history = await store.readHistory({ owner }, record.id);
+      const history = await store.readHistory({ owner }, record.id, running.question.seq);
       assert.deepEqual(history, [
         { role: "user", content: ended.question.content },
         { role: "assistant", content: "Because." },

@@ -118,7 +118,7 @@ function countingStore(): { readonly store: Store; takeWrites(): number } {
       createKey: counted(store.createKey, (result) => result === "created"),
       updateKey: counted(store.updateKey, isThere),
       createConversation: counted(store.createConversation, (made) => made === undefined),
-      renameConversation: counted(store.renameConversation, isThere),
+      updateConversation: counted(store.updateConversation, isThere),
       deleteConversation: counted(store.deleteConversation, isThere),
       beginReply: counted(store.beginReply, ({ result }) => result === "begun"),
     },

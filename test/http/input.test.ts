@@ -196,6 +196,8 @@ for (const transport of transports) {
         "endUser",
         "id",
         "lastMessageAt",
+        "lastMessageId",
+        "logLength",
         "messageCount",
         "owner",
         "replyId",

@@ -271,7 +271,7 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.equal(events.at(-1)?.type, "response.completed");
   });
 
-  test("a response continues a conversation, or the newest response of one", async () => {
+  test("a response continues a conversation, or any ended response of one", async () => {
     await using api = await openOpenAI(inProcess);
     const first = await bodyOf(await respond(api, { model: "echo", input: "One" }));
     const second = await bodyOf(
@@ -284,12 +284,15 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.deepEqual((await bodyOf(await fourth)).conversation, first.conversation);
     const contents = (await api.messages()).map(({ content }) => content);
     assert.deepEqual(contents, ["One", "One", "Two", "Two", "Three", "Three", "Four", "Four"]);
+    const other = respond(api, { model: "echo", input: "Five", previous_response_id: first.id });
+    assert.deepEqual((await bodyOf(await other)).conversation, first.conversation);
+    const path = (await api.messages()).map(({ content }) => content);
+    assert.deepEqual(path, ["One", "One", "Five", "Five"]);
 
     const { id } = first.conversation;
     const reference = (id: string) => ({ type: "item_reference", id });
     const question = { role: "user", content: "And?" };
     const refused: readonly [object, number, string | null][] = [
-      [{ model: "echo", previous_response_id: first.id }, 400, "previous_response_id"],
       [{ model: "echo", previous_response_id: "resp_0" }, 400, "previous_response_id"],
       [{ model: "echo", previous_response_id: "x" }, 400, "previous_response_id"],
       [{ model: "echo", conversation: "conv_0" }, 404, null],

@@ -76,7 +76,7 @@ async function listAll(store: Store, reach: Reach): Promise<void> {
  * no end user in particular, a sixth is Bob's, the rest of hundreds, and three are Ann's.
  */
 const manyMessages = [
-  `INSERT INTO conversations (owner, id, twin_id, end_user, message_count, created_at, updated_at)
+  `INSERT INTO conversations (owner, id, twin_id, end_user, log_length, created_at, updated_at)
     SELECT 'owner', 'conv_' || n, 'ada',
       CASE WHEN n % 1000 = 0 THEN 'ann' WHEN n % 2 = 0 THEN NULL WHEN n % 3 = 0 THEN 'bob' ELSE 'user ' || n % 800 END,
       10, n, n FROM generate_series(1, 3000) AS n`,

@@ -79,7 +79,7 @@ describe("a store in SQLite", () => {
       store.createConversation(conversation(owner, { id: "conv_new" })),
     ];
     assert.deepEqual(await Promise.all(turn), [
-      { result: "begun", position: 0 },
+      { result: "begun" },
       { result: "busy", replyId: running.reply.id },
       undefined,
     ]);
@@ -183,7 +183,7 @@ describe("a store in SQLite", () => {
   test("a page is a consistent snapshot, whatever is stored while it is read", async () => {
     let meanwhile = async () => {};
     const store = await openWatched(async (sql) => {
-      if (/^SELECT (message_count|total)/.test(sql)) await meanwhile();
+      if (/^SELECT (log_length|total)/.test(sql)) await meanwhile();
     });
     const owner = newOwner();
     const { id } = await newConversation(store, owner);
@@ -216,7 +216,7 @@ describe("a store in SQLite", () => {
       meanwhile = async () => {};
       first = (await begin(store, owner, id, { claim: made })).reply.id;
     };
-    const outdated = { ...toBegin(owner, id, { claim: made }), position: 2 };
+    const outdated = toBegin(owner, id, { claim: made, end: { logLength: 2, lastMessageId: "msg_other" } });
     const result = await store.beginReply(outdated);
     assert.deepEqual(result, { result: "claimed", claim: { fingerprint: "fields", resourceId: first } });
     await store.close();
