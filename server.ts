@@ -236,6 +236,7 @@ function serviceOptions(
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
+    maxRunningReplies: settings.maxRunningReplies,
     heartbeatMs: settings.heartbeatMs,
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,
@@ -244,6 +245,7 @@ function serviceOptions(
       openaiApi: createOpenAIApi({
         conversationHeader: settings.openaiConversationHeader,
         endUserHeader: settings.openaiEndUserHeader,
+        maxMessageCharacters: settings.maxMessageCharacters,
       }),
     }),
   };

@@ -83,6 +83,8 @@ export interface ServiceOptions {
   readonly pages?: Readonly<Record<string, ServedPage>> | undefined;
   /** How many requests a key has in an hour, by its scope: 1 to 1,000,000. Default: 200 and 500. */
   readonly requestsPerHour?: Partial<RequestsPerHour> | undefined;
+  /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */
+  readonly maxRunningReplies?: number | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
   /** The longest time a reply may take, in milliseconds. Default 300,000. */
@@ -106,6 +108,10 @@ export interface ServiceOptions {
 
 /** The minimum and maximum of a key's requests in an hour. */
 export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
+
+/** The minimum and maximum of replies that run at once, and what is usual. */
+export const runningRepliesRange = [1, 100_000] as const;
+export const defaultRunningReplies = 500;
 
 /** The minimum and maximum of each time, in milliseconds. */
 export const timeRanges = {
@@ -179,6 +185,7 @@ const rules: RulesFor<ServiceOptions> = {
           Object.hasOwn(defaultRequestsPerHour, scope) && wholeNumber(requestsPerHourRange).accepts(count),
       ),
   }),
+  maxRunningReplies: optional(wholeNumber(runningRepliesRange)),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
@@ -210,10 +217,11 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { onDisconnect = "continue" } = options;
   const { heartbeatMs = defaultTimes.heartbeatMs, maxReplyMs = defaultTimes.maxReplyMs } = options;
   const { leaseMs = defaultTimes.leaseMs } = options;
+  const { maxRunningReplies = defaultRunningReplies } = options;
   const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
-  const http = { basePath, corsOrigins, pages, openaiApi, onDisconnect };
+  const http = { maxRunningReplies, basePath, corsOrigins, pages, openaiApi, onDisconnect };
   return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
 }
 

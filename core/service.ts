@@ -8,6 +8,7 @@ import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds } from "./base/ids.ts";
+import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
@@ -119,6 +120,7 @@ function createContext(options: CompleteOptions, offered: readonly Route[]): Han
     limiter,
     log,
     clock,
+    memory: new MemoryBudget((owner) => replies.weigh(owner)),
     random,
     sha256,
     newId,

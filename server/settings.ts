@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defaultMessageCharacters, messageCharactersRange } from "../adapters/openai-clients/mod.ts";
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
@@ -12,10 +13,12 @@ import { logLevels } from "../core/base/log.ts";
 import { defaultRequestsPerHour } from "../core/http/rate-limit.ts";
 import {
   basePathRule,
+  defaultRunningReplies,
   defaultTimes,
   disconnectPolicies,
   originsRule,
   requestsPerHourRange,
+  runningRepliesRange,
   timeRanges,
 } from "../core/service-options.ts";
 import {
@@ -166,6 +169,18 @@ export const settings = {
     expected: "exact origins such as https://app.example.com, comma-separated",
     parse: (text) => (text === "" ? [] : text.split(",").map((origin) => origin.trim())),
     accepts: originsRule.accepts,
+  }),
+  maxRunningReplies: setting({
+    variable: "MAX_RUNNING_REPLIES",
+    fallback: String(defaultRunningReplies),
+    about: "replies that a key may have running at once on this process; an end user has up to 10",
+    ...number(runningRepliesRange),
+  }),
+  maxMessageCharacters: setting({
+    variable: "MAX_MESSAGE_CHARACTERS",
+    fallback: String(defaultMessageCharacters),
+    about: "characters of a message through `/v1`",
+    ...number(messageCharactersRange),
   }),
   metricsPort: setting({
     variable: "METRICS_PORT",

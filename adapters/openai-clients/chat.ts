@@ -8,7 +8,7 @@ import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
-import { readMessages, type Spoken } from "./conversation-text.ts";
+import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
 import { findNamed, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
@@ -66,9 +66,10 @@ function requireText({ n, audio, modalities, function_call: functionCall }: Json
 async function complete(
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  { headers: names, broken }: AskingSetting,
+  { headers: names, maxMessageCharacters, broken }: AskingSetting,
 ): Promise<Result> {
   const { model, question: content, history } = call.body;
+  requireShortQuestion(content, "messages", maxMessageCharacters);
   const { conversation: header = "" } = names;
   const name = readConversationName(call.headers.conversation, header);
   const reach = reachOf(call, call.body, names);

@@ -64,6 +64,15 @@ export function requireQuestion(text: string, path: string): string {
   return isSpoken ? text : refuseParam(path, "must have text, without NUL and lone surrogates");
 }
 
+/** Refuses a question that is longer than a message may be. */
+export function requireShortQuestion(text: string, path: string, mostCharacters: number): void {
+  if (text.length <= mostCharacters) return;
+  let characters = 0;
+  for (const _ of text.slice(0, 2 * mostCharacters + 1)) characters++; // one has up to two code units
+  if (characters > mostCharacters)
+    refuseParam(path, `must end with a question of up to ${mostCharacters} characters`);
+}
+
 export function refuseReference(path: string): never {
   return refuseParam(path, "must be the id of a response's message");
 }

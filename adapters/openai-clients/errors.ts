@@ -23,6 +23,7 @@ const codes: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_token: "invalid_api_key",
   twin_not_found: "model_not_found",
   rate_limited: "rate_limit_exceeded",
+  too_many_running: "rate_limit_exceeded",
 };
 
 /** An error's body. Which request it was is in `X-Request-Id`. */

@@ -5,7 +5,7 @@
  */
 
 import { isString } from "../../core/base/json.ts";
-import { optional, type Rule, type RulesFor, requireOptions } from "../../core/base/rules.ts";
+import { optional, type Rule, type RulesFor, requireOptions, wholeNumber } from "../../core/base/rules.ts";
 import type { ApiExtension } from "../../core/http/route.ts";
 import { chatRoute } from "./chat.ts";
 import { errorBody } from "./errors.ts";
@@ -19,7 +19,13 @@ export interface OpenAIApiOptions {
   readonly conversationHeader?: string | undefined;
   /** A request header field that names the end user of a key's request. Default: none, only members of the body. */
   readonly endUserHeader?: string | undefined;
+  /** How many characters a message may have, 1 to 4,194,304. Default 131,072. */
+  readonly maxMessageCharacters?: number | undefined;
 }
+
+/** The minimum and maximum of {@link OpenAIApiOptions.maxMessageCharacters}, and what is usual. */
+export const messageCharactersRange = [1, 4_194_304] as const;
+export const defaultMessageCharacters = 131_072;
 
 const headerName: Rule = {
   expected: "the name of a header field, such as X-Conversation-Id",
@@ -29,6 +35,7 @@ const headerName: Rule = {
 const rules: RulesFor<OpenAIApiOptions> = {
   conversationHeader: optional(headerName),
   endUserHeader: optional(headerName),
+  maxMessageCharacters: optional(wholeNumber(messageCharactersRange)),
 };
 
 /**
@@ -49,7 +56,8 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
   const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
-  const setting = { headers, broken: new BrokenRequests() };
+  const { maxMessageCharacters = defaultMessageCharacters } = options;
+  const setting = { headers, maxMessageCharacters, broken: new BrokenRequests() };
   return {
     prefix: "/v1",
     routes: [...modelRoutes, chatRoute(setting), ...responseRoutes(setting)],

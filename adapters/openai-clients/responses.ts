@@ -19,7 +19,13 @@ import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound, messageNotFound } from "../../core/wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
-import { readInput, refuseReference, requireQuestion, type SpokenInput } from "./conversation-text.ts";
+import {
+  readInput,
+  refuseReference,
+  requireQuestion,
+  requireShortQuestion,
+  type SpokenInput,
+} from "./conversation-text.ts";
 import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
@@ -125,10 +131,11 @@ function readPreviousId({ previous_response_id: id }: JsonObject): string | unde
 async function respond(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
-  { headers: names, broken }: AskingSetting,
+  { headers: names, maxMessageCharacters, broken }: AskingSetting,
 ): Promise<Result> {
   const { body, requestId } = call;
   const { model, question: content, history, conversationId, previousId } = body;
+  requireShortQuestion(content, "input", maxMessageCharacters);
   const reach = reachOf(call, body, names);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
   const sent = await sendOnce(call, context, {

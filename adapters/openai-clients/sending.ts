@@ -24,6 +24,8 @@ import type { CommonParameters } from "./parameters.ts";
 export interface AskingSetting {
   /** The names of the header fields that say who talks in which conversation. */
   readonly headers: NonNullable<Route["headers"]>;
+  /** How many characters a question may have. */
+  readonly maxMessageCharacters: number;
   /** Requests that may be sent again. */
   readonly broken: BrokenRequests;
 }
@@ -55,10 +57,10 @@ const retryWindowMs = 60_000;
 /** What the log and the traces say of the request that sends a message. */
 export function sendFields({
   requestId,
-  caller: { key },
+  caller: { key, limits },
   fields,
-}: Call): Pick<Send, "requestId" | "keyId" | "traceparent"> {
-  return { requestId, keyId: key?.id, traceparent: fields.traceparent ?? undefined };
+}: Call): Pick<Send, "requestId" | "keyId" | "limits" | "traceparent"> {
+  return { requestId, keyId: key?.id, limits, traceparent: fields.traceparent ?? undefined };
 }
 
 /** Sends a message, or finds the reply that an equal request began. */

@@ -9,9 +9,9 @@ import { unavailable } from "../http/envelope.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
-import { LineStream } from "../wire/lines.ts";
 import { conversationResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
+import { TextStream } from "../wire/text-stream.ts";
 
 /** How many conversations, or messages, are read at a time. */
 const recordsAtOnce = 20;
@@ -41,11 +41,11 @@ export const endUserRoutes = [
       schema: exportLineSchema,
       lines: true,
     },
-    async handle({ caller: { owner }, params, requestId }, { store, clock, log }) {
+    async handle({ caller: { owner }, params, requestId }, { store, clock, log, memory }) {
       const { endUser } = params;
       const pieces = exportPieces(store, { owner, endUser });
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
-      return { lines: new LineStream({ pieces, clock, failed }) };
+      return { lines: new TextStream({ pieces, clock, failed, memory: memory.hold(owner) }) };
     },
   }),
 

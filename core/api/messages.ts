@@ -32,6 +32,7 @@ const sendErrors = [
   "twin_not_found",
   "message_not_found",
   "conversation_busy",
+  "too_many_running",
   "shutting_down",
 ] as const;
 
@@ -159,7 +160,7 @@ async function send(
   context: HandlerContext,
 ): Promise<SendResult> {
   const { caller, params, body, fields, headers, requestId } = call;
-  const { owner, reach, key } = caller;
+  const { owner, reach, key, limits } = caller;
   const { store, twins, replies, clock, sha256 } = context;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
@@ -176,6 +177,7 @@ async function send(
     const sent = await replies.send({
       ...reach,
       keyId: key?.id,
+      limits,
       conversationId,
       twin,
       content: body.content,

@@ -25,6 +25,8 @@ import type { Caller, Route } from "./route.ts";
 export interface AuthenticationOptions {
   readonly keys: KeyLookup;
   readonly requestsPerHour: RequestsPerHour;
+  /** How many replies a key, or a host's user, may have running at once. */
+  readonly maxRunningReplies: number;
   /** The owner that a JWT speaks for. Undefined: none is accepted, so there are no keys. */
   readonly verifyToken: ((token: string) => Promise<string>) | undefined;
   /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
@@ -39,7 +41,7 @@ export type IdentifyCaller = (
 ) => Promise<Caller>;
 
 export function createAuthentication(options: AuthenticationOptions): IdentifyCaller {
-  const { keys, requestsPerHour, verifyToken, authenticate } = options;
+  const { keys, verifyToken, authenticate } = options;
   return async ({ credential, ownerPolicy }, request, fields) => {
     if (credential === "none") return anonymous;
     if (credential === "token") {
@@ -47,9 +49,9 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
-      return fromHost(await authenticate(request), requestsPerHour);
+      return fromHost(await authenticate(request), options);
     }
-    return fromKey(await keys.authenticate(fields), requestsPerHour);
+    return fromKey(await keys.authenticate(fields), options);
   };
 }
 
@@ -59,6 +61,7 @@ const anonymous: Caller = {
   scope: undefined,
   key: undefined,
   bucket: undefined,
+  limits: [],
 };
 
 function fromToken(owner: unknown, policy: RatePolicy | undefined): Caller {
@@ -67,13 +70,23 @@ function fromToken(owner: unknown, policy: RatePolicy | undefined): Caller {
     throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
   }
   const bucket = policy && { id: `owner:${owner}`, policy };
-  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket };
+  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket, limits: [] };
 }
 
-function fromKey({ key, clientToken }: Authenticated, requestsPerHour: RequestsPerHour): Caller {
+/** What a caller may have, as far as its credential does not say so. */
+type Allowances = Pick<AuthenticationOptions, "requestsPerHour" | "maxRunningReplies">;
+
+/** How many replies an end user's client tokens may have running at once, if their key may have as many. */
+const mostOfEndUser = 10;
+
+function fromKey(
+  { key, clientToken }: Authenticated,
+  { requestsPerHour, maxRunningReplies: most }: Allowances,
+): Caller {
   const { owner, scope } = key;
+  const limits = [{ id: key.id, most }];
   const bucket = { id: key.id, policy: { capacity: requestsPerHour[scope] } };
-  if (!clientToken) return { owner, reach: { owner }, scope, key, bucket };
+  if (!clientToken) return { owner, reach: { owner }, scope, key, bucket, limits };
   const { endUser, twinIds } = clientToken;
   return {
     owner,
@@ -82,6 +95,7 @@ function fromKey({ key, clientToken }: Authenticated, requestsPerHour: RequestsP
     key,
     bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
     keyBucket: bucket,
+    limits: [{ id: bucketOf(key.id, endUser), most: Math.min(mostOfEndUser, most) }, ...limits],
   };
 }
 
@@ -90,13 +104,14 @@ export function bucketOf(keyId: string, endUser: string): string {
   return `${keyId}/${endUser}`;
 }
 
-function fromHost(user: HostUser | null, perHour: RequestsPerHour): Caller {
+function fromHost(user: HostUser | null, { requestsPerHour, maxRunningReplies: most }: Allowances): Caller {
   if (user === null) throw missingCredentials("This request comes from no user who is known here: sign in.");
   requireHostUser(user);
   const { owner, endUser, scope = "full_access" } = user;
-  const policy = { capacity: user.requestsPerHour ?? perHour[scope] };
+  const policy = { capacity: user.requestsPerHour ?? requestsPerHour[scope] };
   const reach = { owner, endUser: endUser ?? undefined };
-  return { owner, reach, scope, key: undefined, bucket: { id: bucketOfUser(owner, endUser), policy } };
+  const id = bucketOfUser(owner, endUser);
+  return { owner, reach, scope, key: undefined, bucket: { id, policy }, limits: [{ id, most }] };
 }
 
 /** The id of the bucket of a host's user. Neither name contains a line end. */

@@ -25,34 +25,37 @@ export interface BodyOptions {
   readonly clock: Clock;
   /** The maximum size, in bytes. */
   readonly most: number;
+  /** Called before so many bytes of the body are in memory. Throws if that would be too much. */
+  readonly reserve: (bytes: number) => void;
 }
 
 /**
  * A request's body. Its declared size has been checked before.
  *
  * @throws {ApiError} `payload_too_large`, also for more than 16,384 pieces; `invalid_request` if it breaks off,
- * or takes longer than 30 seconds.
+ * or takes longer than 30 seconds; whatever `reserve` throws.
  * @throws {TypeError} if the host has already read it: this is not the client's fault.
  */
 export async function readBytes(
   request: IncomingRequest,
   { contentLength }: HeaderFields,
-  { clock, most }: BodyOptions,
+  options: BodyOptions,
 ): Promise<Uint8Array> {
   if (request.bodyUsed) {
     throw new TypeError("The request's body was read before: mount the service before what parses bodies.");
   }
+  const { most, reserve } = options;
+  reserve(Number(contentLength));
   // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
   if (contentLength !== null && request.arrayBuffer) {
-    return readAtOnce(request.arrayBuffer(), { clock, most });
+    return readAtOnce(request.arrayBuffer(), options);
   }
   const { body } = request;
   if (!body) return new Uint8Array();
-  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), { clock, most });
-  requireShort(
-    body.reduce((sum, chunk) => sum + chunk.byteLength, 0),
-    most,
-  );
+  if (Symbol.asyncIterator in body) return readPieces(body[Symbol.asyncIterator](), options);
+  const length = body.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  requireShort(length, most);
+  reserve(length);
   return concatenate(body);
 }
 
@@ -74,10 +77,10 @@ async function readAtOnce(arriving: Promise<ArrayBuffer>, { clock, most }: BodyO
 
 async function readPieces(
   pieces: AsyncIterator<Uint8Array>,
-  { clock, most }: BodyOptions,
+  { clock, most, reserve }: BodyOptions,
 ): Promise<Uint8Array> {
   try {
-    return (await within(clock, bodyTimeoutMs, collect(pieces, most))) ?? refuseLate();
+    return (await within(clock, bodyTimeoutMs, collect(pieces, { most, reserve }))) ?? refuseLate();
   } catch (error) {
     // Not awaited, because it would wait for a pending read. It rejects with `error` again.
     void pieces.return?.().catch(() => {});
@@ -85,13 +88,17 @@ async function readPieces(
   }
 }
 
-async function collect(pieces: AsyncIterator<Uint8Array>, most: number): Promise<Uint8Array> {
+async function collect(
+  pieces: AsyncIterator<Uint8Array>,
+  { most, reserve }: Pick<BodyOptions, "most" | "reserve">,
+): Promise<Uint8Array> {
   const received: Uint8Array[] = [];
   let length = 0;
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
     received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
     length += next.value.byteLength;
     requireShort(Math.max(length, received.length * leastPiece), most);
+    reserve(length);
   }
   return concatenate(received);
 }

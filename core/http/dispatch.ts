@@ -10,9 +10,10 @@ import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
+import { piecesOf, TextStream } from "../wire/text-stream.ts";
 import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
-import { commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
+import { commonHeaders, errorAnswer, toAnswer, toApiError, tooMuchAtOnce } from "./envelope.ts";
 import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
@@ -130,27 +131,63 @@ export class Dispatcher {
       });
     const route = routeOf(request.method, routes);
     exchange.route = route;
-    let caller = await identifyCaller(route, request, fields);
+    const caller = await identifyCaller(route, request, fields);
     exchange.caller = caller;
     const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
     Object.assign(exchange.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
-    const readingAt = context.clock.now();
-    const { query, body } = await readInput(route, { request, fields, params, search }, context.clock);
-    const tookMs = context.clock.now() - readingAt;
-    if (takesBody(route) && (caller.key || tookMs > longestTrustMs)) {
-      exchange.headers = commonHeaders(requestId); // a credential that has ended has no bucket to tell of
-      caller = await identifyCaller(route, request, fields);
-      exchange.caller = caller;
-      Object.assign(exchange.headers, headers);
-      requireScope(route, caller);
+    const held = context.memory.hold(caller.owner);
+    const reserve = (bytes: number) => {
+      if (!held.reserve(bodyWeight * bytes)) throw tooMuchAtOnce();
+    };
+    try {
+      const { clock } = context;
+      const input = await readInput(route, { request, fields, params, search }, { clock, reserve });
+      if (takesBody(route)) await this.#lookAgain(exchange, route, caller);
+      const named: Record<string, string | null> = {};
+      for (const [name, header] of Object.entries(route.headers ?? {}))
+        named[name] = request.headers.get(header);
+      const call = { ...input, caller: exchange.caller ?? caller, requestId, request, fields, params, rate };
+      const result = await route.handle({ ...call, headers: named }, context);
+      return this.#bound(toAnswer(route.success, result), exchange);
+    } finally {
+      held.release();
     }
-    const named: Record<string, string | null> = {};
-    for (const [name, header] of Object.entries(route.headers ?? {}))
-      named[name] = request.headers.get(header);
-    const call = { caller, requestId, request, fields, headers: named, params, query, body, rate };
-    return toAnswer(route.success, await route.handle(call, context));
+  }
+
+  /** Looks at a credential again once the body has arrived: it may have ended in the meantime. */
+  async #lookAgain(exchange: Exchange, route: Route, { key }: Caller): Promise<void> {
+    const { identifyCaller, context } = this.#options;
+    const { request, fields, requestId, startedAt, headers } = exchange;
+    if (!key && context.clock.now() - startedAt <= longestTrustMs) return;
+    exchange.headers = commonHeaders(requestId); // a credential that has ended has no bucket to tell of
+    exchange.caller = await identifyCaller(route, request, fields);
+    exchange.headers = headers;
+    requireScope(route, exchange.caller);
+  }
+
+  /**
+   * An answer that holds no more memory than there is. A long text is sent in pieces, as its client takes them, and counted
+   * until then. What only reads is refused, and can be asked for again.
+   */
+  #bound(answer: Answer, { request, route, requestId, caller }: Exchange): Answer {
+    const { context, log } = this.#options;
+    const { body } = answer;
+    if (!caller?.owner || request.method === "HEAD" || body === null) return answer;
+    const { clock, memory } = context;
+    const isText = typeof body === "string";
+    if (isText && body.length <= shortAnswer) return answer;
+    const bytes = isText ? 2 * body.length : 0;
+    if (route?.method === "GET" && memory.exceeds(caller.owner, bytes)) throw tooMuchAtOnce();
+    if (!isText) return answer;
+    const held = memory.hold(caller.owner);
+    held.set(bytes);
+    const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
+    return {
+      ...answer,
+      body: new TextStream({ pieces: piecesOf(body), clock, failed, memory: held, held: bytes }),
+    };
   }
 
   #errorAnswer(thrown: unknown, requestId: string, extension: ApiExtension | undefined): Answer {
@@ -191,6 +228,12 @@ export class Dispatcher {
     return { status, headers, body: null };
   }
 }
+
+/** What a byte of a body counts: it is there as a byte, then as text, then in what is made of that. */
+const bodyWeight = 3;
+
+/** The longest text of an answer, in characters, that is handed to its connection at once. */
+const shortAnswer = 256 * 1024;
 
 /**
  * For how long the word of a host or a JWT counts while a body arrives, in milliseconds. A key's look-up is cached, and

@@ -66,6 +66,13 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError("internal_error", "Something went wrong on the server.");
 }
 
+/** 503: requests and replies would hold too much memory together. */
+export function tooMuchAtOnce(): ApiError {
+  return new ApiError("unavailable", "Too much is being sent and read at once; try again in a moment.", {
+    headers: { "Retry-After": "5" },
+  });
+}
+
 /** 503 for an error of the store. An `ApiError` is meant for the client, and returned unchanged. */
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;

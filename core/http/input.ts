@@ -4,13 +4,12 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
 import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
 import type { InputSchema, ValueSchema } from "../wire/schemas.ts";
 import { validators } from "../wire/validators.ts";
-import { maxBodyBytes, readBytes, requireShort } from "./body.ts";
+import { type BodyOptions, maxBodyBytes, readBytes, requireShort } from "./body.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import type { Call, Route } from "./route.ts";
 
@@ -46,7 +45,7 @@ export type Input = Pick<Call, "query" | "body">;
 export async function readInput(
   route: Route,
   { request, fields, params, search }: Pick<Call, "fields" | "params"> & RequestParts,
-  clock: Clock,
+  { clock, reserve }: Pick<BodyOptions, "clock" | "reserve">,
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   if (takesBody(route)) requireJsonBody(fields, most);
@@ -54,7 +53,7 @@ export async function readInput(
   if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
   const value = takesBody(route)
-    ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most })))
+    ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most, reserve })))
     : undefined;
   const body = route.readBody ? route.readBody(value) : route.body && readBody(route.body, value);
   return { query, body };

@@ -9,16 +9,17 @@ import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, RandomBytes, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
-import type { Replies } from "../replies/replies.ts";
+import type { Replies, RunningLimit } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ApiError, ErrorCode } from "../wire/errors.ts";
-import type { LineStream } from "../wire/lines.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
 import type { EventStream } from "../wire/sse.ts";
+import type { TextStream } from "../wire/text-stream.ts";
 
 /** The path parameters, decoded. Those that the route's pattern does not name are empty. */
 export interface PathParams {
@@ -36,6 +37,8 @@ export interface HandlerContext {
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
+  /** What requests and replies hold in memory. */
+  readonly memory: MemoryBudget;
   readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;
@@ -61,6 +64,8 @@ export interface Caller {
   readonly bucket: NamedBucket | undefined;
   /** Another bucket that a client token's request takes a token of: its key's. */
   readonly keyBucket?: NamedBucket | undefined;
+  /** How many replies the caller may have running at once. */
+  readonly limits: readonly RunningLimit[];
 }
 
 /** Which objects a request may see. */
@@ -94,7 +99,7 @@ export interface Result {
   /** An event stream instead of a payload, or its whole text. */
   readonly events?: EventStream | string;
   /** Lines of JSON instead of a payload. */
-  readonly lines?: LineStream;
+  readonly lines?: TextStream;
   /** A whole JSON document instead of a payload. */
   readonly document?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -12,7 +12,9 @@ import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { HistoryMessage, TwinEngine } from "../twins/engine.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
+import { ApiError } from "../wire/errors.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
+import type { ReplyFeed } from "./feed.ts";
 
 /** What replies need. */
 export interface ReplyContext {
@@ -37,10 +39,13 @@ export interface ReplyContext {
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
   /** What a shutdown waits for: sends on their way to the store, producers, and waits for the ends of replies. */
   readonly inFlight: InFlight;
+  readonly counts: RunningCounts;
 }
 
 /** One attempt at a reply. */
 export interface Production {
+  /** What it counts towards while it runs. Absent: it was taken over, and counts towards nothing. */
+  readonly limits?: readonly RunningLimit[] | undefined;
   readonly owner: string;
   readonly twin: Twin;
   /** Undefined: the twin names an engine that the service does not have. */
@@ -58,4 +63,50 @@ export interface Production {
   readonly traceparent: string | undefined;
   /** Whether its client reads along. */
   readonly readAlong: boolean;
+}
+
+/** A limit that a reply counts towards: of a key, an end user or a host's user. */
+export interface RunningLimit {
+  readonly id: string;
+  /** How many replies may run at once. */
+  readonly most: number;
+}
+
+/** Counts the replies that this process produces, by what limits them. */
+export class RunningCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** @throws {ApiError} `too_many_running` if one more would break a limit. Nothing is counted then. */
+  enter(limits: readonly RunningLimit[]): void {
+    for (const { id, most } of limits) {
+      if ((this.#counts.get(id) ?? 0) < most) continue;
+      const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
+      throw new ApiError("too_many_running", message, {
+        details: { limit: most },
+        headers: { "Retry-After": "5" },
+      });
+    }
+    for (const { id } of limits) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+  }
+
+  leave(limits: readonly RunningLimit[]): void {
+    for (const { id } of limits) {
+      const left = (this.#counts.get(id) ?? 0) - 1;
+      if (left > 0) this.#counts.set(id, left);
+      else this.#counts.delete(id);
+    }
+  }
+}
+
+/**
+ * What an engine is asked, in bytes: a model is sent it as JSON, which is there as text and as bytes while it is sent, and
+ * the messages stay.
+ */
+export function questionBytes(content: string, history: readonly HistoryMessage[] = []): number {
+  return 3 * history.reduce((sum, message) => sum + message.content.length, content.length);
+}
+
+/** A reply's text, in bytes. */
+export function textBytes({ text }: Pick<ReplyFeed, "text">): number {
+  return 2 * text.length;
 }

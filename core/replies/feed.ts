@@ -178,7 +178,7 @@ export class ReplyFeed {
   subscribe(changed: () => void): void {
     const first = !this.isFollowed;
     this.#followers.add(changed);
-    if (first && !this.ended) this.#source.followed();
+    if (first) this.#source.followed();
   }
 
   /** Doing so twice is harmless. */

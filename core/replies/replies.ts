@@ -6,12 +6,13 @@
  */
 
 import { InFlight, within } from "../base/clock.ts";
+import type { Weight } from "../base/memory-budget.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
-import type { ReplyContext } from "./context.ts";
+import { type ReplyContext, RunningCounts, textBytes } from "./context.ts";
 import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
@@ -20,14 +21,15 @@ import { RunningReplies, tellHost } from "./running.ts";
 import { type Send, type Sent, sendMessage } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
-import { replyUnstored, type UnstoredTurn } from "./unstored.ts";
+import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
+export type { RunningLimit } from "./context.ts";
 export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
 export type { Send, Sent } from "./send.ts";
 
 /** What replies need. */
-export type RepliesOptions = Omit<ReplyContext, "conversations" | "inFlight">;
+export type RepliesOptions = Omit<ReplyContext, "conversations" | "counts" | "inFlight">;
 
 /** How long a shutdown waits for the store to take the last ends, in milliseconds. */
 const lastStoreMs = 5000;
@@ -38,13 +40,13 @@ export class Replies {
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
   readonly #sweeper: Sweeper;
-  /** What interrupts the replies that are not stored. */
-  readonly #unstored = new Set<() => void>();
+  /** The replies that are not stored. */
+  readonly #unstored = new Set<UnstoredReply>();
   #closing = false;
 
   constructor(options: RepliesOptions) {
     const conversations = new ConversationCache(options.store);
-    this.#context = { ...options, conversations, inFlight: new InFlight() };
+    this.#context = { ...options, conversations, inFlight: new InFlight(), counts: new RunningCounts() };
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
     this.#sweeper = new Sweeper(this.#context, this.#running);
@@ -80,12 +82,17 @@ export class Replies {
   /** Asks a twin without storing anything. The reply is cancelled once its follower leaves. */
   ask(turn: UnstoredTurn): ReplyFeed {
     if (this.#closing) throw shuttingDown();
-    const { feed, end, interrupt } = replyUnstored(this.#context, turn);
-    this.#unstored.add(interrupt);
-    const held = end.finally(() => this.#unstored.delete(interrupt));
-    this.#context.inFlight.track(held);
-    tellHost(this.#context, feed.id, held);
-    return feed;
+    const { counts, inFlight } = this.#context;
+    counts.enter(turn.limits);
+    const reply = replyUnstored(this.#context, turn);
+    this.#unstored.add(reply);
+    const held = reply.end.finally(() => {
+      this.#unstored.delete(reply);
+      counts.leave(turn.limits);
+    });
+    inFlight.track(held);
+    tellHost(this.#context, reply.feed.id, held);
+    return reply.feed;
   }
 
   /** A reply to follow, wherever it runs. */
@@ -122,13 +129,23 @@ export class Replies {
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
 
+  /** What the replies that this process produces or shows hold, in bytes. */
+  weigh(owner: string): Weight {
+    const parts = [this.#running.weigh(owner), this.#stored.weigh(owner)];
+    for (const { owner: whose, feed, asked } of this.#unstored) {
+      const all = asked + textBytes(feed);
+      parts.push({ all, own: whose === owner ? all : 0 });
+    }
+    return parts.reduce((one, other) => ({ all: one.all + other.all, own: one.own + other.own }));
+  }
+
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#sweeper.stop();
     await this.#settle(graceMs);
     this.#running.interrupt();
-    for (const interrupt of this.#unstored) interrupt();
+    for (const reply of this.#unstored) reply.interrupt();
     this.#stored.release();
     await this.#settle(lastStoreMs);
     this.#running.abandon();

@@ -10,7 +10,7 @@ import { type BeginReply, type BeginResult, type Reach, StoreUnavailable } from 
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, messageNotFound, validationError } from "../wire/errors.ts";
-import type { ReplyContext } from "./context.ts";
+import type { ReplyContext, RunningLimit } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
@@ -22,6 +22,8 @@ const lookMs = 2000;
 export interface Send extends Reach {
   /** The key that asks. */
   readonly keyId?: string | undefined;
+  /** How many replies the credential may have running at once. */
+  readonly limits: readonly RunningLimit[];
   readonly conversationId: string;
   /**
    * The ended reply that it goes on from, on any branch; null: from the beginning. Undefined: from the end of the path.
@@ -47,7 +49,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
   const { owner, endUser, keyId, conversationId, content, history, twin, claim } = send;
-  const { requestId, traceparent, readAlong = false } = send;
+  const { limits, requestId, traceparent, readAlong = false } = send;
   const { engines, sha256, newId, clock, conversations } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
   const ids = { question: newId("msg"), reply: newId("msg") };
@@ -58,7 +60,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
     const forkAt = after === end.lastMessageId ? undefined : await findFork(context, send, after);
     const { question, reply } = newMessages({ ...fields, seq: end.logLength, after }, ids, clock.now());
     const lease = newLease(context);
-    const asked = { owner, twin, engine, question, history, readAlong, requestId, traceparent };
+    const asked = { owner, twin, engine, question, history, limits, readAlong, requestId, traceparent };
     const producer = running.prepare({ ...asked, reply, lease });
     let begun: BeginResult | undefined;
     try {

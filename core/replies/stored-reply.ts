@@ -6,8 +6,9 @@
  */
 
 import { type Repetition, repeat } from "../base/clock.ts";
+import type { Weight } from "../base/memory-budget.ts";
 import type { MessageRecord } from "../store/records.ts";
-import type { ReplyContext } from "./context.ts";
+import { type ReplyContext, textBytes } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { announceMs } from "./saver.ts";
@@ -21,8 +22,8 @@ const idlePollMs = 1000;
 /** The replies that are followed through the store. */
 export class StoredReplies {
   readonly #context: ReplyContext;
-  /** Two of one reply, where both came before either was followed. */
-  readonly #followed = new Set<ReplyFeed>();
+  /** Feeds with their owners: two of one reply, where both came before either was followed. */
+  readonly #followed = new Map<ReplyFeed, string>();
   readonly #shared = new Map<string, ReplyFeed>();
   #released = false;
 
@@ -50,27 +51,38 @@ export class StoredReplies {
     return this.#shared.has(replyId);
   }
 
+  /** What the texts of followed replies hold, in bytes. */
+  weigh(owner: string): Weight {
+    let all = 0;
+    let own = 0;
+    for (const [feed, whose] of this.#followed) {
+      const bytes = textBytes(feed);
+      all += bytes;
+      if (whose === owner) own += bytes;
+    }
+    return { all, own };
+  }
+
   /** Releases all followers, also those that come later, because this process is shutting down. */
   release(): void {
     this.#released = true;
-    for (const feed of this.#followed) feed.release();
+    for (const feed of this.#followed.keys()) feed.release();
   }
 
   #feed(feed: ReplyFeed, owner: string, message: MessageRecord): void {
-    if (feed.ended) return;
-    const reader = new StoredReply(this.#context, { feed, owner, message });
+    const reader = feed.ended ? undefined : new StoredReply(this.#context, { feed, owner, message });
     feed.feedFrom({
-      delayed: true,
+      delayed: reader !== undefined,
       followed: () => {
-        this.#followed.add(feed);
+        this.#followed.set(feed, owner);
         this.#shared.set(feed.id, feed);
-        reader.start();
+        reader?.start();
         if (this.#released) feed.release();
       },
       left: () => {
         this.#followed.delete(feed);
         if (this.#shared.get(feed.id) === feed) this.#shared.delete(feed.id);
-        reader.stop();
+        reader?.stop();
       },
     });
   }

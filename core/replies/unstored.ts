@@ -7,7 +7,7 @@
 import { ended, type MessageRecord } from "../store/records.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { twinRevision } from "../twins/twins.ts";
-import type { ReplyContext } from "./context.ts";
+import { questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { requireEngine, tooLong } from "./producer.ts";
@@ -16,13 +16,19 @@ import { newMessages, type Send } from "./send.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn
-  extends Pick<Send, "owner" | "endUser" | "keyId" | "twin" | "content" | "requestId" | "traceparent"> {
+  extends Pick<
+    Send,
+    "owner" | "endUser" | "keyId" | "limits" | "twin" | "content" | "requestId" | "traceparent"
+  > {
   readonly history: readonly HistoryMessage[];
 }
 
 /** A reply that is not stored. */
 export interface UnstoredReply {
+  readonly owner: string;
   readonly feed: ReplyFeed;
+  /** What the engine is asked, in bytes. */
+  readonly asked: number;
   /** Resolves once the reply has ended and is counted. */
   readonly end: Promise<void>;
   /** Ends the reply because this process stops. */
@@ -77,7 +83,7 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     if (!draft.closed) report.interrupted();
     draft.stop(failed("interrupted"));
   };
-  return { feed, end: run(), interrupt };
+  return { owner: turn.owner, feed, asked: questionBytes(content, history), end: run(), interrupt };
 }
 
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */

@@ -28,6 +28,7 @@ const statusByCode = {
   unsupported_media_type: 415,
   idempotency_key_reused: 422,
   rate_limited: 429,
+  too_many_running: 429,
   headers_too_large: 431,
   internal_error: 500,
   model_error: 502,

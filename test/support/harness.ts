@@ -106,6 +106,18 @@ export interface Fixture extends AsyncDisposable {
   conversation(key: string, twinId?: string): Promise<string>;
 }
 
+/** The same fixture, for engines that do not end: closing it passes the time that a shutdown waits for replies. */
+export function closingInTime(fixture: Fixture): Fixture {
+  return {
+    ...fixture,
+    async [Symbol.asyncDispose]() {
+      const disposed = fixture[Symbol.asyncDispose]();
+      await fixture.clock.advance(20_000); // longer than a shutdown waits for anything
+      await disposed;
+    },
+  };
+}
+
 export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
   return {
     name: twin.id,

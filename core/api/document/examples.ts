@@ -160,6 +160,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   idempotency_key_reused:
     "This Idempotency-Key was used with other fields; send the same fields, or another key.",
   rate_limited: "The hourly limit of 500 requests is used up for now.",
+  too_many_running: "10 replies are running already; wait until one has ended, or cancel one.",
   headers_too_large: "The header section is longer than 32768 bytes.",
   internal_error: "Something went wrong on the server.",
   model_error: "The twin's model failed to reply.",
@@ -172,6 +173,7 @@ const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
   validation_error: { fields: [{ path: "content", message: "is required" }] },
   conversation_busy: { messageId: message.id },
   rate_limited: { retryAfterSeconds: 8, limit: 500 },
+  too_many_running: { limit: 10 },
   model_error: { messageId: message.id },
   model_timeout: { messageId: message.id },
 };

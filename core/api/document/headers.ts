@@ -64,7 +64,12 @@ export function successHeaders({ credential, idempotency, success }: Route): Rec
 const statusesBeforeKey: readonly number[] = [401, 414, 431];
 
 /** Errors that go away by themselves. */
-const passing: readonly ErrorCode[] = ["conversation_busy", "rate_limited", "unavailable"];
+const passing: readonly ErrorCode[] = [
+  "conversation_busy",
+  "rate_limited",
+  "too_many_running",
+  "unavailable",
+];
 
 /** The header fields of a status' errors, as references. */
 export function errorHeaders(

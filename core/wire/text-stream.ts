@@ -1,0 +1,85 @@
+/**
+ * A long text as a response body: pieces of a source, written no faster than their client takes them.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { Held } from "../base/memory-budget.ts";
+import type { EventPiece, EventStream } from "./sse.ts";
+
+/** What a {@link TextStream} needs. */
+export interface TextStreamOptions {
+  /** Well-formed pieces, none of them empty. The next one is only asked for once the one before has been read. */
+  readonly pieces: AsyncIterator<string>;
+  readonly clock: Clock;
+  /** Called if the source fails. The client is then disconnected, or it would take a part for the whole. */
+  readonly failed: (error: unknown) => void;
+  /** What is held in memory for this stream. A piece counts while it is not read, and `held` bytes besides. */
+  readonly memory: Held;
+  readonly held?: number;
+}
+
+/** The length of the pieces that a text is sent in, in code units. */
+const pieceLength = 65_536;
+
+/** A text in pieces, none of which ends inside a surrogate pair. */
+export async function* piecesOf(text: string): AsyncGenerator<string> {
+  for (let from = 0; from < text.length; ) {
+    let end = Math.min(text.length, from + pieceLength);
+    if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end = Math.min(text.length, end + 1);
+    yield text.slice(from, end);
+    from = end;
+  }
+}
+
+/** The body of an answer in pieces: at most one is in memory. */
+export class TextStream implements EventStream {
+  readonly clock: Clock;
+  readonly heartbeatMs: undefined;
+  readonly #options: TextStreamOptions;
+  #fetched: IteratorResult<string, unknown> | undefined;
+  #failed = false;
+  #closed = false;
+  #wake: (urgent: boolean) => void = () => {};
+
+  constructor(options: TextStreamOptions) {
+    this.clock = options.clock;
+    this.#options = options;
+  }
+
+  wake(callback: (urgent: boolean) => void): void {
+    this.#wake = callback;
+    void this.#fetch();
+  }
+
+  next(): EventPiece | undefined {
+    if (this.#failed) throw new Error("The source of the text failed.");
+    const fetched = this.#fetched;
+    if (!fetched) return undefined;
+    this.#fetched = undefined;
+    if (fetched.done) return { text: "", last: true };
+    void this.#fetch();
+    return { text: fetched.value, last: false };
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#options.memory.release();
+    this.#options.pieces.return?.().catch(this.#options.failed);
+  }
+
+  async #fetch(): Promise<void> {
+    const { pieces, failed, memory, held = 0 } = this.#options;
+    try {
+      this.#fetched = await pieces.next();
+    } catch (error) {
+      failed(error);
+      this.#failed = true;
+    }
+    if (this.#closed) return;
+    memory.set(held + (this.#fetched?.done === false ? 2 * this.#fetched.value.length : 0));
+    this.#wake(true);
+  }
+}

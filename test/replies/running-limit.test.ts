@@ -1,0 +1,89 @@
+/**
+ * How many replies a credential may have running at once.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTwinList } from "../../core/mod.ts";
+import { settle } from "../support/clock.ts";
+import {
+  assertErrorAnswer,
+  closingInTime,
+  dataOf,
+  inProcess,
+  newTwin,
+  openFixture,
+} from "../support/harness.ts";
+import { createScriptedEngine } from "../support/scripted-engine.ts";
+
+async function openSilent(maxRunningReplies?: number) {
+  const engine = createScriptedEngine();
+  const opened = await openFixture(inProcess, {
+    twins: createTwinList([newTwin({ id: "ada", engine: "silent" })]),
+    engines: { silent: engine },
+    maxRunningReplies,
+  });
+  const fixture = closingInTime(opened);
+  /** Sends a message into a new conversation, and resolves with the answer's head. */
+  async function begin(credential: string): Promise<Response> {
+    const id = await fixture.conversation(credential, "ada");
+    const path = `/api/v1/conversations/${id}/messages/stream`;
+    const headers = { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
+    return fixture.service.fetch(
+      new Request(`http://twins.test${path}`, { method: "POST", headers, body: '{"content":"hi"}' }),
+    );
+  }
+  return { fixture, engine, begin };
+}
+
+test("a key that has as many replies running as it may is refused one more, and served once one has ended", async () => {
+  const { fixture, engine, begin } = await openSilent(2);
+  await using _ = fixture;
+  const key = await fixture.key("full_access");
+  for (let count = 0; count < 2; count++) assert.equal((await begin(key)).status, 200);
+  const refused = await begin(key);
+  assert.equal(refused.headers.get("Retry-After"), "5");
+  const { details } = await assertErrorAnswer(refused, 429, "too_many_running");
+  assert.deepEqual(details, { limit: 2 });
+  assert.equal((await begin(await fixture.key("full_access", "alice"))).status, 200); // another key
+  (await engine.next()).finish();
+  await settle();
+  assert.equal((await begin(key)).status, 200);
+});
+
+test("an end user's tokens have ten replies running together, and count towards their key", async () => {
+  const { fixture, begin } = await openSilent(12);
+  await using _ = fixture;
+  const key = await fixture.key("full_access");
+  const tokenOf = async (endUser: string) =>
+    (await dataOf<{ token: string }>(await fixture.call("POST", "/client-tokens", key, { endUser }))).token;
+  const tokens = [await tokenOf("u1"), await tokenOf("u1")];
+  for (let count = 0; count < 10; count++) {
+    assert.equal((await begin(tokens[count % 2] ?? "")).status, 200);
+  }
+  await assertErrorAnswer(await begin(tokens[0] ?? ""), 429, "too_many_running");
+  const other = await tokenOf("u2");
+  for (let count = 0; count < 2; count++) assert.equal((await begin(other)).status, 200);
+  await assertErrorAnswer(await begin(other), 429, "too_many_running");
+  await assertErrorAnswer(await begin(key), 429, "too_many_running");
+});
+
+test("what is refused before a reply begins does not count", async () => {
+  const { fixture, begin } = await openSilent(2);
+  await using _ = fixture;
+  const key = await fixture.key("full_access");
+  const id = await fixture.conversation(key, "ada");
+  const send = () => fixture.call("POST", `/conversations/${id}/messages/stream`, key, { content: "hi" });
+  const first = send();
+  await settle();
+  for (let count = 0; count < 5; count++) {
+    await assertErrorAnswer(await send(), 409, "conversation_busy");
+    await assertErrorAnswer(
+      await fixture.call("POST", "/conversations/conv_none/messages", key, { content: "hi" }),
+      404,
+      "conversation_not_found",
+    );
+  }
+  assert.equal((await begin(key)).status, 200);
+  void first;
+});
