@@ -8,6 +8,7 @@ import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
@@ -190,15 +191,17 @@ async function run(settings: Settings): Promise<void> {
     await backups?.stop();
   });
   const { secret, verifyToken } = await openTokens(settings, log);
-  const metrics = await openMetrics(settings, parts);
+  const metrics = await openMetrics(settings, storage, parts);
   const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
   const service = createService(serviceOptions(settings, given));
-  const { shutdownGraceMs: graceMs } = settings;
+  const { shutdownGraceMs: graceMs, shutdownDelayMs: delayMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
   await parts.open("replies", ready, () => service.close({ graceMs }));
-  const server = await parts.open("server", listen(service, settings), (running) =>
-    running.close({ graceMs }),
-  );
+  const server = await parts.open("server", listen(service, settings), async (running) => {
+    service.drain();
+    await pause(delayMs);
+    await running.close({ graceMs });
+  });
 
   if (storage.backup && settings.database.kind === "sqlite")
     backups = answerBackupRequests(settings.database.path, storage.backup, log);
@@ -254,11 +257,12 @@ function serviceOptions(
 /** The metrics of this process, shown on a port of their own. Undefined if none is set. */
 async function openMetrics(
   { host, metricsPort: port }: Settings,
+  { store, limitsAreShared }: Storage,
   parts: Parts,
 ): Promise<Metrics | undefined> {
   if (port === undefined) return undefined;
   const { createMetrics, serveMetrics } = await import("./server/metrics.ts");
-  const metrics = createMetrics();
+  const metrics = createMetrics({ limitsAreShared, pingStore: () => store.ping() });
   const serving = serveMetrics(metrics, host, port).catch((error: unknown) => {
     throw cannotListen({ host, port, name: "metricsPort" }, error);
   });

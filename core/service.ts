@@ -45,6 +45,8 @@ export interface Service {
    * `unavailable` if it is not, and the next call tries again.
    */
   ready(): Promise<void>;
+  /** From now on, `/readyz` is 503, so that balancers send their clients elsewhere. All else is served as before. */
+  drain(): void;
   /**
    * Refuses new sends, gives running replies `graceMs` milliseconds to finish (default 25,000), ends the rest as
    * interrupted, and resolves. The store stays open: it belongs to the caller.
@@ -74,7 +76,8 @@ export function createService(options: ServiceOptions): Service {
   const { store, basePath, corsOrigins, limiter, log, observe } = parts;
   warnOfDefaults(options, log);
   const offered = routes.filter(({ credential }) => credential !== "token" || parts.verifyToken);
-  const context = createContext(parts, offered);
+  let draining = false;
+  const context = createContext(parts, offered, () => draining);
   const { keys, replies, ready } = context;
   const identifyCaller = createAuthentication({ ...parts, keys });
   const dispatcher = new Dispatcher({
@@ -96,6 +99,9 @@ export function createService(options: ServiceOptions): Service {
     handlers: createHandlers(dispatcher, withSignal),
     refuse: (error) => dispatcher.refuse(error),
     ready,
+    drain() {
+      draining = true;
+    },
     async close({ graceMs = 25_000 } = {}) {
       await replies.close(graceMs);
       stopListening?.();
@@ -104,7 +110,11 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** What handlers work with, each part given what it needs. */
-function createContext(options: CompleteOptions, offered: readonly Route[]): HandlerContext {
+function createContext(
+  options: CompleteOptions,
+  offered: readonly Route[],
+  isDraining: () => boolean,
+): HandlerContext {
   const { store, twins, limiter, clock, random, sha256, log, basePath } = options;
   const newId = createIds(clock, random);
   const replies = new Replies({
@@ -127,6 +137,7 @@ function createContext(options: CompleteOptions, offered: readonly Route[]): Han
     root: `${basePath}/api/v1`,
     openApi: lazyOpenApi(offered, basePath),
     ready: startOnce(() => replies.start()),
+    isDraining,
   };
 }
 

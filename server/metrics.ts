@@ -10,6 +10,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { urlOf } from "../adapters/servers/running-server.ts";
+import { systemClock, within } from "../core/base/clock.ts";
 import type { Observer } from "../core/base/observe.ts";
 
 /** Metrics that a service's callbacks feed. */
@@ -27,19 +28,55 @@ const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 /** Upper bounds in seconds: models begin after a tenth of a second to a minute, and reply for up to five. */
 const replyBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300];
 
+/** What is looked at whenever the metrics are read. */
+export interface StorageState {
+  /** Whether limits are those of all processes. */
+  limitsAreShared(): boolean;
+  /** Rejects if the store cannot be used. */
+  pingStore(): Promise<void>;
+}
+
+/** How long the store may take to answer, in milliseconds: well within the time that a scrape may take. */
+const pingMs = 2_000;
+
 /**
  * Creates the metrics of one server. No label has an owner, a key or an end user: their number has no bound, and metrics
  * are no place for what identifies people.
  */
-export function createMetrics(): Metrics {
+export function createMetrics(storage?: StorageState): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  if (storage) addStorageGauges(registry, storage);
   const instruments = createInstruments(registry);
   return {
     observe: { ...requestCallbacks(instruments), ...replyCallbacks(instruments) },
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+function addStorageGauges(registry: Registry, { limitsAreShared, pingStore }: StorageState): void {
+  new Gauge({
+    name: "twin_limits_shared",
+    help: "1: hourly limits are those of all processes; 0: what they share is away, and this process limits alone.",
+    registers: [registry],
+    collect() {
+      this.set(limitsAreShared() ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "twin_store_available",
+    help: "1: the store answered when the metrics were read; 0: it did not, within two seconds.",
+    registers: [registry],
+    async collect() {
+      const answered = await within(
+        systemClock,
+        pingMs,
+        pingStore().then(() => true),
+      ).catch(() => false);
+      this.set(answered === true ? 1 : 0);
+    },
+  });
 }
 
 type Instruments = ReturnType<typeof createInstruments>;

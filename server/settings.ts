@@ -223,6 +223,13 @@ export const settings = {
     about: "milliseconds for running replies to finish after SIGTERM or SIGINT",
     ...number([0, 86_400_000]),
   }),
+  shutdownDelayMs: setting({
+    variable: "SHUTDOWN_DELAY_MS",
+    fallback: "0",
+    about:
+      "milliseconds after SIGTERM or SIGINT in which `/readyz` is 503 and all is served, for balancers to notice",
+    ...number([0, 600_000]),
+  }),
   onDisconnect: setting({
     variable: "ON_DISCONNECT",
     fallback: "continue",

@@ -20,6 +20,8 @@ import { ConfigError, type DatabaseChoice, nameOf, type Settings } from "./setti
 export interface Storage {
   readonly store: Store;
   readonly limiter: RateLimiter;
+  /** Whether the limits are those of all processes. False: what they share is away, and this process limits alone. */
+  limitsAreShared(): boolean;
   /** The path of a SQLite file that was made. */
   readonly newFile?: string;
   /** Copies SQLite's file. Absent: the database is another. */
@@ -48,6 +50,7 @@ export async function openStorage(values: Settings, options: StorageOptions): Pr
   return {
     ...storage,
     limiter: redis.limiter,
+    limitsAreShared: redis.limiter.isShared,
     async close() {
       try {
         redis.close();
@@ -65,7 +68,8 @@ async function openDatabase(
   switch (database.kind) {
     case "memory": {
       const store = readLongTextsInTurn(createMemoryStore());
-      return { store, limiter: createMemoryLimiter(), close: () => store.close() };
+      const limiter = createMemoryLimiter();
+      return { store, limiter, limitsAreShared: () => true, close: () => store.close() };
     }
     case "sqlite": {
       const { openSqlite } = await import("../adapters/sqlite/mod.ts");
@@ -100,11 +104,15 @@ function databasesIn(folder: string): string[] {
 }
 
 /** A database, with limits that go on in memory while its own are down. */
-function withFallback({ store, limiter: shared, close }: Storage, log: Log): Storage {
+function withFallback(
+  { store, limiter: shared, close }: Pick<Storage, "store" | "limiter" | "close">,
+  log: Log,
+): Storage {
   const limiter = createFallbackLimiter({ shared, log });
   return {
     store,
     limiter,
+    limitsAreShared: limiter.isShared,
     async close() {
       limiter.close();
       await close();

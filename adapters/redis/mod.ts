@@ -7,7 +7,7 @@
 import { systemClock, within } from "../../core/base/clock.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { logRule, optional, type RulesFor, requireAddress, requireOptions } from "../../core/base/rules.ts";
-import { createFallbackLimiter } from "../../core/limits/fallback-limiter.ts";
+import { createFallbackLimiter, type FallbackLimiter } from "../../core/limits/fallback-limiter.ts";
 import type { RateLimiter } from "../../core/limits/token-bucket.ts";
 import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./limiter.ts";
 
@@ -16,7 +16,7 @@ export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } 
 /** What {@link openRedis} opens. */
 export interface Redis {
   /** The same buckets for all processes; while Redis is down, buckets of this process. Only `forget` rejects then. */
-  readonly limiter: RateLimiter;
+  readonly limiter: RateLimiter & Pick<FallbackLimiter, "isShared">;
   close(): void;
 }
 

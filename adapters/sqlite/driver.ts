@@ -11,6 +11,7 @@ import { StoreUnavailable } from "../../core/store/store.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { type SqliteConnection, unavailableIfPassing } from "./connection.ts";
 import { Disk, type WriteAheadLog } from "./disk.ts";
+import type { FileHealth } from "./health.ts";
 import { type Batch, type RanBatch, runGroup } from "./transaction.ts";
 
 /** The SQL driver, and a way past the disk for what need not survive a power failure. */
@@ -33,9 +34,13 @@ export interface Unsynced {
 }
 
 /** Creates a driver for a connection and its write-ahead log. Closing it closes both. */
-export function createSqliteDriver(connection: SqliteConnection, wal: WriteAheadLog): SqliteDriver {
+export function createSqliteDriver(
+  connection: SqliteConnection,
+  wal: WriteAheadLog,
+  health?: FileHealth,
+): SqliteDriver {
   const disk = new Disk(connection, wal);
-  const commits = new GroupCommit(connection, disk);
+  const commits = new GroupCommit(connection, disk, health);
   let closing: Promise<void> | undefined;
 
   async function finish(): Promise<void> {
@@ -88,6 +93,7 @@ interface UnsyncedBatch extends Omit<Batch, "statements"> {
 class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #disk: Disk;
+  readonly #health: FileHealth | undefined;
   #batches: Batch[] = [];
   #unsynced: UnsyncedBatch[] = [];
   /** The end of this turn, if something is to be committed then. */
@@ -97,9 +103,10 @@ class GroupCommit {
   /** Resolves once commits need not wait any more. */
   #held: Promise<void> | undefined;
 
-  constructor(connection: SqliteConnection, disk: Disk) {
+  constructor(connection: SqliteConnection, disk: Disk, health: FileHealth | undefined) {
     this.#connection = connection;
     this.#disk = disk;
+    this.#health = health;
   }
 
   add(statements: readonly SqlStatement[]): Promise<BatchResult> {
@@ -150,10 +157,13 @@ class GroupCommit {
     const unsynced = this.#unsynced.splice(0).map((batch) => ({ ...batch, statements: batch.statements() }));
     const batches = this.#syncing ? [] : this.#batches.splice(0);
     try {
+      this.#health?.requireSameFile();
       const ran = runGroup(this.#connection, [...unsynced, ...batches]);
+      this.#health?.wrote(true);
       for (const { tell } of ran.slice(0, unsynced.length)) tell();
       if (batches.length > 0) this.#syncing = this.#tellOnDisk(batches, ran.slice(unsynced.length));
     } catch (error) {
+      this.#health?.wrote(false);
       for (const { reject } of [...unsynced, ...batches]) reject(error);
     }
   }
@@ -164,6 +174,7 @@ class GroupCommit {
       await (changed ? this.#disk.sync() : this.#disk.settled());
       for (const { tell } of ran) tell();
     } catch (error) {
+      this.#health?.wrote(false);
       for (const { reject } of batches) reject(error);
     }
     this.#syncing = undefined;

@@ -13,6 +13,7 @@ import { type BackupOptions, Backups } from "./backup.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
 import { openWriteAheadLog } from "./disk.ts";
 import { createSqliteDriver, type SqliteDriver } from "./driver.ts";
+import { FileHealth } from "./health.ts";
 
 /** "twin", which marks the file as this program's, so that it does not write into another program's. */
 const applicationId = 0x7477696e;
@@ -28,7 +29,13 @@ const pagesBetweenCheckpoints = 4000;
 export interface SqliteDatabase extends SqliteDriver {
   /** See {@link Backups.copyTo}. */
   backup(target: string, options?: BackupOptions): Promise<void>;
+  /** Rejects with a `StoreUnavailable` if the file is not where it was opened, or if the last writes failed, and still do. */
+  requireWritable(): Promise<void>;
 }
+
+/** Writes a bucket that is full: the next sweep removes it. */
+const probe = `INSERT INTO rate_buckets (id, debt, at) VALUES ('write-probe', 0, 0)
+  ON CONFLICT (id) DO UPDATE SET at = excluded.at`;
 
 /** How a file is opened. */
 export interface OpenOptions {
@@ -47,12 +54,17 @@ export async function openSqliteDatabase(
 ): Promise<SqliteDatabase> {
   const connection = await openSqliteFile(path, log, options);
   try {
-    const driver = createSqliteDriver(connection, await openWriteAheadLog(path));
+    const health = new FileHealth(path, log);
+    const driver = createSqliteDriver(connection, await openWriteAheadLog(path), health);
     const { hold } = driver;
     const backups = new Backups({ path, connection, pagesBetweenCheckpoints, hold });
     return {
       ...driver,
       backup: (target, options) => backups.copyTo(target, options),
+      async requireWritable() {
+        health.requireSameFile();
+        if (health.isFailing) await driver.batch([{ sql: probe, params: [] }]);
+      },
       async close() {
         await backups.stop();
         await driver.close();

@@ -4,16 +4,13 @@
  * @module
  */
 
-import { stat } from "node:fs/promises";
 import { isString } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
 import { logRule, optional, type RulesFor, requireOptions, unusable } from "../../core/base/rules.ts";
 import type { BucketStore } from "../../core/limits/memory-limiter.ts";
-import { type Store, StoreUnavailable } from "../../core/store/store.ts";
-import type { SqlDriver } from "../sql/driver.ts";
+import type { Store } from "../../core/store/store.ts";
 import { readLongTextsInTurn } from "../sql/fair-reads.ts";
 import { createSqlStore } from "../sql/store.ts";
-import { codeOf } from "../system.ts";
 import type { BackupOptions } from "./backup.ts";
 import { createSqliteBuckets } from "./buckets.ts";
 import { openSqliteDatabase } from "./file.ts";
@@ -66,13 +63,12 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   requireOptions("openSqlite", options, rules);
   const { log } = options;
   const driver = await openSqliteDatabase(path, log);
-  const opened = await closeOnError(driver, identityOf(path));
   const store = createSqlStore(driver, { exclusive: true });
   return {
     store: {
       ...readLongTextsInTurn(store),
       async ping() {
-        await requireSameFile(path, opened);
+        await driver.requireWritable();
         await store.ping();
       },
     },
@@ -80,31 +76,4 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
     backup: (file, options) => driver.backup(file, options),
     close: () => store.close(),
   };
-}
-
-/** Distinguishes a file from another one of the same name. Undefined: there is no file. */
-async function identityOf(path: string): Promise<string | undefined> {
-  try {
-    const { dev, ino } = await stat(path, { bigint: true });
-    return `${dev} ${ino}`;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw new StoreUnavailable("The database's file cannot be checked.", { cause: error });
-  }
-}
-
-/** A file that was removed or replaced accepts writes until it is closed, and then they are lost. */
-async function requireSameFile(path: string, opened: string | undefined): Promise<void> {
-  if ((await identityOf(path)) === opened) return;
-  throw new StoreUnavailable("The database's file was moved, removed or replaced while it was open.");
-}
-
-/** Closes the driver if what is opened after it fails. */
-async function closeOnError<Opened>(driver: SqlDriver, opening: Promise<Opened>): Promise<Opened> {
-  try {
-    return await opening;
-  } catch (error) {
-    await Promise.allSettled([driver.close()]); // the original error is reported
-    throw error;
-  }
 }

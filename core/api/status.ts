@@ -95,8 +95,8 @@ export const statusRoutes = [
     credential: "none",
     success: { status: 200, description: "The service is ready.", schema: healthSchema },
     errors: ["unavailable", "shutting_down"],
-    async handle(_, { replies, store, ready }) {
-      if (replies.closing) throw shuttingDown();
+    async handle(_, { replies, store, ready, isDraining }) {
+      if (replies.closing || isDraining()) throw shuttingDown();
       await ready();
       await store.ping().catch((error) => {
         throw unavailable(error); // also where trying again does not help, as with a damaged file

@@ -8,7 +8,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
-import { ApiError, shuttingDown } from "../wire/errors.ts";
+import { ApiError, type ErrorCode, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
 import { piecesOf, TextStream } from "../wire/text-stream.ts";
 import { type IdentifyCaller, requireScope } from "./admission.ts";
@@ -51,6 +51,8 @@ interface Exchange {
   headers: Record<string, string>;
   route?: Route;
   caller?: Caller;
+  /** The error that is answered. */
+  code?: ErrorCode;
 }
 
 /** Finds the routes that a request's target names. */
@@ -82,8 +84,8 @@ export class Dispatcher {
   refuse(error: ApiError): Answer {
     const { context, log, observe } = this.#options;
     const requestId = context.newId("req");
-    const { status, headers, body } = this.#errorAnswer(error, requestId, undefined);
-    log("info", "request", { requestId, status });
+    const { status, headers, body } = errorAnswer(this.#toError(error, requestId), requestId);
+    log("info", "request", { requestId, status, code: error.code });
     observe.requestEnded?.({ requestId, method: "", route: undefined, status, durationMs: 0 });
     return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
   }
@@ -104,9 +106,10 @@ export class Dispatcher {
     observe.requestBegan?.({ requestId, method, traceparent });
     try {
       return this.#finish(exchange, await this.#serve(exchange, find));
-    } catch (error) {
-      const extension = this.#extensionOf(request.url);
-      return this.#finish(exchange, this.#errorAnswer(error, requestId, extension));
+    } catch (thrown) {
+      const error = this.#toError(thrown, requestId);
+      exchange.code = error.code;
+      return this.#finish(exchange, errorAnswer(error, requestId, this.#extensionOf(request.url)?.errorBody));
     }
   }
 
@@ -190,7 +193,8 @@ export class Dispatcher {
     };
   }
 
-  #errorAnswer(thrown: unknown, requestId: string, extension: ApiExtension | undefined): Answer {
+  /** The error that the client gets. Logs what was thrown, if that is a fault. */
+  #toError(thrown: unknown, requestId: string): ApiError {
     const { context, log } = this.#options;
     const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
     const error = toApiError(reason);
@@ -198,12 +202,12 @@ export class Dispatcher {
     const isNew = !(reason instanceof ApiError) || reason.cause !== undefined;
     if (error.status >= 500 && isNew)
       log("error", error.message, { requestId, code: error.code, error: reason });
-    return errorAnswer(error, requestId, extension?.errorBody);
+    return error;
   }
 
   /** Adds the header fields of every answer, and logs the request. */
   #finish(
-    { request, fields, requestId, startedAt, headers, route, caller }: Exchange,
+    { request, fields, requestId, startedAt, headers, route, caller, code }: Exchange,
     answer: Answer,
   ): Answer {
     const { context, corsOrigins, log, observe } = this.#options;
@@ -216,7 +220,9 @@ export class Dispatcher {
       requestId,
       method,
       route: route?.path, // the pattern, because the path itself may contain what was put there by mistake
+      path: !route && status === 404 ? splitTarget(request.url).path.slice(0, loggedPathLength) : undefined,
       status,
+      code,
       durationMs,
       owner: caller?.owner || undefined,
       keyId: caller?.key?.id,
@@ -234,6 +240,9 @@ const bodyWeight = 3;
 
 /** The longest text of an answer, in characters, that is handed to its connection at once. */
 const shortAnswer = 256 * 1024;
+
+/** How much of a path is logged that leads nowhere: enough to find the client's mistake. */
+const loggedPathLength = 200;
 
 /**
  * For how long the word of a host or a JWT counts while a body arrives, in milliseconds. A key's look-up is cached, and

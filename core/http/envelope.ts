@@ -77,7 +77,6 @@ export function tooMuchAtOnce(): ApiError {
 export function unavailable(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   return new ApiError("unavailable", "The service's store cannot be reached right now.", {
-    headers: { "Retry-After": "5" },
     cause,
   });
 }

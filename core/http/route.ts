@@ -48,6 +48,8 @@ export interface HandlerContext {
   openApi(): string;
   /** Resolves once the store has been found usable. Rejects with `unavailable`. */
   ready(): Promise<void>;
+  /** Whether balancers should send their clients elsewhere, though all is served. */
+  isDraining(): boolean;
 }
 
 /** Who a request comes from. */

@@ -28,6 +28,8 @@ const rules: RulesFor<FallbackLimiterOptions> = {
 
 /** A limiter that also answers while the shared one is down. */
 export interface FallbackLimiter extends RateLimiter {
+  /** Whether the shared limiter is asked. False: this process limits alone. */
+  isShared(): boolean;
   /** Stops checking whether the shared limiter is back. */
   close(): void;
 }
@@ -77,6 +79,7 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
     async forget(ids) {
       await Promise.all([own.forget(ids), shared.forget(ids)]);
     },
+    isShared: () => !outage.lasts,
     close: () => outage.close(),
   };
 }

@@ -60,12 +60,18 @@ const challengeByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_token: refusedChallenge,
 };
 
+/** Every 503 says when to try again, in seconds. Another process is there at once, a store rather later. */
+const retryAfterByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
+  unavailable: "5",
+  shutting_down: "1",
+};
+
 /** What an {@link ApiError} contains besides its code and message. */
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client unchanged. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate` even without them.
+   * Header fields of the error's response, such as `Retry-After`. A 401 has a `WWW-Authenticate`, a 503 a `Retry-After` even without them.
    * Values are Latin-1 without control characters (RFC 9110 section 5.5).
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -93,9 +99,13 @@ export class ApiError extends Error {
     this.code = code;
     this.details = options.details;
     const headers = requireSendable(options.headers ?? {});
-    const asked = challengeByCode[code];
-    const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "www-authenticate");
-    this.headers = asked && !hasOwn ? { ...headers, "WWW-Authenticate": asked } : headers;
+    const usual: readonly [name: string, value: string | undefined] =
+      statusByCode[code] === 503
+        ? ["Retry-After", retryAfterByCode[code]]
+        : ["WWW-Authenticate", challengeByCode[code]];
+    const [name, value] = usual;
+    const hasOwn = Object.keys(headers).some((own) => own.toLowerCase() === name.toLowerCase());
+    this.headers = value !== undefined && !hasOwn ? { ...headers, [name]: value } : headers;
   }
 
   get status(): number {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
-import type { TwinEngine } from "../../core/mod.ts";
+import type { Log, TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { requestIdPattern } from "../support/conformance.ts";
 import { assertErrorAnswer, errorOf, openFixture, transports } from "../support/harness.ts";
@@ -214,6 +214,27 @@ for (const transport of transports) {
       const path = "/healthz?".padEnd(8192, "x");
       assert.equal((await fixture.send(path)).status, 200);
       await assertErrorAnswer(await fixture.send(`${path}x`), 414, "uri_too_long");
+    });
+
+    test("a refusal's log line has its code; a path that leads nowhere is logged without its query, cut", async () => {
+      const lines: (Readonly<Record<string, unknown>> | undefined)[] = [];
+      const log: Log = (_, message, fields) => message === "request" && lines.push(fields);
+      await using fixture = await openFixture(transport, { log });
+      const key = await fixture.key();
+      lines.length = 0;
+      await fixture.call("GET", "/twins", key);
+      await fixture.call("GET", "/twins/nobody", key);
+      await fixture.send("/api/v1/twins");
+      await fixture.send(`/nowhere/${"x".repeat(300)}?token=secret`);
+      assert.deepEqual(
+        lines.map((line) => [line?.status, line?.code, line?.route, line?.path]),
+        [
+          [200, undefined, "/api/v1/twins", undefined],
+          [404, "twin_not_found", "/api/v1/twins/{id}", undefined],
+          [401, "missing_credentials", "/api/v1/twins", undefined],
+          [404, "not_found", undefined, `/nowhere/${"x".repeat(191)}`],
+        ],
+      );
     });
 
     test("an unexpected exception is a 500 that reveals nothing, and is logged in full", async () => {

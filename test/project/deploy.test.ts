@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -22,6 +22,13 @@ const [deployment] = parseAllDocuments(await read("kubernetes.yaml")).map((docum
 const unit = await read("twin-service.service");
 
 describe("the files of deploy/", () => {
+  test("promtool takes the alerts, and they fire when they should and not before", {
+    skip: spawnSync("promtool", ["--version"]).error !== undefined && "needs promtool",
+  }, async () => {
+    await promisify(execFile)("promtool", ["check", "rules", pathOf("alerts.yaml")]);
+    await promisify(execFile)("promtool", ["test", "rules", pathOf("alerts.test.yaml")]);
+  });
+
   test("the image contains everything that the server imports", async () => {
     const { metafile } = await build({
       entryPoints: [fileURLToPath(new URL("../../server.ts", import.meta.url))],

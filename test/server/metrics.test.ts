@@ -32,6 +32,19 @@ async function assertSamples(url: string, ...samples: readonly string[]): Promis
 }
 
 describe("metrics", () => {
+  test("they say whether limits are shared, and whether the store answers", async () => {
+    let isShared = true;
+    let pingStore = () => Promise.resolve();
+    const storage = { limitsAreShared: () => isShared, pingStore: () => pingStore() };
+    const url = await serve(createMetrics(storage));
+    await assertSamples(url, "twin_limits_shared 1");
+    await assertSamples(url, "twin_store_available 1");
+    isShared = false;
+    pingStore = () => Promise.reject(new Error("away"));
+    await assertSamples(url, "twin_limits_shared 0");
+    await assertSamples(url, "twin_store_available 0");
+  });
+
   test("a reply is counted while it runs, and by how it ended", async () => {
     const metrics = createMetrics();
     const url = await serve(metrics);
@@ -100,7 +113,8 @@ describe("metrics", () => {
   for (const file of ["grafana-dashboard.json", "alerts.yaml"]) {
     test(`deploy/${file} uses only metrics that exist`, async () => {
       const text = await readFile(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
-      const shown = await (await fetch(await serve(createMetrics()))).text();
+      const storage = { limitsAreShared: () => true, pingStore: async () => {} };
+      const shown = await (await fetch(await serve(createMetrics(storage)))).text();
       const names = [...shown.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = "", kind]) =>
         kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       );

@@ -9,7 +9,7 @@ import { withoutSignals } from "../support/child-process.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { dataOf } from "../support/harness.ts";
 import { until } from "../support/until.ts";
-import { createScratch, openTalker } from "./fixture.ts";
+import { call, converse, createKey, createScratch, mint, openTalker } from "./fixture.ts";
 import { startServer } from "./process.ts";
 
 const scratch = await createScratch();
@@ -106,4 +106,17 @@ describe("a server that is told to stop while a reply runs", { skip: withoutSign
     assert.equal(code, 0);
     await assertInterrupted();
   });
+});
+
+test("for SHUTDOWN_DELAY_MS it is not ready, and serves all", { skip: withoutSignals }, async () => {
+  const { flags } = await scratch();
+  const server = await startServer(flags, { SHUTDOWN_DELAY_MS: "1500" });
+  const key = await createKey(server, await mint(flags));
+  server.signal("SIGTERM");
+  await server.logged("stopping");
+  const ready = await fetch(`${server.url}/readyz`, { headers: { Connection: "close" } });
+  assert.deepEqual([ready.status, ready.headers.get("retry-after")], [503, "1"]);
+  const messages = await converse(server, key, "echo");
+  assert.equal((await call(messages, "POST", key, { content: "Hello" })).status, 200);
+  assert.equal((await server.stop()).code, 1, "a second signal ends it immediately");
 });

@@ -85,6 +85,7 @@ test("while it drains, new sends are refused, but reading, resuming, cancelling 
   const closing = chat.service.close({ graceMs: 10_000 });
   for (const path of ["/messages", "/messages/stream"]) {
     const refused = await chat.post(path, { content: "Hi" });
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
     await assertErrorAnswer(refused, 503, "shutting_down");
   }
   assert.equal((await chat.fixture.send("/readyz")).status, 503);

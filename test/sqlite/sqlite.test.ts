@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import type { Log } from "../../core/base/log.ts";
 import { firstConversation, makeFolder, runProcess } from "./fixture.ts";
 
 const folder = await makeFolder();
@@ -63,20 +64,29 @@ describe("a SQLite file", () => {
     await close();
   });
 
-  test("a ping fails if the file was moved or replaced while open", {
+  test("a ping, and each write, fails if the file was moved or replaced while open; the log says so once", {
     skip: immovable,
   }, async () => {
     const [path, elsewhere] = [folder.newPath(), folder.newPath()];
-    const { store, close } = await openSqlite(path);
+    const lines: unknown[] = [];
+    const log: Log = (level, _, fields) => lines.push([level, fields?.file]);
+    const { store, buckets, close } = await openSqlite(path, { log });
     const unavailable = { name: "StoreUnavailable", message: /file was moved, removed or replaced/ };
     await store.ping();
     await rename(path, elsewhere);
     await assert.rejects(store.ping(), unavailable);
+    await assert.rejects(store.createConversation(firstConversation), unavailable);
+    await assert.rejects(buckets.save("one", { debt: 1, at: 1 }), unavailable);
     await writeFile(path, "");
     await assert.rejects(store.ping(), unavailable);
     await rename(elsewhere, path);
     await store.ping();
+    await store.createConversation(firstConversation);
     await close();
+    assert.deepEqual(lines, [
+      ["error", path],
+      ["info", path],
+    ]);
   });
 
   test("a symbolic link to it opens the file itself", {

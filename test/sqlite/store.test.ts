@@ -4,7 +4,7 @@ import type { SqlDriver, SqlValue } from "../../adapters/sql/driver.ts";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import type { SqliteConnection } from "../../adapters/sqlite/connection.ts";
 import { createSqliteDriver } from "../../adapters/sqlite/driver.ts";
-import { openSqliteFile } from "../../adapters/sqlite/file.ts";
+import { openSqliteDatabase, openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { type Store, StoreUnavailable } from "../../core/store/store.ts";
 import {
@@ -126,6 +126,22 @@ describe("a store in SQLite", () => {
       store.updateKey(owner, "key_none", { lastUsedAt: start }),
     ]);
     assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
+    await store.close();
+  });
+
+  test("while the disk takes no writes, the ping fails after the second one, and succeeds by itself afterwards", async () => {
+    const database = await openSqliteDatabase(folder.newPath());
+    const store = createSqlStore(database, { exclusive: true });
+    const write = () => store.createConversation(firstConversation);
+    const unavailable = { name: "StoreUnavailable" };
+    await database.all("PRAGMA query_only = ON", []); // fails as a full disk does
+    await assert.rejects(write(), unavailable);
+    await database.requireWritable();
+    await assert.rejects(write(), unavailable);
+    await assert.rejects(database.requireWritable(), unavailable);
+    await database.all("PRAGMA query_only = OFF", []);
+    await database.requireWritable();
+    await write();
     await store.close();
   });
 

@@ -69,6 +69,7 @@ const passing: readonly ErrorCode[] = [
   "rate_limited",
   "too_many_running",
   "unavailable",
+  "shutting_down",
 ];
 
 /** The header fields of a status' errors, as references. */
