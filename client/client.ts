@@ -16,8 +16,11 @@ export interface TwinClientOptions {
   readonly baseUrl: string;
   /** An API key or a client token; for `keys`, a JWT. Either this or `getToken`. */
   readonly apiKey?: string | undefined;
-  /** Gets the credential when it is first needed, and a new one after a 401, such as a client token from the app's backend. */
-  readonly getToken?: (() => string | Promise<string>) | undefined;
+  /**
+   * Gets the credential when it is first needed, and a new one after a 401, such as a client token from the app's backend.
+   * Null: none is sent, as cookies of the page's own server say who talks.
+   */
+  readonly getToken?: (() => string | null | Promise<string | null>) | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** The longest wait for an answer, in milliseconds. Default 60,000; for `messages.send`, 330,000. */
@@ -112,7 +115,7 @@ function isAddress(url: string): boolean {
   }
 }
 
-function tokenOf({ apiKey, getToken }: TwinClientOptions): () => string | Promise<string> {
+function tokenOf({ apiKey, getToken }: TwinClientOptions): NonNullable<TwinClientOptions["getToken"]> {
   if (getToken && apiKey === undefined) return getToken;
   if (apiKey && !getToken) return () => apiKey;
   throw new TypeError("Either apiKey, a text that is not empty, or getToken must be given.");

@@ -8,10 +8,13 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin, transform } from "esbuild";
+import { style } from "../web/widget/style.ts";
 
 /** The pages, by the names of their folders. */
 export const pages = { playground: "Twins: playground", reference: "Twins: API reference" } as const;
+
+const targets = ["chrome123", "firefox120", "safari17.5"];
 
 type PageName = keyof typeof pages;
 
@@ -83,6 +86,27 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
+/** The widget's style is a text, which nothing makes small by itself. */
+const smallStyle: Plugin = {
+  name: "small style",
+  setup({ onLoad }) {
+    onLoad({ filter: /widget[\\/]style\.ts$/ }, async () => {
+      const { code } = await transform(style, { loader: "css", minify: true, target: targets });
+      return { contents: `export const style = ${JSON.stringify(code)};` };
+    });
+  },
+};
+
+/** Parts of the client that the widget never uses, as every browser that it runs in streams bodies, and it has one user. */
+const smallClient: Plugin = {
+  name: "small client",
+  setup({ onLoad }) {
+    const classes = ["ClientTokens", "EndUsers", "Usage"].map((name) => `export class ${name} {}`);
+    onLoad({ filter: /client[\\/]people\.ts$/ }, () => ({ contents: classes.join("") }));
+    onLoad({ filter: /reply[\\/]polling\.ts$/ }, () => ({ contents: "export function poll() {}" }));
+  },
+};
+
 async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [pathOf(entry)],
@@ -91,9 +115,10 @@ async function bundle(entry: string): Promise<string> {
     write: false,
     minify: true,
     format: "esm",
-    target: ["chrome123", "firefox120", "safari17.5"],
+    target: targets,
     charset: "utf8",
     legalComments: "inline",
+    plugins: [smallStyle, ...(entry === "widget/mod.ts" ? [smallClient] : [])],
   });
   return (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
 }

@@ -51,7 +51,7 @@ export interface CreateOptions extends RequestOptions {
 export interface Connection {
   /** The service's address, without `/api/v1` and without a slash at the end. */
   readonly baseUrl: string;
-  readonly getToken: () => string | Promise<string>;
+  readonly getToken: () => string | null | Promise<string | null>;
   readonly fetch: typeof globalThis.fetch;
   readonly timeoutMs: number | undefined;
   /** Undefined: the usual number. */
@@ -66,7 +66,7 @@ const usualRetries = 5;
 /** Sends requests. */
 export class Requests {
   readonly #connection: Connection;
-  #token: Promise<string> | undefined;
+  #token: Promise<string | null> | undefined;
   #streamsBodies: boolean;
 
   constructor(connection: Connection) {
@@ -149,34 +149,34 @@ export class Requests {
     }
   }
 
-  #currentToken(): Promise<string> {
+  #currentToken(): Promise<string | null> {
     this.#token ??= this.#askForToken();
     return this.#token;
   }
 
   /** Asks once for all requests that were refused with the same token. */
-  async #renewedToken(refused: string): Promise<string> {
+  async #renewedToken(refused: string | null): Promise<string | null> {
     const current = this.#currentToken();
     if ((await current) === refused) this.#forget(current);
     return this.#currentToken();
   }
 
-  #askForToken(): Promise<string> {
+  #askForToken(): Promise<string | null> {
     const asked = (async () => this.#connection.getToken())(); // what it throws is a rejection, too
     asked.catch(() => this.#forget(asked)); // the next request asks again
     return asked;
   }
 
   /** Another request may have asked for a newer one already. */
-  #forget(token: Promise<string>): void {
+  #forget(token: Promise<string | null>): void {
     if (this.#token === token) this.#token = undefined;
   }
 
-  async #fetch(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Response> {
+  async #fetch(request: ServiceRequest, token: string | null, signal: AbortSignal): Promise<Response> {
     throwIfAborted(signal); // while the token was awaited
     const { method, body, idempotencyKey } = request;
     const headers = {
-      Authorization: `Bearer ${token}`,
+      ...(token !== null && { Authorization: `Bearer ${token}` }),
       ...(body !== undefined && { "Content-Type": "application/json" }),
       ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
     };

@@ -54,15 +54,22 @@ async function start(name: string, executablePath: string): Promise<Browser> {
 /** A page that remembers its complaints. */
 export type WatchedPage = Page & AsyncDisposable;
 
-/** Opens a page. When it is disposed of, it must not have written an error, or broken its own policy. */
-export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+/**
+ * Opens a page. When it is disposed of, it must not have written an error, or broken its own policy. `except`: what browsers
+ * report by themselves where a test has requests fail.
+ */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+  except?: RegExp,
+): Promise<WatchedPage> {
   const unset = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
   const context = await browser.newContext({ ...unset, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
+    if (message.type() === "error" && !except?.test(message.text())) complaints.push(message.text());
   });
   page.setDefaultTimeout(15_000);
   return Object.assign(page, {

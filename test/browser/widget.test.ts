@@ -83,7 +83,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       const page = await opening;
       await readAlong(page);
       await page.goto(origin);
-      await page.locator("twin-chat [part~=reply]", { hasText: "Say something." }).waitFor();
+      await page.locator("twin-chat [part~=greeting]", { hasText: "Say something." }).waitFor();
       await page.locator("twin-chat textarea").fill(content);
       await page.locator("twin-chat textarea").press("Enter");
       await page.locator("twin-chat [part~=reply]", { hasText: "word0" }).waitFor();

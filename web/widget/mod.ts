@@ -1,32 +1,38 @@
 /**
- * `<twin-chat src twin token-url>`: a conversation with a twin in any page. Importing this module defines the element.
+ * `<twin-chat src twin>`: a conversation with a twin in any page. Importing this module defines the element.
  *
  * @module
  */
 
-import {
-  type Message,
-  NotFoundError,
-  type ReplyStream,
-  type StreamEvent,
-  TwinClient,
-} from "../../client/mod.ts";
+import { AuthenticationError, ConnectionError, InternalServerError, TwinClient } from "../../client/mod.ts";
 import { followEnd, h } from "../shared/dom.ts";
 import { style } from "./style.ts";
+import { directionOf, type TextName, textsOf } from "./texts.ts";
+import { reasonOf, Thread } from "./thread.ts";
 
 /** The browser's class; where there is none, as on a server that renders pages, one that does nothing. */
 const Base = globalThis.HTMLElement ?? class {};
 
 /**
- * A conversation with a twin, in a shadow DOM.
+ * A conversation with a twin, in a shadow DOM. It is kept for the tab: a reload shows it again, and a reply that was being
+ * written goes on.
  *
- * Attributes: `src`, the service's address; `twin`, a twin's id; `token-url`, an address of the app's own that answers a
- * POST with a client token (`{ "token": … }`), again whenever one has expired. The conversation is kept for the tab: a
- * reload shows it again, and a reply that was being written goes on.
+ * | attribute | |
+ * |---|---|
+ * | `src` | the service's address; a path where it is the page's own server. Default: the page's own origin |
+ * | `twin` | a twin's id |
+ * | `token-url` | an address of the app's own that answers a POST with a client token, `{ "token": … }`, again whenever one has expired. Without it, cookies say who talks |
+ * | `launcher` | shows a button in the corner of the page, which opens the conversation |
+ * | `open` | whether that is open |
+ * | `expanded` | whether it fills the window |
+ * | `theme` | `light`, `dark`, or `auto` for what the system prefers. Default: the page's `color-scheme` |
+ * | `lang` | the language of its texts. Default: the page's |
+ * | `text-…` | one of its texts, such as `text-send` |
+ * | `starters` | questions to begin with, separated by bars |
+ * | `images` | shows the images of replies, which are loaded from anywhere |
  *
- * Parts for styling: `messages`, `message`, `user`, `reply`, `status`, `composer`, `input`, `button`. Custom properties:
- * `--accent`, `--accent-ink`, `--surface`, `--ink`, `--soft`, `--line`. Replies are shown as text; set
- * {@link TwinChatElement.renderReply} to show their Markdown.
+ * Slots: `header` in place of face and name, `greeting`, `footer`. Parts and custom properties for styling are in the
+ * documentation.
  *
  * @example
  * ```html
@@ -34,63 +40,123 @@ const Base = globalThis.HTMLElement ?? class {};
  * ```
  */
 export class TwinChatElement extends Base {
-  /** Makes what is shown of a reply's text: a sanitizer's output, for example. Default: the text as it is. */
-  renderReply: (text: string) => Node | string = (text) => text;
+  static readonly observedAttributes = ["open", "expanded"];
 
-  readonly #messages = h("div", { part: "messages", role: "log", "aria-label": "Messages", tabindex: "0" });
-  readonly #status = h("p", { part: "status", role: "status" });
-  readonly #input = h("textarea", {
-    part: "input",
-    rows: "1",
-    maxlength: "32000",
-    "aria-label": "Message",
-    placeholder: "Write a message",
-  });
-  readonly #button = h("button", { part: "button", type: "submit" }, "Send");
+  #list = h("div", { part: "messages", role: "log", tabindex: "0" });
+  #face = h("span", { part: "avatar", "aria-hidden": "true" });
+  #name = h("h2", { part: "name" });
+  #greeting = h("div", { part: "message reply greeting", dir: "auto" });
+  #starters = h("div", { part: "starters" });
+  #status = h("p", { part: "status", role: "status" });
+  #input = h("textarea", { part: "input", rows: "1", maxlength: "32000", dir: "auto" });
+  #send = h("button", { part: "button send", type: "submit" });
+  #stop = h("button", { part: "button stop", type: "button", hidden: true });
+  #launch = h("button", { part: "launcher", type: "button" }, icon("M4 5h16v11H9l-5 4z"));
+  #panel = h("div", { part: "panel" });
+  #root = h("section");
   #showEnd = () => {};
-  /** The client of this stay in the page. */
-  #client: TwinClient | undefined;
+  #thread: Thread | undefined;
   /** Resolves once what was said before is shown. */
-  #connected: Promise<TwinClient> | undefined;
-  #conversationId: string | undefined;
-  #reply: ReplyStream | undefined;
+  #connected: Promise<Thread> | undefined;
 
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
-    void this.#attempt(async () => void (await this.#connect()));
+    this.#arrange();
+    if (!this.hasAttribute("launcher") || this.hasAttribute("open")) this.#begin();
   }
 
-  /** A reply that runs goes on without the element. */
+  /** A reply that is written goes on without the element. */
   disconnectedCallback(): void {
-    this.#client = undefined;
+    this.#thread?.leave();
+    this.#thread = undefined;
     this.#connected = undefined;
-    this.#reply?.detach();
-    this.#reply = undefined;
+  }
+
+  attributeChangedCallback(): void {
+    if (!this.shadowRoot || !this.isConnected) return;
+    this.#arrange();
+    if (this.hasAttribute("open")) this.#begin();
   }
 
   #build(): void {
-    const root = this.attachShadow({ mode: "open" });
+    const root = this.attachShadow({ mode: "open", delegatesFocus: true });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
     root.adoptedStyleSheets = [sheet];
-    const form = h(
-      "form",
-      { part: "composer", onsubmit: (event) => this.#submit(event) },
-      this.#input,
-      this.#button,
+    const form = h("form", { part: "composer", onsubmit: (event) => this.#submit(event) });
+    form.append(this.#input, this.#send, this.#stop);
+    const button = (name: TextName, path: string, onclick: () => void) =>
+      h("button", { part: `tool ${name}`, type: "button", title: this.text(name), onclick }, icon(path));
+    this.#panel.append(
+      h(
+        "header",
+        { part: "header" },
+        h("slot", { name: "header" }, this.#face, this.#name),
+        button("fresh", "M12 5v14M5 12h14", () => this.#startAnew()),
+        button("expand", "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7", () => this.toggleAttribute("expanded")),
+        button("close", "M6 6l12 12M18 6L6 18", () => this.#close()),
+      ),
+      this.#list,
+      this.#status,
+      form,
+      h("slot", { name: "footer" }),
     );
+    this.#root.append(this.#panel, this.#launch);
+    root.append(this.#root);
+    this.#launch.addEventListener("click", () => (this.hasAttribute("open") ? this.#close() : this.#open()));
+    this.#stop.addEventListener("click", () => void this.#thread?.stop());
+    this.#input.addEventListener("input", () => this.#grow());
     this.#input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      const isConverting = event.isComposing || event.keyCode === 229; // Safari tells the end of it by this code alone
+      if (event.key !== "Enter" || event.shiftKey || isConverting) return;
       event.preventDefault();
       form.requestSubmit();
     });
-    root.append(this.#messages, this.#status, form);
-    this.#showEnd = followEnd(this.#messages);
+    this.#root.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.isComposing) return;
+      if (this.hasAttribute("expanded")) this.removeAttribute("expanded");
+      else if (this.hasAttribute("open")) this.#close();
+    });
+    this.#showEnd = followEnd(this.#list);
   }
 
-  /** The client, once the element shows what was said before. If that fails, the next call tries again. */
-  async #connect(): Promise<TwinClient> {
-    this.#connected ??= this.#begin();
+  /** Has the frame be as the attributes say. */
+  #arrange(): void {
+    const [isLaunched, isOpen] = [this.hasAttribute("launcher"), this.hasAttribute("open")];
+    const language = this.language;
+    this.#root.lang = language;
+    this.#root.dir = directionOf(language);
+    this.#root.ariaLabel = this.text("open");
+    this.#input.placeholder = this.text("write");
+    this.#input.ariaLabel = this.text("write");
+    this.#send.textContent = this.text("send");
+    this.#stop.textContent = this.text("stop");
+    this.#launch.title = this.text("open");
+    this.#launch.ariaExpanded = String(isOpen);
+    this.#launch.hidden = !isLaunched;
+    this.#panel.hidden = isLaunched && !isOpen;
+    const expand = this.#panel.querySelector("[part~=expand]");
+    if (expand) expand.ariaPressed = String(this.hasAttribute("expanded"));
+  }
+
+  #open(): void {
+    this.setAttribute("open", "");
+    this.#input.focus();
+  }
+
+  #close(): void {
+    this.removeAttribute("open");
+    this.removeAttribute("expanded");
+    this.#launch.focus();
+  }
+
+  #begin(): void {
+    this.#connect().catch((error) => this.#say(reasonOf(error, this)));
+  }
+
+  /** The thread, once it is shown. If that fails, the next call tries again. */
+  async #connect(): Promise<Thread> {
+    this.#connected ??= this.#show();
     const connected = this.#connected;
     try {
       return await connected;
@@ -100,123 +166,136 @@ export class TwinChatElement extends Base {
     }
   }
 
-  /** Shows the tab's conversation with this twin, or the twin's greeting. */
-  async #begin(): Promise<TwinClient> {
+  /** Shows the twin, and the tab's conversation with it. */
+  async #show(): Promise<Thread> {
+    const [source, twinId] = [this.getAttribute("src") ?? "", this.#required("twin")];
     const client = new TwinClient({
-      baseUrl: this.#required("src").replace(/\/+$/, ""),
+      baseUrl: source.replace(/\/+$/, ""),
       getToken: () => this.#getToken(),
-      onBusy: "follow",
     });
-    this.#client = client;
-    const twin = await client.twins.get(this.#required("twin"));
-    const history = await this.#readHistory(client);
-    if (this.#client !== client) return client; // it has left this place in the page meanwhile
-    this.#messages.replaceChildren();
-    if (twin.greeting !== null) this.#add("reply", twin.greeting);
-    this.#conversationId = sessionStorage.getItem(this.#storageKey) ?? undefined;
-    for (const message of history) this.#show(client, message);
-    return client;
+    const thread = new Thread({
+      client,
+      twinId,
+      storageKey: `twin-chat ${source} ${twinId}`,
+      list: this.#list,
+      images: this.hasAttribute("images"),
+      language: this.language,
+      text: (name) => this.text(name),
+      changed: () => this.#changed(thread),
+      say: (line) => this.#say(line),
+      giveBack: (content) => this.#giveBack(content),
+      showEnd: () => this.#showEnd(),
+    });
+    this.#thread?.leave();
+    this.#thread = thread;
+    const { name, avatarUrl, greeting } = await client.twins.get(twinId);
+    if (this.#thread !== thread) return thread; // it has left this place in the page meanwhile
+    this.#name.textContent = this.#list.ariaLabel = this.getAttribute("name") ?? name;
+    this.#face.textContent = [...name][0] ?? "";
+    if (avatarUrl !== null) this.#showFace(avatarUrl);
+    this.#list.replaceChildren(
+      h("slot", { name: "greeting" }, ...(greeting === null ? [] : [this.#greeting])),
+    );
+    this.#greeting.textContent = greeting;
+    this.#list.append(this.#starters);
+    await thread.open();
+    this.#offerStarters();
+    this.#changed(thread);
+    return thread;
   }
 
-  async #readHistory(client: TwinClient): Promise<readonly Message[]> {
-    const conversationId = sessionStorage.getItem(this.#storageKey);
-    if (conversationId === null) return [];
-    try {
-      const { data } = await client.messages.list(conversationId, { order: "desc", limit: 100 });
-      return data.reverse();
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
-      sessionStorage.removeItem(this.#storageKey); // deleted, or of another person who used this tab
-      return [];
-    }
+  #showFace(url: string): void {
+    const image = h("img", { alt: "", src: url, referrerpolicy: "no-referrer" });
+    image.addEventListener("load", () => this.#face.replaceChildren(image));
   }
 
-  #show(client: TwinClient, { id, conversationId, role, status, content }: Message): void {
-    if (role === "user") this.#add("user", content);
-    else if (status !== "in_progress") this.#add("reply", content);
-    else this.#follow(client.messages.resume(conversationId, id));
+  #offerStarters(): void {
+    const hasBegun = this.#list.querySelector("[part~=user]") !== null;
+    const questions = hasBegun ? [] : (this.getAttribute("starters") ?? "").split("|");
+    this.#starters.replaceChildren(
+      ...questions
+        .map((question) => question.trim())
+        .filter((question) => question !== "")
+        .map((question) =>
+          h("button", { part: "starter", type: "button", onclick: () => void this.#ask(question) }, question),
+        ),
+    );
+  }
+
+  #startAnew(): void {
+    this.#thread?.forget();
+    this.#connected = undefined;
+    this.#say("");
+    this.#begin();
+    this.#input.focus();
   }
 
   #submit(event: Event): void {
     event.preventDefault();
-    if (this.#reply) void this.#attempt(async () => void (await this.#reply?.cancel()));
-    else if (this.#input.value.trim() !== "") void this.#attempt(() => this.#send(this.#input.value));
-  }
-
-  async #send(content: string): Promise<void> {
+    const content = this.#input.value;
+    if (content.trim() === "" || this.#thread?.isBusy) return;
     this.#input.value = ""; // at once, so that nothing is sent twice
+    this.#grow();
+    void this.#ask(content);
+  }
+
+  async #ask(content: string): Promise<void> {
+    this.#say("");
+    this.#starters.replaceChildren();
     try {
-      const client = await this.#connect();
-      const conversationId = await this.#conversation(client);
-      this.#add("user", content);
-      this.#showEnd();
-      this.#follow(client.messages.stream(conversationId, { content }));
+      const thread = await this.#connect();
+      await thread.send(content);
     } catch (error) {
-      this.#input.value ||= content;
-      throw error;
+      this.#giveBack(content);
+      this.#say(reasonOf(error, this));
     }
   }
 
-  async #conversation(client: TwinClient): Promise<string> {
-    if (this.#conversationId === undefined) {
-      const { id } = await client.conversations.create({ twinId: this.#required("twin") });
-      this.#conversationId = id;
-      sessionStorage.setItem(this.#storageKey, id);
-    }
-    return this.#conversationId;
+  #changed(thread: Thread): void {
+    if (thread !== this.#thread) return;
+    this.#stop.hidden = !thread.isReplying;
+    this.#send.hidden = thread.isReplying;
+    this.#send.disabled = thread.isBusy;
   }
 
-  #follow(reply: ReplyStream): void {
-    this.#reply = reply;
-    this.#button.textContent = "Stop";
-    this.#status.textContent = "Replying …";
-    const element = this.#add("reply", "");
-    element.setAttribute("aria-busy", "true"); // it is read out at its end, not word for word
-    void this.#attempt(async () => {
-      try {
-        await this.#write(reply, element);
-      } finally {
-        element.setAttribute("aria-busy", "false");
-        if (this.#reply === reply) this.#reply = undefined;
-        this.#button.textContent = "Send";
-      }
-      this.#status.textContent = "";
+  #giveBack(content: string): void {
+    const { value } = this.#input;
+    this.#input.value = value.trim() === "" ? content : `${content}\n${value}`;
+    this.#grow();
+  }
+
+  #say(line: string): void {
+    if (this.#status.textContent !== line) this.#status.textContent = line;
+  }
+
+  /** Has the text field grow with its text. */
+  #grow(): void {
+    const { style, value } = this.#input;
+    style.height = "";
+    if (value !== "") style.height = `${this.#input.scrollHeight + 2}px`; // a placeholder may be longer
+  }
+
+  async #getToken(): Promise<string | null> {
+    const url = this.getAttribute("token-url");
+    if (url === null) return null;
+    const response = await fetch(url, { method: "POST" }).catch((cause: unknown) => {
+      throw new ConnectionError("The token cannot be asked for.", { cause });
     });
+    const { status } = response;
+    if (response.ok) return (await response.json()).token;
+    const isSignedOut = status === 401 || status === 403;
+    const Class = isSignedOut ? AuthenticationError : InternalServerError;
+    throw new Class(`There is no token (${status}).`, { code: "invalid_token", status });
   }
 
-  async #write(reply: ReplyStream, element: HTMLElement): Promise<void> {
-    let text = "";
-    for await (const event of reply) {
-      text = textAfter(text, event);
-      element.replaceChildren(this.renderReply(text));
-    }
-    if (this.#reply === reply) await reply.final();
+  /** The language of its texts: a BCP 47 tag. */
+  get language(): string {
+    return this.closest<HTMLElement>("[lang]")?.lang || navigator.language;
   }
 
-  #add(part: "user" | "reply", text: string): HTMLElement {
-    const content = part === "reply" ? this.renderReply(text) : text;
-    const element = h("div", { part: `message ${part}` }, content);
-    this.#messages.append(element);
-    return element;
-  }
-
-  async #attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#status.textContent = error instanceof Error ? error.message : String(error);
-    }
-  }
-
-  async #getToken(): Promise<string> {
-    const response = await fetch(this.#required("token-url"), { method: "POST" });
-    if (!response.ok) throw new Error(`You cannot chat right now (${response.status}).`);
-    const { token } = await response.json();
-    return token;
-  }
-
-  get #storageKey(): string {
-    return `twin-chat ${this.#required("src")} ${this.#required("twin")}`;
+  /** A text in the element's language, or as its page has it. */
+  text(name: TextName): string {
+    return this.getAttribute(`text-${name}`) ?? textsOf(this.language)[name];
   }
 
   #required(attribute: string): string {
@@ -226,12 +305,18 @@ export class TwinChatElement extends Base {
   }
 }
 
-/** A reply's text after an event. */
-function textAfter(text: string, event: StreamEvent): string {
-  if (event.type === "delta") return text + event.content;
-  if (event.type === "complete") return event.message.content;
-  const isContinued = event.type === "progress" && event.progress.stage === "continued";
-  return isContinued ? text.slice(0, event.id) : text;
+/** A picture of lines. */
+function icon(path: string): SVGElement {
+  const namespace = "http://www.w3.org/2000/svg";
+  const [image, line] = [
+    document.createElementNS(namespace, "svg"),
+    document.createElementNS(namespace, "path"),
+  ];
+  image.setAttribute("viewBox", "0 0 24 24");
+  image.setAttribute("aria-hidden", "true");
+  line.setAttribute("d", path);
+  image.append(line);
+  return image;
 }
 
 if (globalThis.customElements?.get("twin-chat") === undefined) {

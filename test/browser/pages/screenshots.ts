@@ -5,9 +5,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { signToken } from "../../core/auth/jwt.ts";
-import { startServer } from "../server/process.ts";
-import { browsers, openPage } from "./browsers.ts";
+import { signToken } from "../../../core/auth/jwt.ts";
+import { startServer } from "../../server/process.ts";
+import { browsers, openPage } from "../browsers.ts";
 
 const [folder = "docs/pictures"] = process.argv.slice(2);
 const secret = "a secret for pictures, 32 bytes long or more";

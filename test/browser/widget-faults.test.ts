@@ -1,0 +1,210 @@
+/**
+ * What may go wrong while a visitor writes to a twin in the widget: no words are lost, and the page says what can be done.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { TwinClient } from "../../client/mod.ts";
+import { openPage } from "./browsers.ts";
+import { lastingText, openPlayground, type Playground, readAlong } from "./playground.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
+
+for (const { name, skip, start } of sharedBrowsers) {
+  describe(`the widget in ${name}, where something goes wrong:`, { skip }, () => {
+    let browser: Browser;
+    let server: Playground;
+    let client: TwinClient;
+    /** Another device, which reads along. */
+    let reader: TwinClient;
+
+    before(async () => {
+      server = await openPlayground();
+      const apiKey = await server.key();
+      client = new TwinClient({ baseUrl: server.url, apiKey });
+      const fetch: typeof globalThis.fetch = (input, init) => {
+        const request = new Request(input, init);
+        request.headers.set("Prefer", "reading-pace");
+        return globalThis.fetch(request);
+      };
+      reader = new TwinClient({ baseUrl: server.url, apiKey, fetch });
+      browser = await start();
+    });
+    after(() => server?.[Symbol.asyncDispose]());
+
+    /** A page with the widget, of an end user of its own. Browsers report refusals and broken connections, as they should. */
+    async function open(attributes = "", requestsPerHour = 60) {
+      const page = await openPage(browser, {}, /status of|NetworkError|ERR_|Failed to load/);
+      const endUser = `user-${Math.random()}`;
+      const address = `${server.url}/shop`;
+      const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+        <script type="module" src="/widget.js"></script>
+        <main><twin-chat twin="echo" token-url="/token" ${attributes}></twin-chat></main>`;
+      await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: html }));
+      await page.route(`${server.url}/token`, async (route) => {
+        const { token } = await client.clientTokens.create({ endUser, requestsPerHour });
+        await route.fulfill({ json: { token } });
+      });
+      await readAlong(page);
+      await page.goto(address);
+      await page.locator("twin-chat [part~=greeting]").waitFor();
+      const input = page.locator("twin-chat textarea");
+      const replies = page.locator("twin-chat [part~=reply]:not([part~=greeting]):not([aria-busy])");
+      return {
+        page,
+        input,
+        replies,
+        running: page.locator("twin-chat [part~=reply][aria-busy]"),
+        status: page.locator("twin-chat [part~=status]"),
+        async say(content: string) {
+          await input.fill(content);
+          await input.press("Enter");
+        },
+        /** What is stored, in order. */
+        async stored() {
+          const [conversation] = (await client.conversations.list({ endUser })).data;
+          const messages = await client.messages.list(String(conversation?.id));
+          return messages.data.map(({ content }) => content);
+        },
+        conversation: async () => (await client.conversations.list({ endUser })).data[0]?.id ?? "",
+        [Symbol.asyncDispose]: () => page[Symbol.asyncDispose](),
+      };
+    }
+
+    test("a message into a busy conversation is sent after the running reply, and gets its own", async () => {
+      await using chat = await open();
+      await chat.say("word0 first");
+      await chat.replies.first().waitFor();
+      const elsewhere = reader.messages.stream(await chat.conversation(), { content: lastingText });
+      for await (const { type } of elsewhere) if (type === "delta") break;
+      await chat.say("word0 second");
+      await chat.page
+        .locator("twin-chat [part~=reply]:not([aria-busy])", { hasText: "word0 second" })
+        .waitFor();
+      assert.deepEqual(await chat.stored(), [
+        "word0 first",
+        "word0 first",
+        lastingText,
+        lastingText,
+        "word0 second",
+        "word0 second",
+      ]);
+    });
+
+    for (const [status, code, says] of [
+      [429, "rate_limited", /^Try again in 18 seconds\.$/],
+      [503, "shutting_down", /^That did not work\.$/],
+      [401, "invalid_api_key", /^Please reload the page\.$/],
+      [403, "insufficient_scope", /^Please reload the page\.$/],
+      [400, "validation_error", /^The content is wrong\.$/],
+    ] as const) {
+      test(`a message that is refused with ${status} goes back into the box`, async () => {
+        await using chat = await open();
+        await chat.page.route("**/messages/stream", (route) =>
+          route.fulfill({
+            status,
+            headers: { "Retry-After": status === 503 ? "0" : "18" },
+            json: { error: { code, message: "The content is wrong.", requestId: "req_1" } },
+          }),
+        );
+        await chat.say("words of mine");
+        await chat.status.getByText(says).waitFor();
+        assert.equal(await chat.input.inputValue(), "words of mine");
+        assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 0);
+        await chat.page.unroute("**/messages/stream");
+        await chat.input.press("Enter");
+        await chat.replies.getByText("words of mine").waitFor();
+        assert.deepEqual(await chat.stored(), ["words of mine", "words of mine"]);
+      });
+    }
+
+    test("a message to a conversation that was deleted begins another one", async () => {
+      await using chat = await open();
+      await chat.say("word0 first");
+      await chat.replies.first().waitFor();
+      await client.conversations.delete(await chat.conversation());
+      await chat.say("word0 second");
+      await chat.replies.getByText("word0 second").waitFor();
+      assert.deepEqual(await chat.stored(), ["word0 second", "word0 second"]);
+    });
+
+    test("Enter while a reply is written neither stops it nor loses the words", async () => {
+      await using chat = await open();
+      await chat.say(lastingText);
+      await chat.running.waitFor();
+      await chat.say("my next question");
+      await chat.replies.getByText("word119").waitFor();
+      assert.equal(await chat.input.inputValue(), "my next question");
+      assert.deepEqual(await chat.stored(), [lastingText, lastingText]);
+    });
+
+    test("Enter that ends the conversion of an input method sends nothing", async () => {
+      await using chat = await open();
+      await chat.input.fill("日本");
+      await chat.input.evaluate((element) => {
+        const options = { key: "Enter", bubbles: true, composed: true, cancelable: true };
+        const event = new KeyboardEvent("keydown", options);
+        Object.defineProperty(event, "keyCode", { value: 229 }); // as Safari has it, behind the composition's end
+        element.dispatchEvent(event);
+        element.dispatchEvent(new KeyboardEvent("keydown", { ...options, isComposing: true }));
+      });
+      assert.equal(await chat.input.inputValue(), "日本");
+      assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 0);
+    });
+
+    test("what is sent offline stays on the page with its state, and is sent once the browser is online", async () => {
+      await using chat = await open();
+      await chat.say("word0 first");
+      await chat.replies.first().waitFor();
+      await chat.page.context().setOffline(true);
+      await chat.say("word0 offline");
+      await chat.page.locator("twin-chat [part~=user]", { hasText: "You are offline." }).waitFor();
+      await chat.page.context().setOffline(false);
+      await chat.replies.getByText("word0 offline").waitFor();
+      assert.deepEqual(await chat.stored(), ["word0 first", "word0 first", "word0 offline", "word0 offline"]);
+    });
+
+    test("words that were not sent when the page was left are in the box again", async () => {
+      await using chat = await open();
+      await chat.page.route("**/messages/stream", (route) => route.abort());
+      await chat.say("words of mine");
+      await chat.page.locator("twin-chat [part~=user]").waitFor();
+      await chat.page.unroute("**/messages/stream");
+      await chat.page.route("**/conversations/*/messages/stream", (route) => route.abort());
+      await chat.page.reload();
+      await chat.page.locator("twin-chat [part~=greeting]").waitFor();
+      await chat.page.waitForFunction(
+        () =>
+          document.querySelector("twin-chat")?.shadowRoot?.querySelector("textarea")?.value ===
+          "words of mine",
+      );
+    });
+
+    test("a reply is followed through a minute without network", async () => {
+      await using chat = await open();
+      await chat.say(lastingText);
+      await chat.running.getByText("word3").waitFor();
+      await chat.page.route("**/stream*", (route) => route.abort());
+      await chat.page.evaluate(() => window.stop()); // ends the connections that are open
+      await chat.page.waitForTimeout(1_500);
+      await chat.page.unroute("**/stream*");
+      await chat.page.evaluate(() => window.dispatchEvent(new Event("online")));
+      await chat.replies.getByText("word119").waitFor();
+      assert.deepEqual(await chat.stored(), [lastingText, lastingText]);
+    });
+
+    test("a token that cannot be had says what can be done", async () => {
+      await using chat = await open();
+      await chat.page.route(`${server.url}/token`, (route) => route.fulfill({ status: 401, body: "" }));
+      await chat.page.reload();
+      await chat.status.getByText("Please reload the page.").waitFor();
+      await chat.input.fill("words of mine");
+      await chat.input.press("Enter");
+      await chat.page.waitForFunction(
+        () =>
+          document.querySelector("twin-chat")?.shadowRoot?.querySelector("textarea")?.value ===
+          "words of mine",
+      );
+    });
+  });
+}
