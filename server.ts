@@ -30,6 +30,7 @@ import {
   connectRemotely,
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
+import { writeTests } from "./server/commands/tests.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
@@ -85,6 +86,8 @@ async function main(): Promise<void> {
       return makeKey(config);
     case "chat":
       return talk(config);
+    case "tests":
+      return printTests(config);
     case "backup":
       return backup(config);
     case "copy": {
@@ -151,6 +154,16 @@ async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Prom
     url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
   try {
     await chat(client, twinId, { input: process.stdin, output: process.stdout });
+  } finally {
+    await close();
+  }
+}
+
+async function printTests({ settings, sub, url, twinId }: CommandConfig<"tests">): Promise<void> {
+  const { client, close } =
+    url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
+  try {
+    process.stdout.write(await writeTests(client, twinId));
   } finally {
     await close();
   }

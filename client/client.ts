@@ -9,6 +9,7 @@ import { Messages } from "./messages.ts";
 import { ClientTokens, EndUsers, Usage } from "./people.ts";
 import type { OnBusy } from "./reply/following.ts";
 import { Conversations, Keys, Twins } from "./resources.ts";
+import { Feedback, Questions } from "./review.ts";
 
 /** Options of a {@link TwinClient}: an address, a credential, and how patient the client is. */
 export interface TwinClientOptions {
@@ -61,6 +62,8 @@ export class TwinClient {
   readonly clientTokens: ClientTokens;
   readonly endUsers: EndUsers;
   readonly usage: Usage;
+  readonly feedback: Feedback;
+  readonly questions: Questions;
 
   /** @throws {TypeError} for an option that cannot be used. */
   constructor(options: TwinClientOptions) {
@@ -84,6 +87,8 @@ export class TwinClient {
     this.clientTokens = new ClientTokens(requests);
     this.endUsers = new EndUsers(requests);
     this.usage = new Usage(requests);
+    this.feedback = new Feedback(requests);
+    this.questions = new Questions(requests);
   }
 }
 

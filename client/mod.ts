@@ -14,10 +14,13 @@ export type {
   CreatedApiKeyResource as CreatedApiKey,
   ErasedResource as Erasure,
   ExportLine,
+  FeedbackResource,
   MessageResource as Message,
   Pagination,
+  RatedReplyResource as RatedReply,
   StreamEventData,
   TwinResource as Twin,
+  UnansweredQuestionResource as UnansweredQuestion,
   UsageResource,
   UsageSumResource as UsageSum,
 } from "../core/wire/schemas.ts";
@@ -45,3 +48,4 @@ export type { StreamEvent } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";
 export type { ReplyStream } from "./reply/reply-stream.ts";
 export type { Conversations, KeyOptions, Keys, Twins } from "./resources.ts";
+export type { Feedback, Questions, ReviewQuery } from "./review.ts";

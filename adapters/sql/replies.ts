@@ -10,6 +10,7 @@ import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from 
 import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { findPath } from "./messages.ts";
+import { markUnanswered } from "./review.ts";
 import { pathFromRow, toJson } from "./rows.ts";
 import { addUsage } from "./usage.ts";
 
@@ -178,6 +179,7 @@ function endStatements(end: EndReply): SqlStatement[] {
       ? { sql: endMessage, params, expect: 1 }
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
     addUsage(end),
+    ...(end.unanswered === undefined ? [] : [markUnanswered(end, end.unanswered)]),
   ];
 }
 

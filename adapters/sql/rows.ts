@@ -5,7 +5,13 @@
  */
 
 import { lengthOf, type MessagePath } from "../../core/store/path.ts";
-import type { ApiKeyRecord, ConversationRecord, MadeClaim, MessageRecord } from "../../core/store/records.ts";
+import type {
+  ApiKeyRecord,
+  ConversationRecord,
+  Feedback,
+  MadeClaim,
+  MessageRecord,
+} from "../../core/store/records.ts";
 import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =
@@ -64,7 +70,7 @@ export function pathFromRow(row: SqlRow): MessagePath {
 }
 
 export const messageColumns =
-  "id, conversation_id, role, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, created_at, completed_at";
+  "id, conversation_id, role, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, created_at, completed_at";
 
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {
@@ -82,8 +88,17 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     twinRevision: textOrNull(row.twin_revision),
     attempt: Number(row.attempt),
     continuedFrom: numberOrNull(row.continued_from),
+    feedback: row.rated_at === null ? null : feedbackFromRow(row),
     createdAt: Number(row.created_at),
     completedAt: numberOrNull(row.completed_at),
+  };
+}
+
+function feedbackFromRow(row: SqlRow): Feedback {
+  return {
+    rating: String(row.rating) as Feedback["rating"],
+    comment: textOrNull(row.rating_comment),
+    updatedAt: Number(row.rated_at),
   };
 }
 

@@ -224,7 +224,12 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       completed_at BIGINT,
       lease_holder ${text},
       lease_until BIGINT,
-      cancel_requested SMALLINT NOT NULL DEFAULT 0
+      cancel_requested SMALLINT NOT NULL DEFAULT 0,
+      rating ${text},
+      rating_comment ${text},
+      rated_at BIGINT,
+      unanswered ${text},
+      review_twin ${text}
     )`,
     "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
     `CREATE INDEX messages_branches ON messages (conversation_id, seq, branch_from)
@@ -233,6 +238,11 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
     // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
     "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
+    // What an owner reviews: few of the replies, listed and counted without reading them.
+    `CREATE INDEX messages_rated ON messages (owner, rated_at, id, rating, review_twin)
+      WHERE rated_at IS NOT NULL`,
+    `CREATE INDEX messages_unanswered ON messages (owner, unanswered, id, review_twin, created_at)
+      WHERE unanswered IS NOT NULL`,
 
     // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
     `CREATE TABLE totals (

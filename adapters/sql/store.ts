@@ -21,6 +21,7 @@ import { clientTokenMethods } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
+import { reviewMethods } from "./review.ts";
 import {
   conversationColumns,
   conversationFromRow,
@@ -51,6 +52,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...claimMethods(driver, exclusive),
     ...clientTokenMethods(driver),
     ...usageMethods(driver),
+    ...reviewMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },

@@ -107,7 +107,9 @@ function failuresIn(
   const has = (part: string) => text.toLowerCase().includes(part.toLowerCase());
   const [from] = sources;
   const came = from === undefined ? "was not answered" : `was answered from ${JSON.stringify(from)}`;
+  const asksOnly = source === undefined && says.length === 0 && never.length === 0;
   return [
+    ...(asksOnly && from === undefined ? [`${came}.`] : []),
     ...(source === null && from !== undefined ? [`${came}, although nothing should answer it.`] : []),
     ...(typeof source === "string" && from !== source
       ? [`${came}, but belongs to ${JSON.stringify(source)}.`]

@@ -16,7 +16,7 @@ import { pause, throwIfAborted, within } from "./waiting.ts";
 
 /** A request to the service. */
 export interface ServiceRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below `/api/v1`. */
   readonly path: string;
   readonly query?: Query | undefined;

@@ -10,6 +10,7 @@ import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
 import { endUserRoutes } from "./end-users.ts";
 import { messageRoutes } from "./messages.ts";
+import { reviewRoutes } from "./review.ts";
 import { statusRoutes } from "./status.ts";
 import { twinRoutes } from "./twins.ts";
 
@@ -18,6 +19,7 @@ export const routes = [
   ...twinRoutes,
   ...conversationRoutes,
   ...messageRoutes,
+  ...reviewRoutes,
   ...apiKeyRoutes,
   ...clientTokenRoutes,
   ...endUserRoutes,

@@ -8,7 +8,7 @@ import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
-import { shuttingDown, validationError } from "../wire/errors.ts";
+import { shuttingDown } from "../wire/errors.ts";
 import {
   healthSchema,
   type UsageResource,
@@ -16,6 +16,7 @@ import {
   usageSchema,
   usageSumSchema,
 } from "../wire/schemas.ts";
+import { requireDay, requireOrder } from "./days.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const statusRoutes = [
@@ -57,7 +58,7 @@ export const statusRoutes = [
       const lastDay = requireDay("to", to);
       const { from = dayOf(lastDay - 29 * dayMs), groupBy } = query;
       requireDay("from", from);
-      if (from > to) throw validationError([{ path: "from", message: "must not be after to" }]);
+      requireOrder(from, to);
       const sums = await store.listUsage(owner, { ...sliceOf(query), from, to, groupBy });
       return pageOf(query, sums, (sum) => sum);
     },
@@ -105,10 +106,3 @@ export const statusRoutes = [
     },
   }),
 ];
-
-/** The moment at which a day begins. The day must be one of the calendar. */
-function requireDay(path: string, day: string): number {
-  const moment = Date.parse(`${day}T00:00:00.000Z`);
-  if (!Number.isNaN(moment) && dayOf(moment) === day) return moment;
-  throw validationError([{ path, message: "must be a day that exists, YYYY-MM-DD" }]);
-}

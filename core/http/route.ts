@@ -140,7 +140,7 @@ export interface ApiExtension {
 /** One endpoint. */
 export interface Route {
   readonly operationId: string;
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base path; `{name}` stands for one segment. */
   readonly path: string;
   readonly summary: string;

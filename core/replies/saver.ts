@@ -7,7 +7,7 @@
 
 import { isWithin, type Repetition, repeat, sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import { ended, type FinalState, type MessageRecord } from "../store/records.ts";
+import { ended, type FinalState, type MessageRecord, questionKey } from "../store/records.ts";
 import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Draft, type Outcome } from "./draft.ts";
@@ -203,15 +203,16 @@ export class Saver {
   }
 
   async #storeEnd(outcome: Outcome): Promise<Saved> {
-    const { store } = this.#context;
-    const { owner, reply, lease } = this.#options.production;
+    const { store, sha256 } = this.#context;
+    const { owner, question, reply, lease } = this.#options.production;
     const { id, conversationId } = reply;
     if (outcome !== "lost") {
       const message = this.#record(outcome);
       const { content, sources, completedAt } = message;
       const text = { content, ...(sources && { sources }) };
+      const unanswered = sources?.length === 0 && { unanswered: questionKey(question.content, sha256) };
       const { holder } = lease;
-      const end = { owner, conversationId, id, holder, ...text, completedAt, ...outcome };
+      const end = { owner, conversationId, id, holder, ...text, completedAt, ...outcome, ...unanswered };
       if (await store.endReply(end)) return { message, own: true };
     }
     // Another process has ended it or goes on with it, or it was deleted with its conversation.

@@ -135,6 +135,7 @@ export function newMessages(
     sources: null,
     attempt: 1,
     continuedFrom: null,
+    feedback: null,
   };
   const both = { conversationId, ...none, createdAt: now };
   const question: MessageRecord = {

@@ -42,6 +42,8 @@ export interface MessageEntry {
   readonly historyGiven?: boolean | undefined;
   /** The key that asked for it. */
   readonly keyId?: string | undefined;
+  /** What equal questions without an answer have in common. */
+  unanswered?: string | undefined;
 }
 
 /** An idempotency claim. */

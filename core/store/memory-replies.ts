@@ -149,6 +149,7 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
   const { content = entry.record.content, sources = entry.record.sources, completedAt } = end;
   entry.record = ended(entry.record, end, { content, sources }, completedAt);
   entry.lease = undefined;
+  entry.unanswered = end.unanswered;
   const { conversation } = entry;
   conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };
 }

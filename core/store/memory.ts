@@ -24,6 +24,7 @@ import {
   removeFromList,
 } from "./memory-records.ts";
 import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
+import { reviewMethods } from "./memory-review.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
 import { type ConversationRecord, isLiveKey } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
@@ -50,6 +51,7 @@ export function createMemoryStore(): Store {
     ...claimMethods(records),
     ...clientTokenMethods(records),
     ...usageMethods(records),
+    ...reviewMethods(records),
     async ping() {},
     async close() {},
   };

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Sha256 } from "../base/ids.ts";
+
 /** Whether a key can be used at a moment, being neither revoked nor expired. */
 export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > at);
@@ -123,6 +125,13 @@ export interface Source {
   readonly score: number;
 }
 
+/** What a person thinks of a reply. */
+export interface Feedback {
+  readonly rating: "up" | "down";
+  readonly comment: string | null;
+  readonly updatedAt: number;
+}
+
 /** A user's message or a twin's reply. */
 export interface MessageRecord {
   readonly id: string;
@@ -146,8 +155,32 @@ export interface MessageRecord {
   readonly attempt: number;
   /** The length of the text, in UTF-16 code units, from which the last attempt went on. Null for the first one. */
   readonly continuedFrom: number | null;
+  /** Null: none was given, and for a user's message. */
+  readonly feedback: Feedback | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
+}
+
+/** The columns of {@link Feedback} in an owner's list: a reply, what was asked, and what is thought of it. */
+export interface RatedReply extends Feedback {
+  readonly messageId: string;
+  readonly conversationId: string;
+  readonly twinId: string;
+  readonly endUser: string | null;
+  readonly question: string;
+  readonly content: string;
+  readonly sources: readonly Source[] | null;
+  readonly twinRevision: string | null;
+}
+
+/** Equal questions that the twin's knowledge had nothing for. The other fields are those of the newest one. */
+export interface UnansweredQuestion {
+  readonly question: string;
+  readonly count: number;
+  readonly lastAskedAt: number;
+  readonly conversationId: string;
+  /** The reply. */
+  readonly messageId: string;
 }
 
 /** A reply's one way out of `in_progress`. */
@@ -164,10 +197,18 @@ export interface EndReply {
   readonly content?: string;
   /** What the engine named. Absent: the last saved sources stay. */
   readonly sources?: readonly Source[];
+  /** What equal questions have in common ({@link questionKey}), if the knowledge had nothing for this one. */
+  readonly unanswered?: string;
   /** End it only if this holder has its lease. Absent: any holder. */
   readonly holder?: string;
   /** End it only if its lease ran out before this moment. Absent: with any lease. */
   readonly leaseExpiredBefore?: number;
+}
+
+/** What equal questions have in common: their words, apart from case, space and end marks. */
+export function questionKey(question: string, sha256: Sha256): string {
+  const words = question.normalize("NFC").toLowerCase().trim().split(/\s+/).join(" ");
+  return sha256(words.replace(/[\p{Sentence_Terminal}\u2026\s]+$/u, ""));
 }
 
 /** What is counted of a reply that is not stored itself. */
@@ -206,6 +247,7 @@ export function ended(
     twinRevision,
     attempt,
     continuedFrom,
+    feedback: null,
     createdAt,
     completedAt,
   };

@@ -13,10 +13,13 @@ import type {
   ConversationRecord,
   CountedReply,
   EndReply,
+  Feedback,
   IdempotencyClaim,
   MadeClaim,
   MessageRecord,
+  RatedReply,
   Source,
+  UnansweredQuestion,
 } from "./records.ts";
 
 /** Whose records a caller may find: an owner's, of one end user or of any. All others do not exist for it. */
@@ -147,6 +150,15 @@ export interface UsageSum {
   readonly cachedInputTokens: number;
 }
 
+/** Which of an owner's rated replies, or unanswered questions, to list. */
+export interface ReviewSlice extends Slice {
+  /** Those of this twin. Absent: of any. */
+  readonly twinId?: string | undefined;
+  /** From this moment, inclusive, to that one, exclusive. Absent: at any time. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
 export interface MessageSlice extends Slice {
   readonly order: "asc" | "desc";
@@ -265,6 +277,15 @@ export interface Store {
    * and stays counted when its conversation is deleted.
    */
   listUsage(owner: string, slice: UsageSlice): Promise<Listing<UsageSum>>;
+  /** Stores what is thought of a reply that has ended. Null takes it back. Other messages stay as they are. */
+  rateReply(reach: Reach, id: string, feedback: Feedback | null): Promise<void>;
+  /** Rated replies, newest `updatedAt` first, then the greatest id. */
+  listFeedback(
+    owner: string,
+    slice: ReviewSlice & { readonly rating?: Feedback["rating"] | undefined },
+  ): Promise<Listing<RatedReply>>;
+  /** Questions that ended as `unanswered`, equal ones as one, those asked most often first, then the newest. */
+  listUnanswered(owner: string, slice: ReviewSlice): Promise<Listing<UnansweredQuestion>>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */

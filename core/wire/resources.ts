@@ -5,14 +5,25 @@
  * @module
  */
 
-import type { ApiKeyRecord, ClientTokenRecord, ConversationRecord, MessageRecord } from "../store/records.ts";
+import type {
+  ApiKeyRecord,
+  ClientTokenRecord,
+  ConversationRecord,
+  Feedback,
+  MessageRecord,
+  RatedReply,
+  UnansweredQuestion,
+} from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
 import type {
   ApiKeyResource,
   ClientTokenResource,
   ConversationResource,
+  FeedbackResource,
   MessageResource,
+  RatedReplyResource,
   TwinResource,
+  UnansweredQuestionResource,
 } from "./schemas.ts";
 import { encodeEvent, encodeJson } from "./sse.ts";
 
@@ -71,9 +82,35 @@ export function messageResource(message: MessageRecord): MessageResource {
     sources: message.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
     twinRevision: message.twinRevision,
     attempt: message.attempt,
+    feedback: message.feedback && feedbackResource(message.feedback),
     createdAt: time(message.createdAt),
     completedAt: timeOrNull(message.completedAt),
   };
+}
+
+export function feedbackResource({ rating, comment, updatedAt }: Feedback): FeedbackResource {
+  return { rating, comment, updatedAt: time(updatedAt) };
+}
+
+export function ratedReplyResource(reply: RatedReply): RatedReplyResource {
+  return {
+    messageId: reply.messageId,
+    conversationId: reply.conversationId,
+    twinId: reply.twinId,
+    endUser: reply.endUser,
+    rating: reply.rating,
+    comment: reply.comment,
+    question: reply.question,
+    content: reply.content,
+    sources: reply.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
+    twinRevision: reply.twinRevision,
+    updatedAt: time(reply.updatedAt),
+  };
+}
+
+export function unansweredQuestionResource(asked: UnansweredQuestion): UnansweredQuestionResource {
+  const { question, count, conversationId, messageId } = asked;
+  return { question, count, lastAskedAt: time(asked.lastAskedAt), conversationId, messageId };
 }
 
 export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {

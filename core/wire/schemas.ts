@@ -145,6 +145,13 @@ export const failureSchema = record({
   message: { type: "string" },
 });
 
+/** What a person thinks of a reply. */
+export const feedbackSchema = record({
+  rating: { type: "string", enum: ["up", "down"] },
+  comment: stringOrNull,
+  updatedAt: time,
+});
+
 export const messageSchema = record({
   id,
   conversationId: id,
@@ -195,8 +202,31 @@ export const messageSchema = record({
     minimum: 1,
     description: "One more for each process that took the reply over from another one.",
   },
+  feedback: orNull(feedbackSchema),
   createdAt: time,
   completedAt: timeOrNull,
+});
+
+export const ratedReplySchema = record({
+  messageId: id,
+  conversationId: id,
+  twinId: id,
+  endUser: stringOrNull,
+  rating: feedbackSchema.properties.rating,
+  comment: stringOrNull,
+  question: { type: "string" },
+  content: { type: "string", description: "The reply's text." },
+  sources: messageSchema.properties.sources,
+  twinRevision: messageSchema.properties.twinRevision,
+  updatedAt: time,
+});
+
+export const unansweredQuestionSchema = record({
+  question: { type: "string", description: "As it was asked last." },
+  count: { type: "integer", minimum: 1 },
+  lastAskedAt: time,
+  conversationId: id,
+  messageId: { ...id, description: "The newest reply to it." },
 });
 
 export const apiKeySchema = record({
@@ -316,6 +346,15 @@ export const sendMessageSchema = {
   required: ["content"],
 } as const satisfies InputSchema;
 
+export const rateMessageSchema = {
+  type: "object",
+  properties: {
+    rating: { type: "string", enum: ["up", "down"] },
+    comment: { ...text, type: ["string", "null"], maxLength: 1000, description: "Null: none." },
+  },
+  required: ["rating"],
+} as const satisfies InputSchema;
+
 export const createApiKeySchema = {
   type: "object",
   properties: {
@@ -403,6 +442,23 @@ export const usageQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+const reviewQuery = {
+  ...pageQuerySchema.properties,
+  twinId: { ...text, description: "Only of this twin." },
+  from: { ...day, description: "The first day, YYYY-MM-DD in UTC. Default: any." },
+  to: { ...day, description: "The last day. Default: any." },
+} as const;
+
+export const feedbackQuerySchema = {
+  type: "object",
+  properties: { ...reviewQuery, rating: { type: "string", enum: ["up", "down"] } },
+} as const satisfies InputSchema;
+
+export const unansweredQuerySchema = {
+  type: "object",
+  properties: reviewQuery,
+} as const satisfies InputSchema;
+
 export const messagesQuerySchema = {
   type: "object",
   properties: {
@@ -452,6 +508,9 @@ export const inputSchemas = {
   pageQuery: pageQuerySchema,
   conversationsQuery: conversationsQuerySchema,
   usageQuery: usageQuerySchema,
+  rateMessage: rateMessageSchema,
+  feedbackQuery: feedbackQuerySchema,
+  unansweredQuery: unansweredQuerySchema,
   messagesQuery: messagesQuerySchema,
   streamQuery: streamQuerySchema,
   responseQuery: responseQuerySchema,
@@ -463,6 +522,12 @@ export type TwinResource = FromSchema<typeof twinSchema>;
 export type ConversationResource = FromSchema<typeof conversationSchema>;
 /** A message as clients see it: the same in answers, in history and in the `complete` event of a stream. */
 export type MessageResource = FromSchema<typeof messageSchema>;
+/** What a person thinks of a reply. */
+export type FeedbackResource = FromSchema<typeof feedbackSchema>;
+/** A reply that was rated, and what it answers. */
+export type RatedReplyResource = FromSchema<typeof ratedReplySchema>;
+/** Equal questions without an answer. */
+export type UnansweredQuestionResource = FromSchema<typeof unansweredQuestionSchema>;
 /** The data of an event of a stream, by its `type`. `delta` continues the reply; `complete` and `error` end it. */
 export type StreamEventData =
   | { readonly type: "progress"; readonly progress: EngineProgress }

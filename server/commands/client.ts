@@ -90,7 +90,7 @@ export async function connectRemotely(
   sub: string,
 ): Promise<ConnectedClient> {
   const { keys } = await connectForKeys(settings, url, sub);
-  const { id, key } = await keys.create({ name: "chat", scope: "full_access", expiresInDays: 1 });
+  const { id, key } = await keys.create({ name: "command line", scope: "full_access", expiresInDays: 1 });
   return {
     client: new TwinClient({
       baseUrl: url,

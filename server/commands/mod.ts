@@ -83,6 +83,17 @@ export const commands = {
       target: operand ?? missing("backup needs the file to write, such as: backup /backups/monday.db"),
     }),
   }),
+  tests: command({
+    takes: "--twin <twin> [--sub alice] [--url http://…]",
+    about:
+      "print golden questions for a twin's front matter, of what people asked in vain and what they thought of replies",
+    flags: ["twin", "sub", "url"],
+    read: (flags) => ({
+      twinId: flags.get("twin") ?? missing("tests needs --twin, the id of a twin"),
+      sub: readOwner(flags) ?? "alice",
+      url: readServer(flags),
+    }),
+  }),
   copy: command({
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",

@@ -190,7 +190,7 @@ for (const transport of transports) {
       assert.ok(endpoints.length >= 9);
       for (const { method, path, body: schema } of endpoints) {
         const rest = path.slice(ofOne.length).replace("{messageId}", "msg_1");
-        const body = schema && { title: "mine", content: "Hello" }; // members that a schema does not name are ignored
+        const body = schema && { title: "mine", content: "Hello", rating: "up" }; // members that a schema does not name are ignored
         const [hidden, missing] = await Promise.all(
           [id, "conv_nowhere"].map((each) => refusalOf(fixture, method, each + rest, key, body)),
         );

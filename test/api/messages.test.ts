@@ -55,6 +55,7 @@ for (const transport of transports) {
         sources: null,
         twinRevision: reply.twinRevision,
         attempt: 1,
+        feedback: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         completedAt: "2026-01-02T03:04:05.678Z",
       });

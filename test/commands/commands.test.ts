@@ -3,6 +3,7 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { TwinClient } from "../../client/mod.ts";
 import { begin, newConversation } from "../contracts/store-records.ts";
 import { assertRefusal, call, createScratch } from "../server/fixture.ts";
 import { runServer, startServer } from "../server/process.ts";
@@ -140,6 +141,42 @@ test("key makes none that no server would know", async () => {
   assertRefusal(await made, /memory:.+no server would know the key.+--url/);
 });
 
+test("tests makes golden questions of what was asked in vain and rated, which check then asks", async () => {
+  const text =
+    "You keep a lighthouse.\n\n## The lamp\n\nThe lamp burns paraffin oil.\n\n## Visits\n\nOn Sundays.\n";
+  const { folder, flags } = await makeFolder({ "odd.md": `---\nname: Odd\nengine: knowledge\n---\n${text}` });
+  const server = await startServer(flags);
+  const key = (await runServer(["key", "--sub", "alice", "--url", server.url, ...flags])).stdout.trim();
+  const client = new TwinClient({ baseUrl: server.url, apiKey: key });
+  const { id } = await client.conversations.create({ twinId: "odd" });
+  const { id: replyId } = await client.messages.send(id, { content: "What does the lamp burn?" });
+  await client.feedback.give(id, replyId, { rating: "down", comment: "It is LED\nnow" });
+  for (const content of ["Who won the cup final?", "who won the cup final"])
+    await client.messages.send(id, { content });
+  const { stdout, code } = await runServer(["tests", "--twin", "odd", "--url", server.url, ...flags]);
+  assert.equal(code, 0);
+  assert.equal(
+    stdout,
+    `tests:
+  # asked 2 times, without an answer
+  - ask: who won the cup final
+  # thumb down: It is LED now
+  - ask: What does the lamp burn?
+    never: The lamp burns paraffin oil.
+`,
+  );
+  await server.stop();
+  const file = join(folder, "twins", "odd.md");
+  await writeFile(file, `---\nname: Odd\nengine: knowledge\n${stdout}---\n${text}`);
+  const checked = await runServer(["check", "--twins", join(folder, "twins")]);
+  assert.equal(checked.code, 1);
+  assert.match(checked.stdout, /"who won the cup final" was not answered\.\n/);
+  assert.match(
+    checked.stdout,
+    /"What does the lamp burn\?" was answered from "The lamp", with "The lamp burns/,
+  );
+});
+
 describe("chat", () => {
   const input = "Hello there\n\nGood bye\n";
 
@@ -161,7 +198,7 @@ describe("chat", () => {
     const keys = await (await call(`${server.url}/api/v1/auth/api-keys`, "GET", token.trim())).json();
     assert.deepEqual(
       keys.data.map((key: { name: string; revokedAt: string | null }) => [key.name, key.revokedAt !== null]),
-      [["chat", true]],
+      [["command line", true]],
     );
     await server.stop();
   });

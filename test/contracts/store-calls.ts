@@ -72,6 +72,12 @@ export async function callEverything(given: Store): Promise<void> {
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
   await store.endReply(toEnd(begun));
+  await store.rateReply({ owner }, reply.id, { rating: "up", comment: null, updatedAt: start });
+  for (const filter of [{}, { twinId }, { from: start, to: start + day }]) {
+    await store.listFeedback(owner, { ...slice, ...filter, rating: "up" });
+    await store.listFeedback(owner, { ...slice, ...filter });
+    await store.listUnanswered(owner, { ...slice, ...filter });
+  }
   await store.getConversation({ owner }, id);
   await store.getMessage({ owner }, question.id, { conversationId: id });
   await store.getMessage({ owner }, reply.id, { skip: 1 });

@@ -132,6 +132,7 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
     twinRevision: null,
     attempt: 1,
     continuedFrom: null,
+    feedback: null,
     createdAt: at,
     completedAt: at,
   };

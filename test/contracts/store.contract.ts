@@ -28,6 +28,7 @@ import {
   start,
 } from "./store-records.ts";
 import { repliesContract } from "./store-replies.contract.ts";
+import { reviewContract } from "./store-review.contract.ts";
 
 /** A store under test. */
 export interface OpenStore {
@@ -72,6 +73,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       messagesContract,
       pathsContract,
       repliesContract,
+      reviewContract,
       claimsContract,
       endUsersContract,
       clientTokensContract,

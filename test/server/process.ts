@@ -54,7 +54,11 @@ export async function runServer(
 ): Promise<Ended> {
   const { child, ended } = launch(args, variables, options);
   child.stdout.once("data", () => {
-    if (args.every((argument) => !/^(token|key|chat|check|copy|backup|-h|--help|--version)$/.test(argument)))
+    if (
+      args.every(
+        (argument) => !/^(token|key|chat|check|tests|copy|backup|-h|--help|--version)$/.test(argument),
+      )
+    )
       child.kill("SIGKILL"); // it serves
   });
   return ended;

@@ -35,7 +35,12 @@ describe("the store's queries in SQLite", () => {
       const walks = plan.filter((step) => whole.test(step) && !walksFew(sql, step));
       if (!readsWhatItDeletes.test(sql)) assert.deepEqual(walks, [], sql);
     }
-    assert.doesNotMatch(plans, /messages_\w+ \(owner=/, "messages are found by ids, which ascend");
+    // The two that an owner reviews hold few of the messages.
+    assert.doesNotMatch(
+      plans,
+      /messages_(?!rated|unanswered)\w+ \(owner=/,
+      "messages are found by ids, which ascend",
+    );
     const indexes = explaining.all(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
       [],
@@ -64,6 +69,7 @@ const readsWhatItDeletes = /^(DELETE FROM messages|INSERT INTO usage_sums[\s\S]+
 /** Whether a step of a plan only looks as if it scanned everything. */
 function walksFew(sql: string, step: string): boolean {
   if (/FROM usage_sums/.test(sql)) return !/SCAN/.test(step); // sums of the days that are asked for
+  if (/ AS page\n/.test(sql)) return /^(SCAN page|USE TEMP B-TREE)/.test(step); // a page's, or the marked questions
   if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a ping, or new messages, as SQLite's versions put it
   return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, in the index's order
 }

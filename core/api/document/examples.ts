@@ -15,11 +15,15 @@ import {
   createdApiKeySchema,
   erasedSchema,
   exportLineSchema,
+  feedbackSchema,
   messageSchema,
   paginationSchema,
+  ratedReplySchema,
+  rateMessageSchema,
   type Schema,
   sendMessageSchema,
   twinSchema,
+  unansweredQuestionSchema,
   updateConversationSchema,
   usageSchema,
   usageSumSchema,
@@ -70,8 +74,29 @@ const message = {
   sources: [{ heading: "Note G", score: 0.92 }],
   twinRevision: "9f2c41d07be85a36",
   attempt: 1,
+  feedback: { rating: "up", comment: null, updatedAt: completedAt },
   createdAt,
   completedAt,
+};
+
+const ratedReply = {
+  messageId: message.id,
+  conversationId: conversation.id,
+  twinId: twin.id,
+  endUser,
+  ...message.feedback,
+  question: "What did the first program compute?",
+  content: message.content,
+  sources: message.sources,
+  twinRevision: message.twinRevision,
+};
+
+const unanswered = {
+  question: "Who built the engine?",
+  count: 3,
+  lastAskedAt: createdAt,
+  conversationId: conversation.id,
+  messageId: message.id,
 };
 
 const apiKey = {
@@ -110,6 +135,10 @@ const examples = new Map<Schema, unknown>([
   [createConversationSchema, { twinId: twin.id, endUser, title: conversation.title }],
   [updateConversationSchema, { title: conversation.title }],
   [sendMessageSchema, { content: "What did the first program compute?" }],
+  [rateMessageSchema, { rating: "down", comment: "Out of date." }],
+  [feedbackSchema, message.feedback],
+  [ratedReplySchema, ratedReply],
+  [unansweredQuestionSchema, unanswered],
   [createApiKeySchema, { name: apiKey.name, scope: apiKey.scope }],
   [createClientTokenSchema, { endUser, twinIds: [twin.id] }],
 ]);

@@ -135,6 +135,8 @@ const tags: Readonly<Record<string, string>> = {
   auth: "API keys, for the bearer of a JWT.",
   "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
   "end-users": "All that is stored about a person: to hand over, or to erase.",
+  feedback: "What people think of replies.",
+  questions: "What people asked, and the twin could not answer.",
   usage: "What is left of a limit, and what replies took.",
   service: "The service itself.",
 };

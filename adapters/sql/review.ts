@@ -1,0 +1,121 @@
+/**
+ * What an owner reviews, in SQL: replies that people rated, and questions without an answer. Both are marks on replies,
+ * with partial indexes, so that other replies cost nothing.
+ *
+ * @module
+ */
+
+import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../core/store/records.ts";
+import type { Listing, ReviewSlice, Store } from "../../core/store/store.ts";
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
+import { messageColumns, messageFromRow } from "./rows.ts";
+
+const twinOfMessage = `(SELECT twin_id FROM conversations
+  WHERE conversations.owner = $1 AND conversations.id = messages.conversation_id)`;
+
+/** Marks a reply whose question has no answer. */
+export function markUnanswered({ owner, id }: EndReply, unanswered: string): SqlStatement {
+  return {
+    sql: `UPDATE messages SET unanswered = $3, review_twin = ${twinOfMessage} WHERE owner = $1 AND id = $2`,
+    params: [owner, id, unanswered],
+  };
+}
+
+/** The store's methods about what an owner reviews. */
+export function reviewMethods(
+  driver: SqlDriver,
+): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
+  return {
+    async rateReply({ owner, endUser = null }, id, feedback) {
+      const { rating = null, comment = null, updatedAt = null } = feedback ?? {};
+      const sql = `UPDATE messages
+        SET rating = $4, rating_comment = $5, rated_at = $6, review_twin = ${twinOfMessage}
+        WHERE owner = $1 AND id = $2 AND role = 'assistant' AND status <> 'in_progress'
+          AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
+            SELECT 1 FROM conversations
+              WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+      await driver.batch([{ sql, params: [owner, id, endUser, rating, comment, updatedAt] }]);
+    },
+
+    async listFeedback(owner, slice) {
+      const { where, params } = conditions(owner, slice, "rated_at");
+      where.push("rated_at IS NOT NULL");
+      if (slice.rating !== undefined) where.push(`rating = $${params.push(slice.rating)}`);
+      const rated = `FROM messages WHERE ${where.join(" AND ")}`;
+      const page = `SELECT id ${rated} ORDER BY rated_at DESC, id DESC`;
+      return readPage(driver, { total: `SELECT count(*) AS total ${rated}`, page, params }, slice, {
+        columns: `${messageColumns.replaceAll(/\w+/g, "reply.$&")}, twin_id, end_user`,
+        order: "reply.rated_at DESC, reply.id DESC",
+        read: ratedFromRow,
+      });
+    },
+
+    async listUnanswered(owner, slice) {
+      const { where, params } = conditions(owner, slice, "created_at");
+      const marked = `FROM messages WHERE ${where.join(" AND ")} AND unanswered IS NOT NULL`;
+      const page = `SELECT max(id) AS id, count(*) AS times ${marked}
+        GROUP BY unanswered ORDER BY times DESC, id DESC`;
+      const total = `SELECT count(DISTINCT unanswered) AS total ${marked}`;
+      return readPage(driver, { total, page, params }, slice, {
+        columns: "reply.id, reply.conversation_id, times, question.created_at",
+        order: "times DESC, reply.id DESC",
+        read: unansweredFromRow,
+      });
+    },
+  };
+}
+
+function conditions(owner: string, { twinId, from, to }: ReviewSlice, moment: string) {
+  const params: SqlValue[] = [owner];
+  const where = ["owner = $1"];
+  if (twinId !== undefined) where.push(`review_twin = $${params.push(twinId)}`);
+  if (from !== undefined) where.push(`${moment} >= $${params.push(from)}`);
+  if (to !== undefined) where.push(`${moment} < $${params.push(to)}`);
+  return { where, params };
+}
+
+/** Finds the replies of a page in an index, and then reads only theirs. */
+async function readPage<Item>(
+  driver: SqlDriver,
+  { total, page, params }: { total: string; page: string; params: readonly SqlValue[] },
+  { offset, limit }: ReviewSlice,
+  { columns, order, read }: { columns: string; order: string; read: (row: SqlRow) => Item },
+): Promise<Listing<Item>> {
+  const [counted] = await driver.all(total, params);
+  const next = params.length + 1;
+  const rows = await driver.all(
+    `SELECT ${columns}, question.content AS asked
+      FROM (${page} LIMIT $${next} OFFSET $${next + 1}) AS page
+        JOIN messages AS reply ON reply.id = page.id
+        JOIN messages AS question ON question.id = reply.after_id
+        JOIN conversations AS conversation ON conversation.owner = $1 AND conversation.id = reply.conversation_id
+      ORDER BY ${order}`,
+    [...params, limit, offset],
+  );
+  return { items: rows.map(read), total: Number(counted?.total) };
+}
+
+function ratedFromRow(row: SqlRow): RatedReply {
+  const { id, conversationId, content, sources, twinRevision, feedback } = messageFromRow(row);
+  return {
+    ...(feedback as Feedback), // the list has only rated ones
+    messageId: id,
+    conversationId,
+    twinId: String(row.twin_id),
+    endUser: row.end_user === null ? null : String(row.end_user),
+    question: String(row.asked),
+    content,
+    sources,
+    twinRevision,
+  };
+}
+
+function unansweredFromRow(row: SqlRow): UnansweredQuestion {
+  return {
+    question: String(row.asked),
+    count: Number(row.times),
+    lastAskedAt: Number(row.created_at),
+    conversationId: String(row.conversation_id),
+    messageId: String(row.id),
+  };
+}

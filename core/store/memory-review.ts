@@ -1,0 +1,71 @@
+/**
+ * What an owner reviews, in memory: replies that people rated, and questions without an answer.
+ *
+ * @module
+ */
+
+import { findMessage, type MemoryRecords, type MessageEntry } from "./memory-records.ts";
+import type { RatedReply, UnansweredQuestion } from "./records.ts";
+import type { ReviewSlice, Store } from "./store.ts";
+
+/** The store's methods about what an owner reviews. */
+export function reviewMethods(
+  records: MemoryRecords,
+): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
+  const ofOwner = (owner: string) => [...(records.owners.get(owner)?.messages.values() ?? [])];
+  return {
+    async rateReply(reach, id, feedback) {
+      const entry = findMessage(records, reach, id);
+      if (entry?.record.role !== "assistant" || entry.record.status === "in_progress") return;
+      entry.record = { ...entry.record, feedback };
+    },
+
+    async listFeedback(owner, slice) {
+      const rated = ofOwner(owner)
+        .flatMap((entry) => ratedReply(entry) ?? [])
+        .filter((reply) => isListed(reply, reply.updatedAt, slice))
+        .filter(({ rating }) => slice.rating === undefined || rating === slice.rating)
+        .sort((one, other) => other.updatedAt - one.updatedAt || (one.messageId < other.messageId ? 1 : -1));
+      return { items: rated.slice(slice.offset, slice.offset + slice.limit), total: rated.length };
+    },
+
+    async listUnanswered(owner, slice) {
+      const groups = new Map<string, UnansweredQuestion>();
+      for (const { unanswered, record, conversation } of ofOwner(owner)) {
+        if (unanswered === undefined || !isListed(conversation.record, record.createdAt, slice)) continue;
+        const before = groups.get(unanswered);
+        const count = (before?.count ?? 0) + 1;
+        if (before && before.messageId > record.id) {
+          groups.set(unanswered, { ...before, count });
+          continue;
+        }
+        const { content, createdAt } = conversation.messages[record.seq - 1]?.record ?? record;
+        const { id: messageId, conversationId } = record;
+        groups.set(unanswered, {
+          question: content,
+          count,
+          lastAskedAt: createdAt,
+          conversationId,
+          messageId,
+        });
+      }
+      const listed = [...groups.values()].sort(
+        (one, other) => other.count - one.count || (one.messageId < other.messageId ? 1 : -1),
+      );
+      return { items: listed.slice(slice.offset, slice.offset + slice.limit), total: listed.length };
+    },
+  };
+}
+
+function isListed({ twinId }: { readonly twinId: string }, moment: number, slice: ReviewSlice): boolean {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = slice;
+  return moment >= from && moment < to && (slice.twinId === undefined || slice.twinId === twinId);
+}
+
+function ratedReply({ record, conversation }: MessageEntry): RatedReply | undefined {
+  const { id, conversationId, content, sources, twinRevision, feedback } = record;
+  const { twinId, endUser } = conversation.record;
+  const question = conversation.messages[record.seq - 1]?.record.content ?? ""; // a question is stored right before its reply
+  const reply = { messageId: id, conversationId, twinId, endUser, question, content, sources, twinRevision };
+  return feedback ? { ...feedback, ...reply } : undefined;
+}
