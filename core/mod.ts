@@ -41,8 +41,10 @@ export {
   type PacingOptions,
   type ReplyOutput,
   type Turn,
+  type TurnOrigin,
   type TwinEngine,
 } from "./twins/engine.ts";
+export { type Tool, type ToolContext, type ToolSource, toolsOf } from "./twins/tools.ts";
 export {
   createTwinList,
   type KnowledgeMode,

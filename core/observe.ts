@@ -14,4 +14,5 @@ export type {
   ReplyFirstText,
   RequestBegan,
   RequestEnded,
+  ToolCalled,
 } from "./base/observe.ts";

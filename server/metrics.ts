@@ -111,8 +111,21 @@ function createInstruments(registry: Registry) {
     }),
     tokens: new Counter({
       name: "twin_tokens_total",
-      help: "Tokens as the models counted them, by twin and type (input, output).",
+      help: "Tokens as the models counted them, by twin and type (input, output, and cached_input as a part of input).",
       labelNames: ["twin", "type"],
+      registers,
+    }),
+    toolCalls: new Counter({
+      name: "twin_tool_calls_total",
+      help: "Tools that models called, by how the call ended (done, failed).",
+      labelNames: ["tool", "status"],
+      registers,
+    }),
+    toolDuration: new Histogram({
+      name: "twin_tool_call_seconds",
+      help: "Time from a model's call of a tool to its result.",
+      labelNames: ["tool"],
+      buckets: replyBuckets,
       registers,
     }),
     limited: new Counter({
@@ -157,6 +170,8 @@ function replyCallbacks({
   firstText,
   replyDuration,
   tokens,
+  toolCalls,
+  toolDuration,
   takenOver,
 }: Instruments): Observer {
   return {
@@ -165,6 +180,10 @@ function replyCallbacks({
       if (attempt > 1) takenOver.inc();
     },
     replyFirstText: ({ durationMs }) => firstText.observe(durationMs / 1000),
+    toolCalled({ tool, status, durationMs }) {
+      toolCalls.inc({ tool, status });
+      toolDuration.observe({ tool }, durationMs / 1000);
+    },
     replyEnded({ twinId: twin, engine, status, usage, durationMs }) {
       running.dec();
       replies.inc({ twin, engine, status });

@@ -1,19 +1,19 @@
 /**
- * One attempt to get a reply from a model: receives the response, and reports how it went.
+ * One attempt to get a reply from a model: receives the response, and reports how it went. And how long that may take.
  *
  * @module
  */
 
 import type { Clock } from "../../core/base/clock.ts";
 import { unusable } from "../../core/base/rules.ts";
-import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
+import { ModelError } from "../../core/twins/engine.ts";
+import type { Completion } from "./chunk.ts";
 import type { CompletionReader, Ending } from "./completion.ts";
-import type { Deadlines, Waiter } from "./deadlines.ts";
 import { type ErrorResponse, errorResponseOf, type Failure, noRemedy, sameAgain } from "./failure.ts";
 import type { ModelHeaders, ModelListener } from "./transport.ts";
 
 /** How an attempt went. */
-export type AttemptResult = { readonly result: EngineResult } | Failure;
+export type AttemptResult = { readonly result: Completion } | Failure;
 
 /**
  * How long to wait for more of the body, in milliseconds. While the model writes, there is no limit but that of the
@@ -33,6 +33,56 @@ const waits: Readonly<Record<Ending, number | undefined>> = {
 const reasonMs = 1_000;
 const nothing = () => {};
 const closing = "a function that closes the connection";
+
+/** Learns how a wait ended. */
+interface Waiter {
+  /** The time is over. */
+  late(): void;
+  /** All waiting was ended before that. */
+  interrupted(reason: unknown): void;
+}
+
+const noWaiter: Waiter = { late() {}, interrupted() {} };
+
+/** The waits of one reply, one at a time. */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  #waiter: Waiter = noWaiter;
+  #cancel: () => void = nothing;
+
+  /** `signal` ends all waiting when it aborts, with its reason. It has not aborted yet. */
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#aborted, { once: true });
+  }
+
+  /** Begins a wait of `milliseconds`, or without a limit of its own, for `waiter`, in place of the wait before. */
+  wait(milliseconds: number | undefined, waiter: Waiter): void {
+    this.#cancel();
+    this.#cancel = nothing;
+    this.#waiter = waiter;
+    if (this.#signal.aborted) waiter.interrupted(this.#signal.reason);
+    else if (milliseconds !== undefined) this.#cancel = this.#clock.after(milliseconds, () => waiter.late());
+  }
+
+  /** Resolves `milliseconds` from now. Rejects if all waiting is ended before that. */
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((late, interrupted) => this.wait(milliseconds, { late, interrupted }));
+  }
+
+  /** Releases the signal and the clock. */
+  stop(): void {
+    this.#signal.removeEventListener("abort", this.#aborted);
+    this.#cancel();
+  }
+
+  readonly #aborted = (): void => {
+    this.#cancel();
+    this.#waiter.interrupted(this.#signal.reason);
+  };
+}
 
 /** An attempt. However it ends, it releases its connection. */
 export class Attempt implements ModelListener, Waiter {

@@ -8,12 +8,43 @@ import { isCount, isJsonObject, type JsonObject } from "../../core/base/json.ts"
 import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
 
+/** A call that a model asks for. */
+export interface ModelCall {
+  /** Empty: the server gave none. */
+  readonly id: string;
+  /** The name of a tool, as the model knows it. */
+  readonly name: string;
+  /** JSON, or what the model wrote instead. */
+  readonly arguments: string;
+  /** What else the server said about it, and wants back, such as Gemini's signatures of thoughts. */
+  readonly others: JsonObject;
+}
+
+/** A completion at its end. */
+export interface Completion {
+  readonly finishReason: EngineResult["finishReason"];
+  readonly usage: Usage | null;
+  /** The tools that the model calls before it goes on. */
+  readonly calls: readonly ModelCall[];
+  /** The thoughts that it wants back with the results of these. */
+  readonly reasoning: string;
+}
+
 /** The longest line or event of a response, in UTF-16 code units. */
 export const maxEventLength = 1_048_576;
 
 /** The error for a longer one. */
 export function tooLongEvent(): ModelError {
   return new ModelError("model_error", `The model sent an event of more than ${maxEventLength} characters.`);
+}
+
+/** The value of a JSON text. Undefined: it was cut off, or is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */

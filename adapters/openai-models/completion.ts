@@ -5,14 +5,17 @@
  */
 
 import { createParser, type EventSourceMessage, type ParseError } from "eventsource-parser";
-import type { JsonObject } from "../../core/base/json.ts";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
+import { CallReader } from "./calls.ts";
 import {
+  type Completion,
   firstChoice,
   isError,
   maxEventLength,
   otherMembersOf,
+  parseJson,
   readFinishReason,
   readUsage,
   requireChunk,
@@ -20,7 +23,7 @@ import {
   textOfMessage,
   tooLongEvent,
 } from "./chunk.ts";
-import { codesOf, isFiltered, noRemedy, parseJson, type Remedy, remedyAfter, sameAgain } from "./failure.ts";
+import { codesOf, isFiltered, noRemedy, type Remedy, remedyAfter, sameAgain } from "./failure.ts";
 import { JsonDocuments } from "./json-documents.ts";
 
 /** The longest reply, in UTF-16 code units. */
@@ -32,6 +35,8 @@ const maxSilentBytes = 8 * 1024 * 1024;
 export interface CompletionOptions {
   /** There need not be any text, because the completion goes on from some. */
   readonly mayBeEmpty: boolean;
+  /** Whether tools were offered: otherwise calls are no part of a completion. */
+  readonly mayCall: boolean;
   /** Called if the completion ended with a reason that is not known. */
   unknownReason(reason: string): void;
 }
@@ -60,6 +65,8 @@ export class CompletionReader {
   #silentBytes = 0;
   #usage: Usage | null = null;
   readonly #otherMembers = new Set<string>();
+  readonly #calls = new CallReader();
+  #reasoning = "";
   #remedy: Remedy = noRemedy;
 
   /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
@@ -85,15 +92,23 @@ export class CompletionReader {
   /**
    * How the reply ended, now that nothing more comes. Undefined: without a finish reason or the end marker.
    *
-   * @throws {ModelError} if the reply has no text, unless a filter held it back.
+   * @throws {ModelError} if the reply has neither text nor calls, unless a filter held it back.
    */
-  result(): EngineResult | undefined {
+  result(): Completion | undefined {
     if (this.#ending === "open") return undefined;
     const finishReason = this.#finishReason ?? "stop";
-    if (!this.hasText && !this.#options.mayBeEmpty && finishReason !== "content_filter")
+    const { calls } = this.#calls;
+    const hasSome = this.hasText || (calls.length > 0 && finishReason === "stop");
+    if (!hasSome && !this.#options.mayBeEmpty && finishReason !== "content_filter")
       throw this.#withoutText(finishReason);
     if (this.#unknownReason !== undefined) this.#options.unknownReason(this.#unknownReason);
-    return { finishReason, usage: this.#usage };
+    // Those of a completion that was cut off may be cut off, too.
+    return {
+      finishReason,
+      usage: this.#usage,
+      calls: finishReason === "stop" ? calls : [],
+      reasoning: this.#reasoning,
+    };
   }
 
   /**
@@ -199,6 +214,7 @@ export class CompletionReader {
     if (text !== "" || others.length > 0) this.#silentBytes = 0;
     if (text !== "") this.#append(text);
     else if (!this.hasText) for (const name of others) this.#otherMembers.add(name);
+    if (this.#options.mayCall && text === "" && others.length > 0) this.#readCalls(choice);
     const reason = readFinishReason(choice.finish_reason);
     if (reason === undefined) return;
     if (reason === "broken off") {
@@ -208,6 +224,15 @@ export class CompletionReader {
     this.#unknownReason = reason === "unknown" ? String(choice.finish_reason).slice(0, 64) : undefined;
     this.#finishReason = reason === "unknown" ? "length" : reason;
     if (this.#ending === "open") this.#ending = "reason";
+  }
+
+  #readCalls(choice: JsonObject): void {
+    const { delta, message } = choice;
+    for (const part of [delta, message]) {
+      const more = isJsonObject(part) && isString(part.reasoning_content) ? part.reasoning_content : "";
+      if (this.#reasoning.length + more.length < maxEventLength) this.#reasoning += more;
+    }
+    if (this.#calls.read(choice)) this.#goOn();
   }
 
   /**
@@ -220,13 +245,17 @@ export class CompletionReader {
     return this.#hasDeltas ? added : textOfMessage(message) || textOf(text);
   }
 
-  /** Text after a finish reason shows that this was not the end. */
   #append(text: string): void {
     if (this.#written + text.length > maxReplyLength) {
       throw new ModelError("model_error", `The model's reply is longer than ${maxReplyLength} characters.`);
     }
     this.#written += text.length;
     this.#text += text;
+    this.#goOn();
+  }
+
+  /** What comes after a finish reason shows that this was not the end. */
+  #goOn(): void {
     this.#finishReason = undefined;
     this.#ending = "open";
   }

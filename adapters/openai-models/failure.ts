@@ -6,7 +6,8 @@
 
 import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
-import { type EngineResult, ModelError } from "../../core/twins/engine.ts";
+import { ModelError } from "../../core/twins/engine.ts";
+import { type Completion, parseJson } from "./chunk.ts";
 import type { ModelHeaders } from "./transport.ts";
 
 /** What may help after a failure, if no text of the reply was written. */
@@ -17,6 +18,10 @@ export interface Remedy {
   readonly withoutCounts: boolean;
   /** Whether the server may accept the request with fewer earlier messages. */
   readonly shorter: boolean;
+  /** Whether it may accept the request without tools. */
+  readonly withoutTools: boolean;
+  /** Whether it says that tools are what it does not accept. */
+  readonly refusesTools: boolean;
 }
 
 /** A failed attempt. */
@@ -27,7 +32,13 @@ export interface Failure extends Remedy {
 /** For failures that no other attempt can avoid. */
 export const never = Number.POSITIVE_INFINITY;
 /** Nothing helps. */
-export const noRemedy: Remedy = { retryAfterMs: never, withoutCounts: false, shorter: false };
+export const noRemedy: Remedy = {
+  retryAfterMs: never,
+  withoutCounts: false,
+  shorter: false,
+  withoutTools: false,
+  refusesTools: false,
+};
 /** The same request may succeed later. */
 export const sameAgain: Remedy = { ...noRemedy, retryAfterMs: 0 };
 
@@ -41,6 +52,9 @@ const invalid: ReadonlySet<number> = new Set([400, 422]);
  */
 const perhapsTooLong: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 
+/** Statuses of servers whose model knows no tools, or that were not started for them. */
+const perhapsToolless: ReadonlySet<number> = new Set([400, 404, 422, 500, 501]);
+
 /** What may help after this status. */
 export function remedyFor(status: number, retryAfterMs = 0): Remedy {
   const passes = status >= 500 || passing.has(status);
@@ -48,6 +62,8 @@ export function remedyFor(status: number, retryAfterMs = 0): Remedy {
     retryAfterMs: passes ? retryAfterMs : never,
     withoutCounts: invalid.has(status),
     shorter: perhapsTooLong.has(status),
+    withoutTools: perhapsToolless.has(status),
+    refusesTools: false,
   };
 }
 
@@ -81,10 +97,13 @@ export class ErrorResponse {
   }
 
   /** What came instead of a reply, according to what was read of the body: its refusal by a filter, or a failure. */
-  result(): { readonly result: EngineResult } | Failure {
+  result(): { readonly result: Completion } | Failure {
     const report = parseJson(this.#body);
-    if (isFiltered(report)) return { result: { finishReason: "content_filter", usage: null } };
-    return { failure: new ModelError("model_error", `${this.#what}${codesOf(report)}.`), ...this.#remedy };
+    if (isFiltered(report)) {
+      return { result: { finishReason: "content_filter", usage: null, calls: [], reasoning: "" } };
+    }
+    const failure = new ModelError("model_error", `${this.#what}${codesOf(report)}.`);
+    return { failure, ...this.#remedy, refusesTools: mentionsTools(report) };
   }
 }
 
@@ -120,15 +139,6 @@ function readNumber(text: string | null): number | undefined {
   return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-/** The value of a JSON text. Undefined: it was cut off, or is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** An error's simple codes, as the end of a sentence about it. `value` is the JSON that was received. */
 export function codesOf(value: unknown): string {
   const { code, status, type, status_code } = errorIn(value);
@@ -140,8 +150,17 @@ export function codesOf(value: unknown): string {
 const passingWords =
   /rate|limit|busy|overload|capacity|time ?-?out|timed out|unavailable|again|internal|throttl/i;
 
+/** Whether an error is about tools, as far as its words say. */
+function mentionsTools(report: unknown): boolean {
+  return report !== undefined && /\btools?\b|\bfunction.?call/i.test(JSON.stringify(report));
+}
+
 /** What may help after an error in a body: what would help after the status that it would have had as a response. */
 export function remedyAfter(report: unknown): Remedy {
+  return { ...remedyLike(report), refusesTools: mentionsTools(report) };
+}
+
+function remedyLike(report: unknown): Remedy {
   const { code, status, status_code, http_status_code, type, message, status_msg } = errorIn(report);
   const found = [code, status, status_code, http_status_code].map(Number);
   const number = found.find((value) => Number.isInteger(value) && value >= 400 && value <= 599);

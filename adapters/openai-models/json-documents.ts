@@ -6,8 +6,7 @@
  */
 
 import { ModelError } from "../../core/twins/engine.ts";
-import { maxEventLength, tooLongEvent } from "./chunk.ts";
-import { parseJson } from "./failure.ts";
+import { maxEventLength, parseJson, tooLongEvent } from "./chunk.ts";
 
 /** Cuts a text, which arrives in pieces, into JSON documents. */
 export class JsonDocuments {

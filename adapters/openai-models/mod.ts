@@ -4,8 +4,9 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../../core/base/clock.ts";
-import { consoleLog, type Log } from "../../core/base/log.ts";
+import { systemClock } from "../../core/base/clock.ts";
+import { isJsonObject } from "../../core/base/json.ts";
+import { consoleLog } from "../../core/base/log.ts";
 import {
   clockRule,
   functionThat,
@@ -16,51 +17,36 @@ import {
   requireOptions,
   textRule,
 } from "../../core/base/rules.ts";
+import type { Usage } from "../../core/store/records.ts";
 import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
+import type { Tool, ToolSource } from "../../core/twins/tools.ts";
 import { createBriefings } from "../../knowledge/mod.ts";
-import { Attempt, type AttemptResult } from "./attempt.ts";
-import { CompletionReader } from "./completion.ts";
-import { type ContinuationMode, continuationModes, OverlapFilter } from "./continuation.ts";
-import { Deadlines } from "./deadlines.ts";
-import type { Failure } from "./failure.ts";
-import {
-  type Asking,
-  authorization,
-  completionHeaders,
-  completionRequest,
-  requireBaseUrl,
-  withLaterHalf,
-} from "./request.ts";
-import { fetchTransport, type ModelTransport } from "./transport.ts";
+import { createAskModel, type ModelServer } from "./asking.ts";
+import { Deadlines } from "./attempt.ts";
+import type { Completion } from "./chunk.ts";
+import { type ContinuationMode, continuationModes } from "./continuation.ts";
+import { type Question, requireBaseUrl } from "./request.ts";
+import { createToolbox, type OfferedTools } from "./tools.ts";
 
+export type { ModelServer } from "./asking.ts";
 export type { ContinuationMode } from "./continuation.ts";
 export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
 
 /** Options of {@link createOpenAIEngine}. */
-export interface OpenAIOptions {
-  /**
-   * The API's address up to and including its version, such as `https://api.openai.com/v1`. Without
-   * credentials, query and fragment.
-   */
-  readonly baseUrl: string;
-  /** Sent as a bearer token. Default: none is sent. */
-  readonly apiKey?: string | undefined;
+export interface OpenAIOptions extends ModelServer {
   /** The model for twins that do not name one. Default: none is named, and the server decides. */
   readonly model?: string | undefined;
-  /** How requests reach the model. Default: `fetch`. */
-  readonly transport?: ModelTransport | undefined;
+  /**
+   * Tools, or where they come from, such as `connectTools` of `twin-service/mcp`. Models get those that their twin names.
+   * Default: none.
+   */
+  readonly tools?: readonly Tool[] | ToolSource | undefined;
   /**
    * How the model is asked to go on with a reply whose process has died: `prefix` (DeepSeek, Mistral),
    * `continue_final_message` (vLLM), or `prompt`, for any model. Default `never`: such a reply ends as interrupted, unless it
    * has no text yet.
    */
   readonly continueReplies?: ContinuationMode | undefined;
-  /** How often a request is repeated after a failed connection or an overload, before any text. Default: 2. */
-  readonly retries?: number | undefined;
-  /** The clock for waits and pauses. Default: the system's. */
-  readonly clock?: Clock | undefined;
-  /** Receives a warning for what a model's server does that may need an operator. Default: the console. */
-  readonly log?: Log | undefined;
 }
 
 /** Checked where it is used, without ever showing it. */
@@ -70,6 +56,11 @@ const rules: RulesFor<OpenAIOptions> = {
   baseUrl: anything,
   apiKey: anything,
   model: optional(textRule),
+  tools: optional({
+    expected:
+      "a list of tools, each with a name, a description, an inputSchema and a function run, or an object that lists them",
+    accepts: areTools,
+  }),
   transport: optional(functionThat("sends requests")),
   continueReplies: optional({
     expected: `one of ${continuationModes.join(", ")}`,
@@ -83,12 +74,19 @@ const rules: RulesFor<OpenAIOptions> = {
   log: optional(logRule),
 };
 
-/** How many unknown finish reasons are logged: a broken server may make up one for each reply. */
-const mostWarnings = 20;
-/** The first pause is half to all of this, and doubles each time: three attempts take less than a second. */
-const retryPauseMs = 250;
-/** The longest `Retry-After` that is waited for. With a longer one, the reply fails immediately. */
-const maxRetryAfterMs = 5_000;
+function areTools(value: unknown): boolean {
+  if (!Array.isArray(value)) return isJsonObject(value) && typeof value.list === "function";
+  return value.every(
+    (tool: unknown) =>
+      isJsonObject(tool) &&
+      [tool.name, tool.description].every(textRule.accepts) &&
+      isJsonObject(tool.inputSchema) &&
+      typeof tool.run === "function",
+  );
+}
+
+/** How many rounds of calls a reply may have. After them, the model is asked once more, without tools. */
+const mostRounds = 8;
 
 /**
  * Creates an engine that streams chat completions (`POST {baseUrl}/chat/completions`).
@@ -96,7 +94,8 @@ const maxRetryAfterMs = 5_000;
  * The model gets the twin's instructions as the system message, the history (its later part, if the server refuses all
  * of it), and the question. Of a long text, or where the twin's `knowledge` is `search`, the system message has the persona
  * alone, and the sections that fit the question stand before it in its message; a `sources` progress event names them. Replies reject with a `ModelError`, or
- * with the reason of the output's signal once that has aborted. No error message contains the key, or more of a response
+ * with the reason of the output's signal once that has aborted. What a model calls of its twin's `tools` runs, and `tool`
+ * progress events say so. No error message contains the key, or more of a response
  * body than error codes.
  *
  * @example
@@ -111,20 +110,28 @@ const maxRetryAfterMs = 5_000;
  */
 export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   requireOptions("createOpenAIEngine", options, rules);
-  const { continueReplies: continuation = "never", clock = systemClock } = options;
+  const {
+    continueReplies: continuation = "never",
+    clock = systemClock,
+    log = consoleLog,
+    tools = [],
+  } = options;
   const address = requireBaseUrl(options.baseUrl);
-  const ask = createRetries(options);
+  const ask = createAskModel(options);
   const brief = createBriefings({ clock });
+  const offer = createToolbox({ clock, log });
   return {
     continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
       const model = turn.twin.model ?? options.model;
       const { instructions, findings, sources } = await brief(turn);
-      output.signal.throwIfAborted(); // after the wait: what follows listens for later aborts alone
+      const offered = await offer(turn, "list" in tools ? tools.list() : tools, output);
+      output.signal.throwIfAborted(); // after the waits: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
       const deadlines = new Deadlines(clock, output.signal);
       try {
-        return await ask({ turn, instructions, findings, model, continuation }, output, deadlines);
+        const asked = { turn, instructions, findings, model, continuation };
+        return await converse(asked, offered, output, (asking) => ask(asking, deadlines));
       } finally {
         deadlines.stop();
       }
@@ -133,75 +140,42 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 }
 
-/** Asks until the server answers: repeats a request that may succeed later, and simplifies one that it refuses. */
-function createRetries(options: OpenAIOptions) {
-  const { retries = 2 } = options;
-  const attempt = createAttempts(options);
-  /** By model: whether its server counts tokens on request. Missing: not known yet. */
-  const counting = new Map<string | undefined, boolean>();
+/** Asks the model, and after each round of calls again, with what came of them. */
+async function converse(
+  asked: Pick<Question, "turn" | "instructions" | "findings" | "model" | "continuation">,
+  offered: OfferedTools,
+  output: ReplyOutput,
+  ask: (question: Question) => Promise<Completion>,
+): Promise<EngineResult> {
+  const rounds: object[] = [];
+  let { partial } = asked.turn;
+  let hasText = partial !== undefined;
+  let usage: Usage | null = null;
+  for (let round = 0; ; round++) {
+    const tools = round < mostRounds ? offered.definitions : [];
+    let text = partial ?? "";
+    const write = (more: string) => {
+      text += more;
+      output.write(more);
+    };
+    const completion = await ask({ ...asked, tools, rounds, partial, hasText, write });
+    usage = round === 0 ? completion.usage : sumOf(usage, completion.usage);
+    const { finishReason, calls, reasoning } = completion;
+    if (tools.length === 0 || calls.length === 0) return { finishReason, usage };
+    hasText ||= text !== "";
+    partial = undefined;
+    rounds.push(...(await offered.run(calls, text, reasoning)));
+  }
+}
 
-  return async (
-    question: Omit<Asking, "counted">,
-    output: ReplyOutput,
-    deadlines: Deadlines,
-  ): Promise<EngineResult> => {
-    const { model } = question;
-    let asking: Asking = { ...question, counted: counting.get(model) !== false };
-    for (let repeated = 0; ; ) {
-      const tried = await attempt(asking, output, deadlines);
-      if ("result" in tried) {
-        counting.set(model, asking.counted);
-        return tried.result;
-      }
-      if (repeated < retries && tried.retryAfterMs <= maxRetryAfterMs) {
-        const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + Math.random() / 2);
-        await deadlines.pause(Math.max(pauseMs, tried.retryAfterMs));
-        continue;
-      }
-      asking = simplified(asking, tried, counting.get(model));
-    }
+/** The tokens of two requests. Null: one of them was not counted. */
+function sumOf(one: Usage | null, other: Usage | null): Usage | null {
+  if (!one || !other) return null;
+  const [cached, more] = [one.cachedInputTokens, other.cachedInputTokens];
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+    cachedInputTokens: cached === null || more === null ? null : cached + more,
   };
-}
-
-/** A request that the server may accept after this failure. `counts`: whether it counts tokens. Throws if there is none. */
-function simplified(asking: Asking, failure: Failure, counts: boolean | undefined): Asking {
-  if (failure.withoutCounts && asking.counted && counts === undefined) return { ...asking, counted: false };
-  if (!failure.shorter || asking.turn.history.length === 0) throw failure.failure;
-  return { ...withLaterHalf(asking), counted: counts !== false };
-}
-
-/** Sends a request each time it is called, and passes the reply's text to the output. */
-function createAttempts(options: OpenAIOptions) {
-  const { transport = fetchTransport, clock = systemClock, log = consoleLog } = options;
-  const unknownReasons = new Set<string>();
-  const url = `${requireBaseUrl(options.baseUrl)}/chat/completions`;
-  const common = { ...completionHeaders, ...authorization(options.apiKey) };
-
-  return (asking: Asking, output: ReplyOutput, deadlines: Deadlines): Promise<AttemptResult> =>
-    new Promise((resolve) => {
-      const { partial } = asking.turn;
-      const overlap =
-        partial !== undefined && asking.continuation === "prompt"
-          ? new OverlapFilter(output, partial)
-          : undefined;
-      const end = (result: AttemptResult) => {
-        overlap?.end();
-        resolve(result);
-      };
-      const reader = new CompletionReader(overlap ?? output, {
-        mayBeEmpty: partial !== undefined,
-        unknownReason(reason) {
-          if (unknownReasons.has(reason) || unknownReasons.size === mostWarnings) return;
-          unknownReasons.add(reason);
-          log("warn", "a model ended a reply with an unknown finish reason; it counts as length", { reason });
-        },
-      });
-      new Attempt(reader, deadlines, clock, end).start((listener) => {
-        // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
-        const body = JSON.stringify(completionRequest(asking));
-        const { traceparent } = asking.turn;
-        const headers = traceparent === undefined ? common : { ...common, traceparent };
-        return transport(url, { method: "POST", headers, body }, listener);
-      });
-    });
 }

@@ -4,19 +4,32 @@
  * @module
  */
 
-import type { Turn } from "../../core/twins/engine.ts";
+import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
 
-/** What a model is asked, and whether its tokens are to be counted. */
-export interface Asking {
+/** What a model is asked, and where its text goes. */
+export interface Question extends Pick<ReplyOutput, "write"> {
   readonly turn: Turn;
   /** The system message: the twin's persona, or all of its text. */
   readonly instructions: string;
   /** What is told right before the question. Null: nothing. */
   readonly findings: string | null;
   readonly model: string | undefined;
-  readonly counted: boolean;
+  /** The tools that it may call. Empty: none are offered. */
+  readonly tools: readonly object[];
+  /** Its calls in this reply so far, and their results. */
+  readonly rounds: readonly object[];
+  /** The text of the reply that an earlier process has written, to go on from. Undefined: there is none. */
+  readonly partial: string | undefined;
+  /** Whether the completion may be without text, because the reply has some. */
+  readonly hasText: boolean;
   readonly continuation: ContinuationMode;
+}
+
+/** The same, and how it is asked. */
+export interface Asking extends Question {
+  /** Whether tokens are to be counted. */
+  readonly counted: boolean;
 }
 
 /**
@@ -25,15 +38,16 @@ export interface Asking {
  * such as Mistral's, treat as an error.
  */
 export function completionRequest(asking: Asking) {
-  const { turn, instructions, findings, model, counted, continuation } = asking;
-  const { twin, history, content, partial } = turn;
+  const { turn, instructions, findings, model, counted, tools, rounds, partial, continuation } = asking;
+  const { twin, history, content } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
   // One message, because some chat templates accept only users and assistants in turn.
   const question = { role: "user", content: findings === null ? content : `${findings}\n\n${content}` };
   return {
     model,
-    messages: [...system, ...history, question, ...messages],
+    tools: tools.length > 0 ? tools : undefined,
+    messages: [...system, ...history, question, ...rounds, ...messages],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,

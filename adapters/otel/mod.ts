@@ -29,6 +29,7 @@ import type {
   ReplyFirstText,
   RequestBegan,
   RequestEnded,
+  ToolCalled,
 } from "../../core/base/observe.ts";
 
 /** Options of {@link createOpenTelemetryObserver}. */
@@ -125,6 +126,23 @@ class OpenTelemetryObserver implements Observer {
   replyFirstText(event: ReplyFirstText): void {
     this.#replies.get(event.messageId)?.addEvent("first_text");
     this.#instruments.firstChunk.record(event.durationMs / 1000, agentAttributes(event));
+  }
+
+  /** The span begins in the past, since a call is told once it has ended. */
+  toolCalled({ messageId, tool, callId, status, durationMs }: ToolCalled): void {
+    const reply = this.#replies.get(messageId);
+    if (!reply) return;
+    const attributes: Attributes = {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+      "gen_ai.tool.call.id": callId,
+      ...(status === "failed" && { "error.type": "tool_failed" }),
+    };
+    const endTime = Date.now();
+    const options = { attributes, startTime: endTime - durationMs };
+    const span = this.#tracer.startSpan(`execute_tool ${tool}`, options, trace.setSpan(ROOT_CONTEXT, reply));
+    if (status === "failed") span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(endTime);
   }
 
   replyEnded(event: ReplyEnded): void {

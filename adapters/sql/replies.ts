@@ -31,8 +31,9 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
       }
     },
 
-    async saveReply({ owner, id, content, sources, lease }): Promise<SaveResult> {
-      const params = [owner, id, lease.holder, lease.until, content ?? null, toJson(sources)];
+    async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
+      const text = [content ?? null, toJson(sources)];
+      const params = [owner, id, lease.holder, lease.until, ...text, lastAttempt ? 1 : null];
       const result = await driver.batch([{ sql: saveText, params }]);
       const row = result.committed ? result.rows[0]?.[0] : undefined;
       if (!row) return "lost";
@@ -54,7 +55,8 @@ export function replyMethods(driver: SqlDriver): ReplyMethods {
 }
 
 const saveText = `UPDATE messages
-  SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4
+  SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4,
+    last_attempt = COALESCE($7, last_attempt)
   WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
     AND length(content) <= length(COALESCE($5, content))
   RETURNING cancel_requested`;
@@ -64,7 +66,7 @@ export function takeOverMethods(driver: SqlDriver): Pick<Store, "findAbandonedRe
   return {
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
-        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested, history_given
+        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested, last_attempt
           FROM messages WHERE status = 'in_progress' AND lease_until < $1`,
         [expiredBefore],
       );
@@ -87,7 +89,7 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
     lease: { holder: String(row.lease_holder), until: Number(row.lease_until) },
     attempt: Number(row.attempt),
     cancelRequested: Number(row.cancel_requested) === 1,
-    historyGiven: Number(row.history_given) === 1,
+    lastAttempt: Number(row.last_attempt) === 1,
   };
 }
 
@@ -102,7 +104,7 @@ interface Way {
 }
 
 function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlStatement[] {
-  const { owner, endUser = null, question, reply, lease, keyId, historyGiven = false, claim } = begin;
+  const { owner, endUser = null, question, reply, lease, keyId, lastAttempt = false, claim } = begin;
   const { conversationId, seq, after } = question;
   // A fork replaces the path, wherever that ends.
   const expected = begin.forkAt === undefined ? after : null;
@@ -121,7 +123,7 @@ function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlSta
       params: [
         ...[owner, conversationId, question.id, question.content, question.createdAt, question.completedAt],
         ...[seq, after, from, reply.id, reply.createdAt, seq + 1, lease.holder, lease.until],
-        ...[reply.twinRevision, keyId ?? null, historyGiven ? 1 : 0],
+        ...[reply.twinRevision, keyId ?? null, lastAttempt ? 1 : 0],
       ],
     },
   ];
@@ -136,7 +138,7 @@ const takeConversation = `UPDATE conversations
     AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, seq, after_id, branch_from,
-    created_at, completed_at, lease_holder, lease_until, twin_revision, key_id, history_given) VALUES
+    created_at, completed_at, lease_holder, lease_until, twin_revision, key_id, last_attempt) VALUES
   ($1, $2, $3, 'user', $4, 'completed', $7, $8, $9, $5, $6, NULL, NULL, NULL, NULL, 0),
   ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16, $17)`;
 

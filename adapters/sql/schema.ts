@@ -217,7 +217,7 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       sources ${text},
       twin_revision ${text},
       key_id ${text},
-      history_given SMALLINT NOT NULL DEFAULT 0,
+      last_attempt SMALLINT NOT NULL DEFAULT 0,
       attempt BIGINT NOT NULL DEFAULT 1,
       continued_from BIGINT,
       created_at BIGINT NOT NULL,

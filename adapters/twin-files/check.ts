@@ -94,6 +94,7 @@ async function ask(engine: TwinEngine, twin: Twin, content: string): Promise<Ans
     progress(event: { readonly [field: string]: unknown }) {
       if (Array.isArray(event.sources)) sources = event.sources.map(({ heading }) => String(heading));
     },
+    beginActing: async () => {},
     signal: new AbortController().signal,
   };
   await engine.reply({ twin, history: [], content }, output);

@@ -89,6 +89,7 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
     instructions: body,
     language: values.language ?? null,
     knowledge: values.knowledge ?? null,
+    tools: values.tools ?? [],
   };
   const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
   return { twin, tests, instructionsLine: line };
@@ -149,6 +150,7 @@ interface FrontMatter {
   readonly access?: readonly string[];
   readonly language?: string;
   readonly knowledge?: KnowledgeMode;
+  readonly tools?: readonly string[];
   readonly tests?: readonly WrittenTest[];
 }
 
@@ -251,6 +253,7 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     access: listOf("owners", ", such as [alice, bob]; [] means no owner"),
     language: languageRule,
     knowledge: knowledgeRule,
+    tools: listOf("tools", ", such as [orders, weather/forecast]"),
     tests: testsRule,
   };
 }

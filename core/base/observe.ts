@@ -53,6 +53,16 @@ export interface ReplyFirstText extends ReplyEvent {
   readonly durationMs: number;
 }
 
+/** A tool that a reply's model has called, as the call has ended. */
+export interface ToolCalled extends ReplyEvent {
+  /** Such as `orders/find`. */
+  readonly tool: string;
+  readonly callId: string;
+  /** `failed`: refused, timed out, or what the tool reported. */
+  readonly status: "done" | "failed";
+  readonly durationMs: number;
+}
+
 /** A reply that this process has ended. */
 export interface ReplyEnded extends ReplyEvent {
   /** `lost`: it was deleted, or another process has taken it over. */
@@ -93,6 +103,7 @@ export interface Observer {
   requestEnded?(event: RequestEnded): void;
   replyBegan?(event: ReplyBegan): void;
   replyFirstText?(event: ReplyFirstText): void;
+  toolCalled?(event: ToolCalled): void;
   replyEnded?(event: ReplyEnded): void;
   streamOpened?(event: FollowedStream): void;
   streamClosed?(event: FollowedStream): void;
@@ -109,6 +120,7 @@ const callbacks = [
   "requestEnded",
   "replyBegan",
   "replyFirstText",
+  "toolCalled",
   "replyEnded",
   "streamOpened",
   "streamClosed",

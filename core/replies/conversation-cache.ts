@@ -63,6 +63,12 @@ export class ConversationCache {
     this.#update(id, end, undefined);
   }
 
+  /** Whose conversation it is. Null: its owner named nobody. */
+  async endUserOf(owner: string, id: string): Promise<string | null> {
+    const known = this.#entries.get(id) ?? (await this.#store.getConversation({ owner }, id));
+    return known?.endUser ?? null;
+  }
+
   /** What a model sees before a question that was stored, oldest first: the caller's own copy. */
   async historyOf(owner: string, question: MessageRecord): Promise<readonly HistoryMessage[]> {
     const { conversationId, seq, after } = question;

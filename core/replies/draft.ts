@@ -11,6 +11,16 @@ import type { EngineProgress, EngineResult, ReplyOutput } from "../twins/engine.
 import { encodeJson } from "../wire/sse.ts";
 import { type ReplyFeed, ReplyText } from "./feed.ts";
 
+/** Is told what an engine does. */
+export interface DraftWatcher {
+  /** Called before the first text of the reply, whichever attempt writes it. */
+  firstText(): void;
+  /** A tool is called, or its call has ended. */
+  tool(progress: EngineProgress): void;
+  /** The engine is about to do what must not happen twice: resolves once that is stored. */
+  acts(): Promise<void>;
+}
+
 /** What an engine has written so far, the output for it to write to, and how the reply ends. */
 export class Draft {
   /** How the reply ends, once that is decided. */
@@ -20,7 +30,7 @@ export class Draft {
   /** Whether the engine, asked again, wrote another text than the first time. */
   differs = false;
   readonly #feed: ReplyFeed;
-  readonly #firstText: () => void;
+  readonly #watcher: DraftWatcher;
   #hasText: boolean;
   /** What an engine has written so far that repeats the text that is there. Undefined: it goes on with that text. */
   #repeated: ReplyText | undefined;
@@ -29,13 +39,10 @@ export class Draft {
   #abort: AbortController | undefined;
   #closed = false;
 
-  /**
-   * `firstText` is called before the first text of the reply, whichever attempt writes it. `repeats`: the engine writes the
-   * text that is there again before it goes on.
-   */
-  constructor(feed: ReplyFeed, firstText: () => void, repeats: boolean) {
+  /** `repeats`: the engine writes the text that is there again before it goes on. */
+  constructor(feed: ReplyFeed, watcher: DraftWatcher, repeats: boolean) {
     this.#feed = feed;
-    this.#firstText = firstText;
+    this.#watcher = watcher;
     this.#hasText = feed.text.length > 0;
     if (repeats) this.#repeated = new ReplyText();
     this.outcome = new Promise((resolve) => {
@@ -70,6 +77,7 @@ export class Draft {
     return new EngineOutput({
       write: this.#write,
       progress: (progress) => this.#addProgress(progress),
+      beginActing: () => this.#beginActing(),
       signal: () => this.#signal(),
     });
   }
@@ -79,7 +87,7 @@ export class Draft {
     if (this.#closed || text === "") return;
     if (!this.#hasText) {
       this.#hasText = true;
-      this.#firstText();
+      this.#watcher.firstText();
     }
     if (this.#repeated) {
       this.#repeated.append(text);
@@ -110,7 +118,13 @@ export class Draft {
     if (this.#closed) return;
     this.#feed.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
     if (progress.stage === "sources") this.sources = sourcesOf(progress.sources);
+    if (progress.stage === "tool") this.#watcher.tool(progress);
     this.#feed.tell();
+  }
+
+  async #beginActing(): Promise<void> {
+    if (!this.#closed) await this.#watcher.acts();
+    if (this.#closed) throw new Error("The reply is over.");
   }
 
   #signal(): AbortSignal {
@@ -139,11 +153,18 @@ function isSource(value: unknown): value is Source {
 class EngineOutput implements ReplyOutput {
   readonly write: ReplyOutput["write"];
   readonly progress: ReplyOutput["progress"];
+  readonly beginActing: ReplyOutput["beginActing"];
   readonly #signal: () => AbortSignal;
 
-  constructor({ write, progress, signal }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
+  constructor({
+    write,
+    progress,
+    beginActing,
+    signal,
+  }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
     this.write = write;
     this.progress = progress;
+    this.beginActing = beginActing;
     this.#signal = signal;
   }
 

@@ -8,15 +8,15 @@ import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { StoreUnavailable } from "../store/store.ts";
-import { type HistoryMessage, ModelError, type TwinEngine } from "../twins/engine.ts";
+import { type EngineProgress, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
-import { cancelled, completed, Draft, failed, type Outcome } from "./draft.ts";
+import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { ReplyReport } from "./report.ts";
 import { retryMs, Saver } from "./saver.ts";
 
 /** A reply that this process produces. */
-export class Producer implements FeedSource {
+export class Producer implements FeedSource, DraftWatcher {
   readonly delayed = false;
   readonly production: Production;
   readonly feed: ReplyFeed;
@@ -36,9 +36,21 @@ export class Producer implements FeedSource {
     this.#report = new ReplyReport(context, production);
     this.feed = new ReplyFeed(production.reply);
     const repeats = continuation(production) === "exact";
-    this.draft = new Draft(this.feed, () => this.#report.firstText(), repeats);
+    this.draft = new Draft(this.feed, this, repeats);
     this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
     this.feed.feedFrom(this);
+  }
+
+  firstText(): void {
+    this.#report.firstText();
+  }
+
+  tool(progress: EngineProgress): void {
+    this.#report.tool(progress);
+  }
+
+  acts(): Promise<void> {
+    return this.saver.markLastAttempt();
   }
 
   followed(): void {
@@ -89,15 +101,16 @@ export class Producer implements FeedSource {
   }
 
   async #runEngine(): Promise<void> {
-    const { twin, question, reply, readAlong } = this.production;
+    const { owner, twin, question, reply, readAlong } = this.production;
     try {
-      const history = this.production.history ?? (await this.#readHistory());
+      const { endUser, history } = await this.#readConversation();
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
       const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
       const traceparent = this.#report.traceparent();
-      const turn = { twin, history, content: question.content, traceparent, readAlong, ...partial };
+      const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
+      const turn = { twin, history, content: question.content, origin, traceparent, readAlong, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
@@ -105,12 +118,16 @@ export class Producer implements FeedSource {
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
-  async #readHistory(): Promise<readonly HistoryMessage[]> {
-    const { owner, question, reply } = this.production;
+  async #readConversation() {
+    const { owner, question, reply, history } = this.production;
     const { conversations, clock, log } = this.#context;
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
-        return await conversations.historyOf(owner, question);
+        const [endUser, seen] = await Promise.all([
+          conversations.endUserOf(owner, question.conversationId),
+          history ?? conversations.historyOf(owner, question),
+        ]);
+        return { endUser, history: seen };
       } catch (error) {
         if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
         const message = "the history for a reply could not be read; it will be tried again";

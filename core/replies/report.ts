@@ -4,9 +4,10 @@
  * @module
  */
 
+import { isString } from "../base/json.ts";
 import type { LogLevel } from "../base/log.ts";
 import type { FinalState, ReplyFailure } from "../store/records.ts";
-import { ModelError } from "../twins/engine.ts";
+import { type EngineProgress, ModelError } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
 
 /** What a report needs to know of a reply. */
@@ -17,6 +18,8 @@ export class ReplyReport {
   readonly #context: Pick<ReplyContext, "observe" | "clock" | "log">;
   readonly #reported: Reported;
   #startedAt = 0;
+  /** The calls of tools that have not ended, by id. */
+  readonly #calls = new Map<string, { readonly tool: string; readonly calledAt: number }>();
 
   constructor(context: Pick<ReplyContext, "observe" | "clock" | "log">, reported: Reported) {
     this.#context = context;
@@ -35,8 +38,24 @@ export class ReplyReport {
     this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
   }
 
+  /** A call of a tool begins or ends. */
+  tool({ name, callId, state }: EngineProgress): void {
+    if (!isString(name) || !isString(callId)) return;
+    if (state === "called") this.#calls.set(callId, { tool: name, calledAt: this.#context.clock.now() });
+    else if (state === "done" || state === "failed") this.#endCall(callId, state);
+  }
+
+  #endCall(callId: string, status: "done" | "failed"): void {
+    const call = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    if (!call) return;
+    const durationMs = this.#context.clock.now() - call.calledAt;
+    this.#context.observe.toolCalled?.({ ...this.#names(), tool: call.tool, callId, status, durationMs });
+  }
+
   /** `state`: how this process ended the reply. Undefined: it did not. */
   ended(state: FinalState | undefined): void {
+    for (const callId of [...this.#calls.keys()]) this.#endCall(callId, "failed"); // it was stopped
     this.#context.observe.replyEnded?.({
       ...this.#names(),
       status: state?.status ?? "lost",

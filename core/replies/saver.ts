@@ -60,6 +60,7 @@ export class Saver {
   #savedLength: number;
   #savedAt = 0;
   #mustSave = false;
+  #lastAttempt = false;
   #failing = false;
   #followedElsewhereUntil = 0;
   #saving: Repetition | undefined;
@@ -111,6 +112,17 @@ export class Saver {
     this.#followedElsewhereUntil = Math.min(this.#followedElsewhereUntil, latest);
   }
 
+  /** Resolves once it is stored that no other process may begin the reply again, or rejects if the reply is over. */
+  async markLastAttempt(): Promise<void> {
+    for (;;) {
+      this.#lastAttempt = true;
+      const saved = await this.#save();
+      if (this.#options.draft.closed) throw new Error("The reply is over.");
+      if (saved) return;
+      await sleep(this.#context.clock, retryMs);
+    }
+  }
+
   /** Asks the store at once whether the reply is to be cancelled, or is no longer its producer's. */
   checkStopped(): void {
     this.#mustSave = true;
@@ -125,7 +137,8 @@ export class Saver {
     return !isWithin(quietMs, this.#savedAt, clock.now());
   }
 
-  async #save(): Promise<void> {
+  /** Resolves with whether that has worked. Never rejects. */
+  async #save(): Promise<boolean> {
     const { clock } = this.#context;
     const { feed } = this.#options;
     const wasFollowed = this.isFollowedThroughStore;
@@ -133,15 +146,18 @@ export class Saver {
     try {
       const { length } = feed.text;
       const result = await this.#saveText(length);
-      if (result === "lost") return this.#options.draft.stop("lost");
+      if (result === "lost") this.#options.draft.stop("lost");
+      if (result === "lost") return false;
       this.#savedAt = clock.now();
       this.#failing = false;
       if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
       if (result === "cancel_requested") this.#options.draft.stop(cancelled);
+      return true;
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
       this.#logFailure(error);
+      return false;
     }
   }
 
@@ -156,6 +172,7 @@ export class Saver {
       lease,
       ...(length !== this.#savedLength && { content: feed.text.toString() }),
       ...(draft.sources && { sources: draft.sources }),
+      ...(this.#lastAttempt && { lastAttempt: true }),
     });
   }
 

@@ -72,7 +72,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
         reply,
         lease,
         forkAt,
-        historyGiven: history !== undefined,
+        lastAttempt: history !== undefined,
         ...(claim && { claim }),
       });
     } finally {

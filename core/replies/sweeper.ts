@@ -152,7 +152,7 @@ const mostAttempts = 2;
 
 /** How to go on with an abandoned reply. Undefined: that is not possible, or not wanted any more. */
 async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<Production | undefined> {
-  if (found.cancelRequested || found.historyGiven || found.attempt >= mostAttempts) return undefined;
+  if (found.cancelRequested || found.lastAttempt || found.attempt >= mostAttempts) return undefined;
   const { store, engines } = context;
   const { owner, conversationId, id } = found;
   const [conversation, reply] = await Promise.all([

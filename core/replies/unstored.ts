@@ -5,7 +5,7 @@
  */
 
 import { ended, type MessageRecord } from "../store/records.ts";
-import type { HistoryMessage } from "../twins/engine.ts";
+import type { EngineProgress, HistoryMessage } from "../twins/engine.ts";
 import { twinRevision } from "../twins/twins.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed } from "./draft.ts";
@@ -38,7 +38,7 @@ export interface UnstoredReply {
 /** Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended. */
 export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
   const { clock, engines, maxReplyMs, newId, sha256 } = context;
-  const { twin, history, content } = turn;
+  const { owner, endUser, twin, history, content } = turn;
   const fields = {
     conversationId: "",
     content,
@@ -51,12 +51,18 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
   const engine = engines[twin.engine];
   const report = new ReplyReport(context, { ...turn, reply, engine });
   const feed = new ReplyFeed(reply);
-  const draft = new Draft(feed, () => report.firstText(), false);
+  const watcher = {
+    firstText: () => report.firstText(),
+    tool: (progress: EngineProgress) => report.tool(progress),
+    acts: async () => {}, // nobody else can begin it again
+  };
+  const draft = new Draft(feed, watcher, false);
   feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
 
   async function ask(): Promise<void> {
     try {
-      const given = { twin, history, content, traceparent: report.traceparent() };
+      const origin = { owner, endUser: endUser ?? null, conversationId: null, messageId: reply.id };
+      const given = { twin, history, content, origin, traceparent: report.traceparent() };
       draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
     } catch (error) {
       if (!draft.closed) draft.end(failed(report.failed(error)));

@@ -38,8 +38,8 @@ export interface MessageEntry {
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
   cancelRequested: boolean;
-  /** Whether its client gave the history. */
-  readonly historyGiven?: boolean | undefined;
+  /** Whether its engine must not be asked again. */
+  lastAttempt?: boolean | undefined;
   /** The key that asked for it. */
   readonly keyId?: string | undefined;
   /** What equal questions without an answer have in common. */

@@ -38,11 +38,12 @@ export function replyMethods(records: MemoryRecords): ReplyMethods {
       return beginReply(records, begin);
     },
 
-    async saveReply({ owner, id, content, sources, lease }): Promise<SaveResult> {
+    async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
       const entry = findRunning(records, { owner }, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
       if (content !== undefined && content.length < entry.record.content.length) return "lost";
       entry.lease = lease;
+      entry.lastAttempt ||= lastAttempt;
       entry.record = {
         ...entry.record,
         ...(content !== undefined && { content }),
@@ -77,11 +78,11 @@ export function takeOverMethods(
   return {
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
-      for (const { record, conversation, lease, cancelRequested, historyGiven = false } of records.running) {
+      for (const { record, conversation, lease, cancelRequested, lastAttempt = false } of records.running) {
         if (!lease || lease.until >= expiredBefore) continue;
         const { owner, id: conversationId } = conversation.record;
         const { id, attempt } = record;
-        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested, historyGiven });
+        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested, lastAttempt });
       }
       return abandoned;
     },
@@ -122,14 +123,14 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
 function storeMessages(
   owned: OwnerRecords,
   conversation: ConversationEntry,
-  { question, reply, lease, forkAt, historyGiven, keyId }: BeginReply,
+  { question, reply, lease, forkAt, lastAttempt, keyId }: BeginReply,
 ): MessageEntry {
   const { path, branches, messages, record } = conversation;
   const from = forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
   if (from !== question.seq - 1) branches.push({ seq: question.seq, from });
   conversation.path = withPair(forkAt === undefined ? path : pathTo(forkAt, path, branches), question.seq);
   const asked = { record: question, conversation, lease: undefined, cancelRequested: false };
-  const answer = { record: reply, conversation, lease, cancelRequested: false, historyGiven, keyId };
+  const answer = { record: reply, conversation, lease, cancelRequested: false, lastAttempt, keyId };
   messages.push(asked, answer);
   owned.messages.set(question.id, asked);
   owned.messages.set(reply.id, answer);

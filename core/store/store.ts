@@ -51,8 +51,8 @@ export interface BeginReply extends Reach {
   /** The key that asked, for the sums of {@link Store.listUsage}. */
   readonly keyId?: string | undefined;
   readonly claim?: IdempotencyClaim;
-  /** Whether the client gave the history, which is not stored. Default false. */
-  readonly historyGiven?: boolean | undefined;
+  /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
+  readonly lastAttempt?: boolean | undefined;
   /**
    * The number of the reply that the question goes on from, instead of from the end of the current path; -1: from the
    * beginning. What stands behind it on the path stays stored, as another branch.
@@ -88,6 +88,8 @@ export interface SaveReply {
   readonly content?: string;
   /** What the engine named. Absent: as at the last save. */
   readonly sources?: readonly Source[];
+  /** From now on, no other process may begin the reply again. Absent: as before. */
+  readonly lastAttempt?: true;
   readonly lease: Lease;
 }
 
@@ -103,8 +105,8 @@ export interface AbandonedReply {
   /** Its record's `attempt`. */
   readonly attempt: number;
   readonly cancelRequested: boolean;
-  /** As it began: whether its engine was asked with a history that only the client has. */
-  readonly historyGiven: boolean;
+  /** Whether its engine must not be asked again: only its client has the history, or it has begun to act. */
+  readonly lastAttempt: boolean;
 }
 
 /** Which conversations to list. */

@@ -14,6 +14,17 @@ export interface HistoryMessage {
   readonly content: string;
 }
 
+/** Whom a reply is for, and where it is. */
+export interface TurnOrigin {
+  readonly owner: string;
+  /** The owner's own id of the person who asks. Null: none was named. */
+  readonly endUser: string | null;
+  /** Null: the reply is not stored. */
+  readonly conversationId: string | null;
+  /** The reply's own id. */
+  readonly messageId: string;
+}
+
 /** What a twin is asked to reply to. */
 export interface Turn {
   readonly twin: Twin;
@@ -25,6 +36,8 @@ export interface Turn {
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
   readonly content: string;
+  /** Whom the reply is for. Undefined: the engine is asked outside of a service. */
+  readonly origin?: TurnOrigin | undefined;
   /** The W3C trace context (https://www.w3.org/TR/trace-context/) to pass on to the model. Undefined: there is none. */
   readonly traceparent?: string | undefined;
   /**
@@ -55,6 +68,11 @@ export interface ReplyOutput {
    * @throws {TypeError} without a stage, and for values that JSON cannot represent, such as a `bigint`.
    */
   progress(progress: EngineProgress): void;
+  /**
+   * To be awaited before anything that must not happen twice, such as the run of a tool. Once it resolves, it is stored that
+   * the reply ends as interrupted if its process dies: no other process begins it again. Rejects if the reply is over.
+   */
+  beginActing(): Promise<void>;
   /**
    * Aborts when the reply is not wanted any more (cancelled, timed out, taken over, shut down). Release everything then. It is
    * created when first read: an engine that wraps an output must pass it on explicitly, because a spread leaves it out.

@@ -53,6 +53,8 @@ export interface Twin {
   readonly language: string | null;
   /** Null: all of it while it is short, else what fits the question. */
   readonly knowledge: KnowledgeMode | null;
+  /** The tools that its model may use: names such as `weather/forecast`, or `weather` for all of its. */
+  readonly tools: readonly string[];
 }
 
 /**
@@ -85,6 +87,7 @@ const blank = {
   documents: [],
   language: null,
   knowledge: null,
+  tools: [],
 };
 
 const name: Rule = {
@@ -124,6 +127,7 @@ const rules: RulesFor<Twin> = {
   documents: { expected: "a list of documents, each with a path and a text", accepts: areDocuments },
   language: orNull(languageRule),
   knowledge: orNull(knowledgeRule),
+  tools: { expected: "a list of tools' names", accepts: areStrings },
 };
 
 /**

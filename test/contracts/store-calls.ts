@@ -67,7 +67,7 @@ export async function callEverything(given: Store): Promise<void> {
     lease,
     attempt,
     cancelRequested: false,
-    historyGiven: false,
+    lastAttempt: false,
   };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));

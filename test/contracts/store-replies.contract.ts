@@ -280,16 +280,30 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual(new Set(ours), new Set(expected));
     });
 
-    test("an abandoned reply says whether its client gave the history, also once it was taken over", async () => {
+    test("an abandoned reply says whether it may be begun again, also once it was taken over", async () => {
       const { owner, id } = await newConversation(store);
-      const begun = { ...toBegin(owner, id, { leaseUntil: start + 99 }), historyGiven: true };
+      const begun = { ...toBegin(owner, id, { leaseUntil: start + 99 }), lastAttempt: true };
       assert.equal((await store.beginReply(begun)).result, "begun");
       const find = async () =>
         (await store.findAbandonedReplies(start + 100)).filter((each) => each.owner === owner);
       const [found] = await find();
-      assert.deepEqual(found, { ...asFound(begun), historyGiven: true });
+      assert.deepEqual(found, { ...asFound(begun), lastAttempt: true });
       assert.equal(await store.takeOverReply(found, { holder: "them", until: start + 99 }, 0), true);
-      assert.equal((await find())[0]?.historyGiven, true);
+      assert.equal((await find())[0]?.lastAttempt, true);
+    });
+
+    test("a save says that no other process may begin the reply again, and later ones keep that", async () => {
+      const { owner, id } = await newConversation(store);
+      const begun = toBegin(owner, id, { leaseUntil: start + 99 });
+      await store.beginReply(begun);
+      const { lease, reply } = begun;
+      assert.equal(await store.saveReply({ owner, id: reply.id, lastAttempt: true, lease }), "saved");
+      assert.equal(await store.saveReply({ owner, id: reply.id, content: "Be", lease }), "saved");
+      const found = await store.findAbandonedReplies(start + 100);
+      assert.deepEqual(
+        found.filter((each) => each.owner === owner),
+        [{ ...asFound(begun), lastAttempt: true }],
+      );
     });
 
     test("a reply that is taken over has another holder, one more attempt, and the text that was saved", async () => {
@@ -389,5 +403,5 @@ export function repliesContract(open: () => Store): void {
 /** A reply that was begun, as it is found once its lease has run out. */
 function asFound({ owner, reply, lease }: BeginReply): AbandonedReply {
   const { conversationId, id, attempt } = reply;
-  return { owner, conversationId, id, lease, attempt, cancelRequested: false, historyGiven: false };
+  return { owner, conversationId, id, lease, attempt, cancelRequested: false, lastAttempt: false };
 }

@@ -82,7 +82,7 @@ test("with a pause, words come one at a time, and an abort ends them", async () 
   const writes: string[] = [];
   const reply = createKnowledgeEngine(options).reply(
     { twin: createTwin(keeper), history: [], content: "lamp" },
-    { write: (text) => writes.push(text), progress() {}, signal: abort.signal },
+    { write: (text) => writes.push(text), progress() {}, beginActing: async () => {}, signal: abort.signal },
   );
   await clock.advance(250);
   assert.deepEqual(writes, ["Well", " now."]);
@@ -105,7 +105,12 @@ test("a long text is indexed in portions at the first question, and only once", 
   const askFor = (content: string) =>
     reply(
       { twin, history: [], content },
-      { write: (text) => answers.push(text), progress() {}, signal: new AbortController().signal },
+      {
+        write: (text) => answers.push(text),
+        progress() {},
+        beginActing: async () => {},
+        signal: new AbortController().signal,
+      },
     );
   const replies = [askFor("Lamp 42"), askFor("Lamp 99")];
   await settle();

@@ -91,6 +91,7 @@ export async function ask(
         assert.equal(writes.length, 0, "sources come before the text");
         events.push(progress);
       },
+      beginActing: async () => {},
       signal: new AbortController().signal,
     },
   );

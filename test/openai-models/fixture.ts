@@ -59,6 +59,7 @@ export function createOutput() {
   const output: ReplyOutput = {
     signal: controller.signal,
     progress: (event) => void progress.push(event),
+    beginActing: async () => {},
     write(text) {
       writes.push(text);
       written.dispatchEvent(new Event("write"));

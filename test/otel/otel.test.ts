@@ -18,9 +18,24 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createOpenTelemetryObserver } from "../../adapters/otel/mod.ts";
-import { createTwinList } from "../../core/mod.ts";
-import { hang, startModelServer } from "../openai-models/model-server.ts";
+import { createTwinList, type Tool } from "../../core/mod.ts";
+import {
+  endMarker,
+  event,
+  finish,
+  hang,
+  reply,
+  send,
+  startModelServer,
+} from "../openai-models/model-server.ts";
 import { inProcess, newTwin, openFixture } from "../support/harness.ts";
+
+const orders: Tool = {
+  name: "orders/find",
+  description: "Finds an order.",
+  inputSchema: { type: "object" },
+  run: () => "It is sent.",
+};
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
@@ -41,8 +56,10 @@ async function openObserved(t: TestContext) {
   });
   const fixture = await openFixture(inProcess, {
     observe,
-    twins: createTwinList([newTwin({ id: "ada", name: "Ada", engine: "openai", model: "small" })]),
-    engines: { openai: createOpenAIEngine({ baseUrl: model.baseUrl }) },
+    twins: createTwinList([
+      newTwin({ id: "ada", name: "Ada", engine: "openai", model: "small", tools: ["orders"] }),
+    ]),
+    engines: { openai: createOpenAIEngine({ baseUrl: model.baseUrl, tools: [orders] }) },
   });
   t.after(() => fixture[Symbol.asyncDispose]());
   const key = await fixture.key();
@@ -106,6 +123,23 @@ describe("spans", () => {
       "gen_ai.usage.input_tokens": 7,
       "gen_ai.usage.output_tokens": 2,
       "twin.reply.status": "completed",
+    });
+  });
+
+  test("a call of a tool is a span of its reply", async (t) => {
+    const { ask, spanNamed, model } = await openObserved(t);
+    const call = { index: 0, id: "call_1", function: { name: "orders_find", arguments: "{}" } };
+    model.script(
+      send(event({ choices: [{ delta: { tool_calls: [call] } }] }) + finish("tool_calls") + endMarker),
+      reply("It is sent."),
+    );
+    await ask();
+    const span = spanNamed("execute_tool orders/find");
+    assert.equal(span?.parentSpanContext?.spanId, spanNamed("invoke_agent ada")?.spanContext().spanId);
+    assert.deepEqual(span?.attributes, {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "orders/find",
+      "gen_ai.tool.call.id": "call_1",
     });
   });
 

@@ -52,6 +52,13 @@ declare function ownerOf(token: string): Promise<string>;
 declare function userOf(
   request: import("twin-service").IncomingRequest,
 ): Promise<import("twin-service").HostUser | null>;
+declare const baseUrl: string;
+declare function findOrderOf(
+  owner: string | undefined,
+  endUser: string | null | undefined,
+  number: unknown,
+  signal: AbortSignal,
+): Promise<object>;
 declare function myModel(...about: unknown[]): AsyncIterable<string>;
 declare function openMyStore(): Promise<import("twin-service").Store>;
 declare function createMyLimiter(): Promise<import("twin-service").RateLimiter>;

@@ -3,7 +3,8 @@
  */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import type { Observer, ToolCalled } from "../../core/base/observe.ts";
 import {
   createEchoEngine,
   type EngineProgress,
@@ -26,6 +27,7 @@ import {
   terminal,
   textOf,
 } from "../support/harness.ts";
+import { openCutOff } from "./cut-off.ts";
 
 const done: EngineResult = { finishReason: "stop", usage: null };
 
@@ -357,3 +359,95 @@ function noteTrouble(said: string[]): Log {
     if (level === "warn" || level === "error") said.push(`${level}: ${(error as Error).message}`);
   };
 }
+
+describe("a reply whose engine acts", () => {
+  for (const continues of [undefined, "partial", "exact"] as const) {
+    test(`is interrupted if its process dies after that, not begun again, by an engine that continues ${continues}`, async () => {
+      await using cutOff = await openCutOff({ continues });
+      await using other = await cutOff.another();
+      await cutOff.run.beginActing();
+      cutOff.cutOff();
+      await cutOff.expire();
+      const { status, error } = await other.message(cutOff.messageId);
+      assert.deepEqual([status, error?.code], ["failed", "interrupted"]);
+      assert.equal(cutOff.engine.asked, 1);
+      assert.equal(await other.status(), "idle");
+    });
+  }
+
+  test("may act once that is stored, however long the store is away", async () => {
+    await using cutOff = await openCutOff();
+    cutOff.cutOff();
+    let acts = false;
+    const acting = cutOff.run.beginActing().then(() => {
+      acts = true;
+    });
+    await cutOff.clock.advance(5_000);
+    assert.equal(acts, false);
+    cutOff.reconnect();
+    await cutOff.clock.advance(1_000);
+    await acting;
+  });
+
+  test("may not act once another process has it", async () => {
+    await using cutOff = await openCutOff();
+    await using other = await cutOff.another();
+    cutOff.cutOff();
+    await cutOff.expire();
+    (await cutOff.engine.next()).finish();
+    await settle();
+    assert.equal((await other.message(cutOff.messageId)).attempt, 2);
+    cutOff.reconnect();
+    await assert.rejects(cutOff.run.beginActing(), /The reply is over/);
+  });
+
+  test("may not act once it was cancelled, through any process", async () => {
+    await using cutOff = await openCutOff();
+    await using other = await cutOff.another();
+    await cutOff.store.requestCancel({ owner: "alice" }, cutOff.messageId);
+    await assert.rejects(cutOff.run.beginActing(), /The reply is over/);
+    assert.equal((await other.message(cutOff.messageId)).status, "cancelled");
+  });
+});
+
+test("an engine learns whom its reply is for", async () => {
+  await using chat = await openChat(inProcess);
+  const { run, messageId } = await chat.begin();
+  const { conversationId } = chat;
+  assert.deepEqual(run.turn.origin, { owner: "alice", endUser: null, conversationId, messageId });
+  run.finish();
+  const body = { twinId: "scripted", endUser: "ann" };
+  const made = await chat.fixture.call("POST", "/conversations", chat.key, body);
+  const { data } = (await made.json()) as { data: { id: string } };
+  void chat.fixture.call("POST", `/conversations/${data.id}/messages`, chat.key, { content: "Hi" });
+  const asked = await chat.engine.next();
+  assert.deepEqual([asked.turn.origin?.endUser, asked.turn.origin?.conversationId], ["ann", data.id]);
+  asked.finish();
+});
+
+test("calls of tools are told to followers and observers, and one that was stopped has failed", async () => {
+  const calls: ToolCalled[] = [];
+  const observe: Observer = { toolCalled: (call) => void calls.push(call) };
+  await using chat = await openChat(inProcess, { observe });
+  const { run, stream } = await chat.begin();
+  const call = { stage: "tool", name: "orders/find", callId: "call_1" };
+  run.progress({ ...call, state: "called" });
+  await chat.clock.advance(300);
+  run.progress({ ...call, state: "done" });
+  run.progress({ ...call, callId: "call_2", state: "called" });
+  await settle();
+  await chat.cancel(run.turn.origin?.messageId ?? "");
+  const told = (await stream.rest()).flatMap(({ data }) => (data.type === "progress" ? data.progress : []));
+  assert.deepEqual(told, [
+    { ...call, state: "called" },
+    { ...call, state: "done" },
+    { ...call, callId: "call_2", state: "called" },
+  ]);
+  assert.deepEqual(
+    calls.map(({ tool, callId, status, durationMs }) => [tool, callId, status, durationMs]),
+    [
+      ["orders/find", "call_1", "done", 300],
+      ["orders/find", "call_2", "failed", 0],
+    ],
+  );
+});

@@ -72,6 +72,20 @@ describe("metrics", () => {
     await assertSamples(url, "twin_replies_taken_over_total 0");
   });
 
+  test("calls of tools are counted and measured", async () => {
+    const metrics = createMetrics();
+    const call = { ...reply, tool: "orders/find", callId: "call_1", durationMs: 250 };
+    metrics.observe.toolCalled?.({ ...call, status: "done" });
+    metrics.observe.toolCalled?.({ ...call, status: "failed" });
+    const url = await serve(metrics);
+    await assertSamples(
+      url,
+      'twin_tool_calls_total{tool="orders/find",status="done"} 1',
+      'twin_tool_calls_total{tool="orders/find",status="failed"} 1',
+    );
+    await assertSamples(url, 'twin_tool_call_seconds_sum{tool="orders/find"} 0.5');
+  });
+
   test("a second attempt counts as taken over", async () => {
     const metrics = createMetrics();
     metrics.observe.replyBegan?.({ ...reply, conversationId: "conv_1", requestId: "req_1", attempt: 2 });

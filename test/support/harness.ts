@@ -135,6 +135,7 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     documents: [],
     language: null,
     knowledge: null,
+    tools: [],
     ...twin,
   };
 }

@@ -12,6 +12,7 @@ export interface Run {
   readonly aborted: Promise<void>;
   write(text: string): void;
   progress(progress: EngineProgress): void;
+  beginActing(): Promise<void>;
   finish(result?: Partial<EngineResult>): void;
   fail(error: unknown): void;
 }
@@ -41,6 +42,7 @@ export function createScriptedEngine(): ScriptedEngine {
           aborted: new Promise((done) => output.signal.addEventListener("abort", () => done())),
           write: (text) => output.write(text),
           progress: (progress) => output.progress(progress),
+          beginActing: () => output.beginActing(),
           finish: (result) => resolve({ finishReason: "stop", usage: null, ...result }),
           fail: reject,
         };

@@ -35,6 +35,7 @@ temperature: 0.7
 access: [alice, "42"]
 language: en-GB
 knowledge: search
+tools: [orders, weather/forecast]
 tests:
   - ask: Who are you?
 ---
@@ -58,6 +59,7 @@ They weave algebra.
     instructions: "You are Ada.\n\n# Engines\nThey weave algebra.",
     language: "en-GB",
     knowledge: "search",
+    tools: ["orders", "weather/forecast"],
   });
 });
 
@@ -77,6 +79,7 @@ test("a file with only a name gets the file's name as id and the default engine,
     instructions: "",
     language: null,
     knowledge: null,
+    tools: [],
   });
 });
 
@@ -105,7 +108,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tests\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
@@ -124,6 +127,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     "name: Ada\nlanguage: English please",
     /language must be a BCP 47 language tag/u,
   ],
+  ["tools that are no list", "name: Ada\ntools: orders", /tools must be a list of tools/u],
   ["another way to know", "name: Ada\nknowledge: all", /knowledge must be one of whole, search/u],
   ["a test that asks nothing", "name: Ada\ntests: [{source: Lamp}]", /tests must be a list of questions/u],
   [

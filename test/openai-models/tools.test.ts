@@ -1,0 +1,536 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  createOpenAIEngine,
+  type ModelTransport,
+  type OpenAIOptions,
+} from "../../adapters/openai-models/mod.ts";
+import { fetchTransport } from "../../adapters/openai-models/transport.ts";
+import type { Tool, ToolContext } from "../../core/mod.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
+import { assertModelError, createHastyClock, createOutput, inPieces, start, turn, twin } from "./fixture.ts";
+import * as model from "./model-server.ts";
+
+interface Message {
+  readonly role: string;
+  readonly content: string | null;
+  readonly tool_calls?: readonly { readonly id: string; readonly function: object }[];
+  readonly tool_call_id?: string;
+}
+
+interface Body {
+  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: object } }[];
+  readonly messages: readonly Message[];
+}
+
+/** A tool that finds orders, and remembers what it was asked for. */
+function orders(run: Tool["run"] = ({ number }) => ({ number, state: "sent" })) {
+  const inputs: object[] = [];
+  const contexts: ToolContext[] = [];
+  const tool: Tool = {
+    name: "orders/find",
+    description: "Finds an order by its number.",
+    inputSchema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"] },
+    run(input, context) {
+      inputs.push(input);
+      contexts.push(context);
+      return run(input, context);
+    },
+  };
+  return { tool, inputs, contexts };
+}
+
+/** The event for parts of calls. */
+function parts(...calls: readonly object[]): string {
+  return model.event({ choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: null }] });
+}
+
+function called(args: unknown, fields: object = {}): string {
+  const given = typeof args === "string" ? args : JSON.stringify(args);
+  return parts({
+    index: 0,
+    id: "call_1",
+    type: "function",
+    function: { name: "orders_find", arguments: given },
+    ...fields,
+  });
+}
+
+const asksForOrder =
+  called({ number: 7 }) + model.finish("tool_calls") + model.usage(100, 10) + model.endMarker;
+const answers = model.completion("It is sent.");
+
+/** Asks an engine whose model answers with these bodies, one after the other, the last one again and again. */
+async function ask(
+  bodies: readonly string[],
+  tools: readonly Tool[],
+  options: Partial<OpenAIOptions> = {},
+  names = ["orders"],
+) {
+  const asked: Body[] = [];
+  const transport: ModelTransport = (url, request, listener) => {
+    const body = bodies[Math.min(asked.length, bodies.length - 1)] ?? "";
+    asked.push(JSON.parse(request.body) as Body);
+    return inPieces(body)(url, request, listener);
+  };
+  const out = createOutput();
+  const engine = createOpenAIEngine({
+    baseUrl: "http://127.0.0.1:1/v1",
+    transport,
+    tools,
+    log: () => {},
+    ...options,
+  });
+  const replied = engine.reply(turn({ twin: twin({ tools: names }) }), out.output);
+  return { asked, out, result: await replied };
+}
+
+/** The results that the model was told of its calls in the last request. */
+function toldIn(asked: readonly Body[]): (string | null)[] {
+  return (asked.at(-1)?.messages ?? []).filter(({ role }) => role === "tool").map(({ content }) => content);
+}
+
+describe("tools of a model", { timeout: 30_000 }, () => {
+  test("a call runs, its result is told, and the texts around it are the reply", async () => {
+    const { tool, inputs, contexts } = orders();
+    const first = model.delta("Let me look. ") + asksForOrder;
+    const { asked, out, result } = await ask([first, answers], [tool]);
+    assert.equal(out.text(), "Let me look. It is sent.");
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    assert.equal(contexts[0]?.callId, "call_1");
+    assert.deepEqual(asked[0]?.tools, [
+      {
+        type: "function",
+        function: { name: "orders_find", description: tool.description, parameters: tool.inputSchema },
+      },
+    ]);
+    assert.deepEqual(asked[1]?.messages.slice(-2), [
+      {
+        role: "assistant",
+        content: "Let me look. ",
+        tool_calls: [
+          { id: "call_1", type: "function", function: { name: "orders_find", arguments: '{"number":7}' } },
+        ],
+      },
+      { role: "tool", tool_call_id: "call_1", content: '{"number":7,"state":"sent"}' },
+    ]);
+    assert.deepEqual(asked[1]?.tools, asked[0]?.tools);
+    assert.deepEqual(out.progress, [
+      { stage: "tool", name: "orders/find", callId: "call_1", state: "called" },
+      { stage: "tool", name: "orders/find", callId: "call_1", state: "done" },
+    ]);
+    assert.equal(result.finishReason, "stop");
+    assert.deepEqual(result.usage, {
+      inputTokens: 107,
+      outputTokens: 11,
+      totalTokens: 118,
+      cachedInputTokens: null,
+    });
+  });
+
+  test("a twin that names no tools is offered none, and one that names some these, in one order", async () => {
+    const tools = ["weather/now", "orders/find", "weather/forecast", "ordersx/y"].map((name) => ({
+      ...orders().tool,
+      name,
+    }));
+    assert.equal((await ask([answers], tools, {}, [])).asked[0]?.tools, undefined);
+    const namesFor = async (...names: string[]) =>
+      (await ask([answers], tools.toReversed(), {}, names)).asked[0]?.tools?.map(
+        (tool) => tool.function.name,
+      );
+    assert.deepEqual(await namesFor("weather/now", "orders"), ["orders_find", "weather_now"]);
+    assert.deepEqual(await namesFor("weather"), ["weather_forecast", "weather_now"]);
+  });
+
+  test("models get names that they accept, each once", async () => {
+    const names = ["a/b.c", "a/b c", `a/${"long".repeat(20)}1`, `a/${"long".repeat(20)}2`, "a/ümlaut"];
+    const tools = names.map((name) => ({ ...orders().tool, name }));
+    const { asked } = await ask([answers], tools, {}, ["a"]);
+    const given = asked[0]?.tools?.map((tool) => tool.function.name) ?? [];
+    assert.equal(new Set(given).size, 5);
+    for (const name of given) assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  const find = { name: "orders_find" };
+  for (const [form, body] of [
+    [
+      "name and arguments in pieces",
+      parts({ index: 0, id: "c", type: "function", function: { name: "orders_", arguments: "" } }) +
+        parts({ index: 0, function: { name: "find" } }) +
+        parts({ index: 0, function: { arguments: '{"num' } }) +
+        parts({ index: 0, function: { arguments: 'ber":7}' } }),
+    ],
+    [
+      "neither index nor id",
+      parts({ function: { ...find, arguments: '{"num' } }) + parts({ function: { arguments: 'ber":7}' } }),
+    ],
+    [
+      "the name in every piece",
+      parts({ index: 0, id: "c", function: { ...find, arguments: '{"number"' } }) +
+        parts({ index: 0, id: "c", function: { ...find, arguments: ":7}" } }),
+    ],
+    ["arguments as an object", parts({ index: 0, id: "c", function: { ...find, arguments: { number: 7 } } })],
+    ["the whole call twice", called({ number: 7 }) + called({ number: 7 })],
+    [
+      "a message instead of deltas",
+      model.event({
+        choices: [
+          { message: { tool_calls: [{ id: "c", function: { ...find, arguments: '{"number":7}' } }] } },
+        ],
+      }),
+    ],
+    [
+      "a function call of the older kind",
+      model.event({ choices: [{ delta: { function_call: { ...find, arguments: '{"number":7}' } } }] }),
+    ],
+  ] as const) {
+    for (const end of [model.finish("tool_calls"), model.finish("stop"), model.endMarker]) {
+      test(`a call is read from ${form}, before ${JSON.stringify(end.slice(6, 60))}`, async () => {
+        const { tool, inputs } = orders();
+        const { out } = await ask([body + end, answers], [tool]);
+        assert.deepEqual(inputs, [{ number: 7 }]);
+        assert.equal(out.text(), "It is sent.");
+      });
+    }
+  }
+
+  for (const [form, bodies] of [
+    [
+      "one chunk",
+      [
+        parts(
+          ...[1, 2].map((n) => ({
+            index: n - 1,
+            id: `c${n}`,
+            function: { ...find, arguments: `{"number":${n}}` },
+          })),
+        ),
+      ],
+    ],
+    [
+      "one chunk without indexes",
+      [parts(...[1, 2].map((n) => ({ id: `c${n}`, function: { ...find, arguments: `{"number":${n}}` } })))],
+    ],
+    [
+      "chunks that all have the index 0",
+      [1, 2].map((n) =>
+        parts({ index: 0, id: `c${n}`, function: { ...find, arguments: `{"number":${n}}` } }),
+      ),
+    ],
+    [
+      "chunks without ids and indexes",
+      [1, 2].map((n) => parts({ function: { ...find, arguments: `{"number":${n}}` } })),
+    ],
+    [
+      "chunks with the same id",
+      [1, 2].map((n) =>
+        parts({ index: n - 1, id: "same", function: { ...find, arguments: `{"number":${n}}` } }),
+      ),
+    ],
+  ] as const) {
+    test(`several calls are read from ${form}, each with an id of its own`, async () => {
+      const { tool, inputs, contexts } = orders();
+      const { asked } = await ask([bodies.join("") + model.finish("tool_calls"), answers], [tool]);
+      assert.deepEqual(inputs, [{ number: 1 }, { number: 2 }]);
+      assert.equal(new Set(contexts.map(({ callId }) => callId)).size, 2);
+      assert.deepEqual(toldIn(asked), ['{"number":1,"state":"sent"}', '{"number":2,"state":"sent"}']);
+      const ids = asked[1]?.messages
+        .findLast(({ role }) => role === "assistant")
+        ?.tool_calls?.map(({ id }) => id);
+      assert.deepEqual(
+        ids,
+        contexts.map(({ callId }) => callId),
+      );
+    });
+  }
+
+  test("what a server says besides of a call, and its model's thoughts, are told back", async () => {
+    const signed = { extra_content: { google: { thought_signature: "abc" } } };
+    const body =
+      model.event({ choices: [{ delta: { reasoning_content: "Hm" } }] }) +
+      model.event({ choices: [{ delta: { reasoning_content: "m." } }] }) +
+      called({ number: 7 }, signed) +
+      model.finish("tool_calls");
+    const { asked } = await ask([body, answers], [orders().tool]);
+    const message = asked[1]?.messages.at(-2) as unknown as {
+      reasoning_content: string;
+      tool_calls: object[];
+    };
+    assert.equal(message.reasoning_content, "Hmm.");
+    assert.deepEqual((message.tool_calls[0] as typeof signed).extra_content, signed.extra_content);
+  });
+
+  for (const [kind, args, told] of [
+    ["of the wrong type", { number: "7" }, /refused: \/number must be integer/],
+    ["that are missing", {}, /refused:.*must have required property 'number'/],
+    ["that are no JSON", '{"number":', /not a JSON object/],
+    ["that are no object", "[7]", /not a JSON object/],
+  ] as const) {
+    test(`arguments ${kind} are refused, and the model is told so`, async () => {
+      const { tool, inputs } = orders();
+      const { asked, out } = await ask([called(args) + model.finish("tool_calls"), answers], [tool]);
+      assert.deepEqual(inputs, []);
+      assert.match(toldIn(asked)[0] ?? "", told);
+      assert.deepEqual(
+        out.progress.map(({ state }) => state),
+        ["called", "failed"],
+      );
+      assert.equal(out.text(), "It is sent.");
+    });
+  }
+
+  test("a schema of an older draft is checked as that draft", async () => {
+    const { tool, inputs } = orders();
+    const inputSchema = { ...tool.inputSchema, $schema: "http://json-schema.org/draft-07/schema#" };
+    await ask([asksForOrder, answers], [{ ...tool, inputSchema }]);
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("a tool whose schema is none is not offered, and the log says so", async () => {
+    const warnings: unknown[] = [];
+    const broken = { ...orders().tool, name: "orders/broken", inputSchema: { type: "nonsense" } };
+    const log: OpenAIOptions["log"] = (_level, _message, fields) => void warnings.push(fields?.tool);
+    const { asked } = await ask([answers], [broken, orders().tool], { log });
+    assert.deepEqual(
+      asked[0]?.tools?.map((tool) => tool.function.name),
+      ["orders_find"],
+    );
+    assert.deepEqual(warnings, ["orders/broken"]);
+  });
+
+  test("a tool that does not exist is a failed call, and the model goes on", async () => {
+    const body =
+      parts({ index: 0, id: "c", function: { name: "delete_all", arguments: "{}" } }) +
+      model.finish("tool_calls");
+    const { asked, out } = await ask([body, answers], [orders().tool]);
+    assert.match(toldIn(asked)[0] ?? "", /There is no tool "delete_all"/);
+    assert.deepEqual(
+      out.progress.map(({ name, state }) => [name, state]),
+      [
+        ["unknown", "called"],
+        ["unknown", "failed"],
+      ],
+    );
+  });
+
+  test("a tool that fails is told with its words", async () => {
+    const { tool } = orders(() => {
+      throw new Error("There is no order 7.");
+    });
+    const { asked, out } = await ask([asksForOrder, answers], [tool]);
+    assert.match(toldIn(asked)[0] ?? "", /failed: There is no order 7\./);
+    assert.deepEqual(
+      out.progress.map(({ state }) => state),
+      ["called", "failed"],
+    );
+  });
+
+  test("a tool that takes 30 s is stopped, and the model is told so", async () => {
+    const clock = createManualClock();
+    const { opened, open } = createGate();
+    const { tool, contexts } = orders(() => {
+      open();
+      return new Promise(() => {});
+    });
+    const asking = ask([asksForOrder, answers], [tool], { clock });
+    await opened;
+    await clock.advance(30_000);
+    const { asked } = await asking;
+    assert.match(toldIn(asked)[0] ?? "", /took more than 30 s/);
+    assert.equal(contexts[0]?.signal.aborted, true);
+    assert.equal(clock.pending, 0);
+  });
+
+  test("at most four run at once", async () => {
+    let [running, most] = [0, 0];
+    const { tool } = orders(async () => {
+      most = Math.max(most, ++running);
+      await settle();
+      running--;
+    });
+    const calls = Array.from({ length: 9 }, (_, n) => ({
+      index: n,
+      id: `c${n}`,
+      function: { ...find, arguments: `{"number":${n}}` },
+    }));
+    const { asked } = await ask([parts(...calls) + model.finish("tool_calls"), answers], [tool]);
+    assert.equal(most, 4);
+    assert.equal(toldIn(asked).length, 9);
+  });
+
+  test("after eight rounds the model is asked once more, without tools", async () => {
+    const { tool, inputs } = orders();
+    const { asked, out } = await ask(
+      [...Array<string>(8).fill(asksForOrder), model.delta("Enough.") + asksForOrder],
+      [tool],
+    );
+    assert.equal(inputs.length, 8);
+    assert.deepEqual(
+      asked.map(({ tools }) => tools?.length ?? 0),
+      [1, 1, 1, 1, 1, 1, 1, 1, 0],
+    );
+    assert.equal(out.text(), "Enough.");
+  });
+
+  for (const [kind, value, told] of [
+    ["text", "As it is.", "As it is."],
+    ["nothing", undefined, ""],
+    ["a list", [1, { a: "ü" }], '[1,{"a":"ü"}]'],
+    ["a lone surrogate", "a\ud800b", "a\ufffdb"],
+  ] as const) {
+    test(`a result that is ${kind} is told as it should be`, async () => {
+      const { asked } = await ask([asksForOrder, answers], [orders(() => value).tool]);
+      assert.deepEqual(toldIn(asked), [told]);
+    });
+  }
+
+  for (const letter of ["x", "ü", "日", "👋"]) {
+    test(`a long result is cut at 64 KiB, not inside a character, with a note: ${letter}`, async () => {
+      const { asked } = await ask([asksForOrder, answers], [orders(() => `a${letter.repeat(70_000)}`).tool]);
+      const [text = "", note = ""] = (toldIn(asked)[0] ?? "").split("\n\n");
+      const size = new TextEncoder().encode(text).length;
+      assert.ok(size <= 65_536 && size > 65_536 - 4, String(size));
+      assert.match(text, new RegExp(`^a(${letter})+$`, "u"));
+      assert.ok(note.length > 0 && new TextEncoder().encode(note).length <= 300);
+    });
+  }
+
+  test("before the first tool runs, it is stored that the reply is not begun again", async () => {
+    const order: string[] = [];
+    const { tool } = orders(() => void order.push("run"));
+    const out = createOutput();
+    const output = { ...out.output, beginActing: async () => void order.push("stored") };
+    const transport = (() => {
+      let asked = 0;
+      return ((...request) =>
+        inPieces(asked++ < 2 ? asksForOrder : answers)(...request)) satisfies ModelTransport;
+    })();
+    const engine = createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, tools: [tool] });
+    await engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), output);
+    assert.deepEqual(order, ["stored", "run", "run"]);
+  });
+
+  test("a reply that is over before that runs no tool", async () => {
+    const { tool, inputs } = orders();
+    const output = {
+      ...createOutput().output,
+      beginActing: () => Promise.reject(new Error("The reply is over.")),
+    };
+    const engine = createOpenAIEngine({
+      baseUrl: "http://127.0.0.1:1/v1",
+      transport: inPieces(asksForOrder),
+      tools: [tool],
+    });
+    await assert.rejects(
+      engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), output),
+      /The reply is over/,
+    );
+    assert.deepEqual(inputs, []);
+  });
+
+  test("a reply that is cancelled stops its tools at once", async () => {
+    const { opened, open } = createGate();
+    const { tool, contexts } = orders(() => {
+      open();
+      return new Promise(() => {});
+    });
+    const out = createOutput();
+    const clock = createManualClock();
+    const engine = createOpenAIEngine({
+      baseUrl: "http://127.0.0.1:1/v1",
+      clock,
+      transport: inPieces(asksForOrder),
+      tools: [tool],
+    });
+    const replied = assert.rejects(
+      engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), out.output),
+      /Enough/,
+    );
+    await opened;
+    out.abort(new Error("Enough."));
+    await replied;
+    assert.equal(contexts[0]?.signal.aborted, true);
+    assert.equal(clock.pending, 0);
+  });
+
+  test("calls of a completion that was cut off do not run", async () => {
+    const { tool, inputs } = orders();
+    const { result } = await ask(
+      [model.delta("Let me") + called('{"number":7') + model.finish("length")],
+      [tool],
+    );
+    assert.equal(result.finishReason, "length");
+    assert.deepEqual(inputs, []);
+  });
+
+  test("a connection that breaks after a call is tried again, and the tool is not", async (t) => {
+    const { tool, inputs } = orders();
+    const scripts = [model.send(asksForOrder), model.resetAtOnce, model.send(answers)];
+    const { server, out, engine } = await start(t, fetchTransport, scripts, {
+      tools: [tool],
+      clock: createHastyClock(),
+    });
+    await engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), out.output);
+    assert.equal(server.requests.length, 3);
+    assert.equal(inputs.length, 1);
+    assert.equal(out.text(), "It is sent.");
+  });
+
+  test("calls without end are a model_error", async () => {
+    const { tool, inputs } = orders();
+    const many = Array.from({ length: 65 }, (_, n) => ({
+      index: n,
+      id: `c${n}`,
+      function: { ...find, arguments: "{}" },
+    }));
+    await assertModelError(
+      ask([parts(...many) + model.finish("tool_calls")], [tool], { retries: 0 }).then(({ result }) => result),
+      /more than 64 tools/,
+    );
+    assert.deepEqual(inputs, []);
+  });
+
+  const json = { "content-type": "application/json" };
+  for (const [server, status, body] of [
+    ["Ollama", 400, { error: { message: "registry.ollama.ai/library/gemma does not support tools" } }],
+    ["llama.cpp", 500, { error: { message: "tools param requires --jinja flag" } }],
+    ["vLLM", 400, { message: '"auto" tool choice requires --enable-auto-tool-choice' }],
+    ["OpenRouter", 404, { error: { message: "No endpoints found that support tool use." } }],
+    ["one that says nothing", 400, {}],
+  ] as const) {
+    test(`a server that refuses tools is asked without them, and the log says so: ${server}`, async (t) => {
+      const warnings: string[] = [];
+      const { tool } = orders();
+      const { server, engine, out } = await start(t, fetchTransport, [], {
+        tools: [tool],
+        clock: createHastyClock(),
+        log: (_level, message) => void warnings.push(message),
+      });
+      const refusal = model.send(JSON.stringify(body), { status, headers: json });
+      server.script((response, request) =>
+        ((request.body as Body).tools ? refusal : model.reply("Hi"))(response, request),
+      );
+      const asked = turn({ twin: twin({ tools: ["orders"] }) });
+      await engine.reply(asked, out.output);
+      await engine.reply(asked, out.output);
+      assert.equal(out.text(), "HiHi");
+      assert.deepEqual(warnings, ["a model's server refuses tools, so it is asked without them"]);
+      if (status !== 400 || "message" in body) assert.equal(server.requests.length, 3); // it is remembered
+    });
+  }
+
+  test("options that are no tools are refused", () => {
+    for (const tools of [
+      {},
+      [{}],
+      [{ ...orders().tool, run: undefined }],
+      [{ ...orders().tool, inputSchema: true }],
+    ]) {
+      assert.throws(
+        () => createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", tools: tools as never }),
+        /tools must be a list of tools/,
+      );
+    }
+  });
+});
