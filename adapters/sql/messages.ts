@@ -14,7 +14,7 @@ import {
   placesOf,
   rangesAt,
 } from "../../core/store/path.ts";
-import { type MessageRecord, questionsSeen } from "../../core/store/records.ts";
+import { type MessageRecord, mostCharactersRead, questionsSeen } from "../../core/store/records.ts";
 import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
@@ -47,12 +47,20 @@ export function messageMethods(driver: SqlDriver): MessageMethods {
       const length = lengthOf(path, 0) - 1; // without the question itself
       const wanted = 2 * questionsSeen(length / 2 - failed);
       const newestFirst: SqlRow[] = [];
+      let left = mostCharactersRead;
       // One portion is nearly always enough, as few have failed. It is even, and so ends with a question.
       for (let last = length; last > 0 && newestFirst.length < wanted; last -= wanted) {
-        const ranges = rangesAt(path, Math.max(last - wanted, 0), last);
-        newestFirst.push(
-          ...answered(await readRanges(driver, historyIn.desc, [owner, conversationId], ranges)),
+        const first = Math.max(last - wanted, 0);
+        const read = await readRanges(
+          driver,
+          historyIn.desc,
+          [owner, conversationId],
+          rangesAt(path, first, last),
+          left,
         );
+        left -= read.reduce((sum, row) => sum + Number(row.characters), 0);
+        newestFirst.push(...answered(left < 0 ? [] : read.slice(0, read.length - (read.length % 2))));
+        if (read.length < last - first || left <= 0) break;
       }
       return newestFirst.slice(0, wanted).reverse().map(historyFromRow);
     },
@@ -77,38 +85,67 @@ async function listMessages(
   if (slice.after !== undefined && after === undefined) return undefined;
   // Limited to the messages that there were: more may have been added since.
   const { first, last, total } = placesOf(slice, lengthOf(path, Number(row.log_length)), after);
+  const ranges = rangesAt(path, first, last);
   const rows = await readRanges(
     driver,
     messagesIn[slice.order],
     [owner, conversationId],
-    rangesAt(path, first, last),
+    ranges,
+    slice.characters,
   );
   // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
-  return rows.length < last - first ? undefined : { items: rows.map(messageFromRow), total };
+  const expected = slice.characters === undefined ? last - first : Math.min(last - first, 1);
+  return rows.length < expected ? undefined : { items: rows.map(messageFromRow), total };
 }
 
-/** The rows of some ranges, in the order of the statement: one range, where the conversation never forked. */
+/**
+ * The rows of some ranges, in the order of the statement: one range, where the conversation never forked. `characters`: how
+ * many they may have together; the first one may have more.
+ */
 async function readRanges(
   driver: SqlDriver,
-  { sql, isDescending }: RangeStatement,
+  { all, cut, isDescending }: RangeStatements,
   params: readonly SqlValue[],
   ranges: MessageRanges,
+  characters?: number,
 ): Promise<SqlRow[]> {
   const inOrder = isDescending ? [...ranges].reverse() : ranges;
-  const rows = await Promise.all(inOrder.map(([from, to]) => driver.all(sql, [...params, from, to])));
-  return rows.flat();
+  if (characters === undefined) {
+    return (await Promise.all(inOrder.map(([from, to]) => driver.all(all, [...params, from, to])))).flat();
+  }
+  const rows: SqlRow[] = [];
+  let left = characters;
+  for (const [from, to] of inOrder) {
+    const first = isDescending ? to - 1 : from;
+    const always = rows.length === 0 ? first : -1;
+    const found = await driver.all(cut, [...params, from, to, left, always]);
+    rows.push(...found);
+    if (found.length < to - from) return rows;
+    left -= found.reduce((sum, row) => sum + Number(row.characters), 0);
+  }
+  return rows;
 }
 
-/** Selects the messages of a range in an order. */
-interface RangeStatement {
-  readonly sql: string;
+/** Selects the messages of a range in an order: all of them, or those that have up to `$5` characters, and the one `$6`. */
+interface RangeStatements {
+  readonly all: string;
+  readonly cut: string;
   readonly isDescending: boolean;
 }
 
-function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStatement>> {
-  const sql = `SELECT ${columns} FROM messages
-    WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4 ORDER BY seq`;
-  return { asc: { sql, isDescending: false }, desc: { sql: `${sql} DESC`, isDescending: true } };
+function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStatements>> {
+  const inRange = "owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4";
+  const inOrder = (order: string, isDescending: boolean) => ({
+    all: `SELECT ${columns} FROM messages WHERE ${inRange} ${order}`,
+    // The lengths first, by themselves: a database that sorts whole rows would have all texts in memory.
+    cut: `SELECT ${columns}, length(content) AS characters FROM messages WHERE ${inRange} AND seq IN (
+        SELECT seq FROM (
+          SELECT seq, SUM(length(content)) OVER (${order} ROWS UNBOUNDED PRECEDING) AS up_to FROM messages
+            WHERE ${inRange}) AS lengths
+          WHERE up_to <= $5 OR seq = $6) ${order}`,
+    isDescending,
+  });
+  return { asc: inOrder("ORDER BY seq", false), desc: inOrder("ORDER BY seq DESC", true) };
 }
 
 const messagesIn = selectRange(messageColumns);

@@ -21,6 +21,12 @@ export interface PageBody<Item> {
   readonly pagination: Pagination;
 }
 
+/** Reads the page at a position. */
+type LoadPage<Item> = (position: {
+  readonly page: number;
+  readonly after?: string;
+}) => Promise<PageBody<Item>>;
+
 /**
  * A page of a list. Iterating over it goes on with the pages behind it. Pages are counted from the list's beginning:
  * what is deleted or created meanwhile moves the rest.
@@ -28,12 +34,15 @@ export interface PageBody<Item> {
 export class Page<Item> implements AsyncIterable<Item> {
   readonly data: Item[];
   readonly pagination: Pagination;
-  readonly #load: (page: number) => Promise<PageBody<Item>>;
+  readonly #load: LoadPage<Item>;
+  readonly #limit: number;
 
-  constructor({ data, pagination }: PageBody<Item>, load: (page: number) => Promise<PageBody<Item>>) {
+  /** `limit`: the items that were asked for. */
+  constructor({ data, pagination }: PageBody<Item>, load: LoadPage<Item>, limit: number) {
     this.data = data;
     this.pagination = pagination;
     this.#load = load;
+    this.#limit = limit;
   }
 
   get hasNextPage(): boolean {
@@ -42,7 +51,11 @@ export class Page<Item> implements AsyncIterable<Item> {
 
   /** The page behind this one, which is empty behind the last. */
   async getNextPage(): Promise<Page<Item>> {
-    return new Page(await this.#load(this.pagination.page + 1), this.#load);
+    const { page, limit } = this.pagination;
+    // A page of long messages ends earlier, and what comes behind it is no page of the same list.
+    const last = limit < this.#limit ? (this.data.at(-1) as { readonly id?: string } | undefined) : undefined;
+    const position = last?.id === undefined ? { page: page + 1 } : { page: 1, after: last.id };
+    return new Page(await this.#load(position), this.#load, this.#limit);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -64,9 +77,9 @@ export function listAt<Item>(
   options: RequestOptions & { readonly token?: string | undefined } = {},
 ): List<Item> {
   const { token } = options;
-  const load = (page: number) =>
-    requests.json<PageBody<Item>>({ method: "GET", path, query: { ...query, page }, token }, options);
-  const page = load(first).then((body) => new Page(body, load));
+  const load: LoadPage<Item> = (position) =>
+    requests.json<PageBody<Item>>({ method: "GET", path, query: { ...query, ...position }, token }, options);
+  const page = load({ page: first }).then((body) => new Page(body, load, query.limit ?? 20));
   return Object.assign(page, {
     async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
       yield* await page;

@@ -16,10 +16,7 @@ import { TextStream } from "../wire/text-stream.ts";
 /** How many conversations, or messages, are read at a time. */
 const recordsAtOnce = 20;
 
-/** How many of a conversation's messages are read first, as it is not known how long they are. */
-const messagesAtFirst = 4;
-
-/** How many characters of messages are to be read at a time. Fewer messages are, if they are long: up to 4 Mi each. */
+/** How many characters of messages are read at a time, if one has no more by itself. */
 const charactersAtOnce = 256 * 1024;
 
 /** How many conversations are deleted at a time, in one transaction. */
@@ -88,20 +85,12 @@ async function* exportPieces(store: Store, reach: Reach) {
 }
 
 async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
-  let limit = messagesAtFirst;
+  const slice = { path: "all", limit: recordsAtOnce, order: "asc", characters: charactersAtOnce } as const;
   for (let offset = 0; ; ) {
-    const messages = await store.listMessages(reach, conversationId, {
-      path: "all",
-      offset,
-      limit,
-      order: "asc",
-    });
+    const messages = await store.listMessages(reach, conversationId, { ...slice, offset });
     if (!messages?.items.length) return; // the conversation may have been deleted in the meantime
-    const lines = messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
-    yield lines;
-    const { length } = messages.items;
-    offset += length;
-    limit = Math.min(recordsAtOnce, Math.ceil((length * charactersAtOnce) / lines.length));
+    yield messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
+    offset += messages.items.length;
   }
 }
 

@@ -7,7 +7,7 @@
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/replies.ts";
-import { messagesPath } from "../store/records.ts";
+import { messagesPath, mostCharactersRead } from "../store/records.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -50,7 +50,7 @@ export const messageRoutes = [
     async handle({ caller: { reach }, params, query }, { store }) {
       const { order, after } = query;
       await requireConversation(store, reach, params.id);
-      const slice = { ...sliceOf(query), order, ...(after && { after }) };
+      const slice = { ...sliceOf(query), order, characters: mostCharactersRead, ...(after && { after }) };
       const list = await store.listMessages(reach, params.id, slice);
       return pageOf(query, list ?? messageNotFound(), messageResource);
     },

@@ -26,7 +26,7 @@ export function pageOf<Item>(
   list: Listing<Item>,
   resource: (item: Item) => unknown,
 ): Result {
-  return { data: list.items.map(resource), pagination: positionOf(query, list.total) };
+  return { data: list.items.map(resource), pagination: positionOf(query, list) };
 }
 
 /** A page as JSON, and what it was made from. */
@@ -49,7 +49,7 @@ export function pageOfJson<Item>(
   const place = `${query.page} ${query.limit}`;
   const last = writtenPages.get(place);
   if (last?.total === total && isEqual(last.texts, texts)) return { document: last.document };
-  const document = envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, total) });
+  const document = envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, { items, total }) });
   writtenPages.set(place, { texts, total, document });
   return { document };
 }
@@ -58,6 +58,10 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, index) => text === other[index]);
 }
 
-function positionOf({ page, limit }: RequestedPage, total: number): Pagination {
-  return { page, limit, total, totalPages: Math.ceil(total / limit), hasMore: page * limit < total };
+/** A page that was cut, because its items are long, says how many are there. */
+function positionOf({ page, limit }: RequestedPage, { items, total }: Listing<unknown>): Pagination {
+  const expected = Math.max(0, Math.min(limit, total - (page - 1) * limit));
+  const isCut = items.length < expected;
+  const hasMore = isCut || page * limit < total;
+  return { page, limit: isCut ? items.length : limit, total, totalPages: Math.ceil(total / limit), hasMore };
 }

@@ -12,7 +12,7 @@ import {
   type MessageEntry,
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
-import { windowOf } from "./records.ts";
+import { mostCharactersRead, windowOf } from "./records.ts";
 import type { Store } from "./store.ts";
 
 type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
@@ -27,7 +27,7 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
       return skip === 0 ? record : { ...record, content: Array.from(record.content).slice(skip).join("") };
     },
 
-    async listMessages(reach, conversationId, { order, offset, limit, after, path: which }) {
+    async listMessages(reach, conversationId, { order, offset, limit, after, path: which, characters }) {
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return undefined;
       const { messages } = entry;
@@ -38,7 +38,8 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
       if (after !== undefined && place === undefined) return undefined;
       const { first, last, total } = placesOf({ order, offset, limit }, length, place);
       const items = messagesAt(entry, path, first, last).map(({ record }) => record);
-      return { items: order === "asc" ? items : items.reverse(), total };
+      const inOrder = order === "asc" ? items : items.reverse();
+      return { items: upTo(inOrder, characters), total };
     },
 
     async readHistory(reach, conversationId, seq) {
@@ -50,9 +51,25 @@ export function messageMethods(records: MemoryRecords): MessageMethods {
         const { status } = before[index | 1]?.record ?? {}; // the reply has the odd place
         return status === "completed" || status === "cancelled";
       });
-      return windowOf(answered.map(({ record }) => ({ role: record.role, content: record.content })));
+      const seen = windowOf(answered.map(({ record }) => ({ role: record.role, content: record.content })));
+      const { length } = upTo([...seen].reverse(), mostCharactersRead);
+      return seen.slice(seen.length - length + (length % 2)); // no reply without its question
     },
   };
+}
+
+/** The first messages that have so many characters together; at least one. */
+function upTo<Message extends { readonly content: string }>(
+  messages: readonly Message[],
+  characters = Number.POSITIVE_INFINITY,
+): readonly Message[] {
+  if (messages.reduce((sum, { content }) => sum + content.length, 0) <= characters) return messages;
+  let left = characters;
+  const end = messages.findIndex(({ content }, index) => {
+    left -= Array.from(content).length;
+    return left < 0 && index > 0;
+  });
+  return end === -1 ? messages : messages.slice(0, end);
 }
 
 function messagesAt(

@@ -105,6 +105,9 @@ export function questionsSeen(answered: number): number {
   return answered < 50 ? answered : 25 + (answered % 25);
 }
 
+/** How many characters of messages are read at once: as a page, or for a model. */
+export const mostCharactersRead: number = 8 * 1024 * 1024;
+
 /** What a model sees of a history, oldest first. */
 export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
   const isQuestion = (message: Message) => "role" in message && message.role === "user";

@@ -171,6 +171,11 @@ export interface MessageSlice extends Slice {
    * With `all` and `asc`, `offset` is the number (`seq`) of the first message: so the log is read on.
    */
   readonly path?: "current" | "all" | undefined;
+  /**
+   * How many characters (Unicode code points) the messages may have together: those that would be more are left out, but
+   * never the first one. Absent: any number.
+   */
+  readonly characters?: number | undefined;
 }
 
 /** What changes in a conversation: both, or nothing. */
@@ -247,7 +252,8 @@ export interface Store {
   /**
    * What a model sees before the question with the number `seq`: the last questions on its path with their completed or
    * cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply failed are neither
-   * seen nor counted. Only role and content are read.
+   * seen nor counted. The oldest are left out where all have more than 8 Mi characters together. Only role and content are
+   * read.
    */
   readHistory(
     reach: Reach,

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { EndReply } from "../../core/store/records.ts";
-import type { Store } from "../../core/store/store.ts";
+import type { MessageSlice, Store } from "../../core/store/store.ts";
 import {
   begin,
   converse,
@@ -35,6 +35,31 @@ export function messagesContract(open: () => Store): void {
       });
       assert.deepEqual(await store.getMessage({ owner }, begun.question.id), begun.question);
       assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
+    });
+
+    test("a page ends before it has more than so many characters, but has a message", async () => {
+      const { owner, id } = await newConversation(store);
+      const contents = ["aaaa", "\u{1F600}\u{1F600}\u{1F600}", "bb", "ccccc", "d", ""];
+      for (let at = 0; at < contents.length; at += 2) {
+        const begun = await begin(store, owner, id, { content: contents[at] ?? "" });
+        await store.endReply(toEnd(begun, { content: contents[at + 1] ?? "" }));
+      }
+      const read = async (slice: Omit<MessageSlice, "limit" | "path">) => {
+        const page = await store.listMessages({ owner }, id, { limit: 6, path: "current", ...slice });
+        return [page?.items.map(({ content }) => content).join(" "), page?.total];
+      };
+      assert.deepEqual(await read({ order: "asc", offset: 0, characters: 7 }), [
+        contents.slice(0, 2).join(" "),
+        6,
+      ]);
+      assert.deepEqual(await read({ order: "asc", offset: 0, characters: 6 }), ["aaaa", 6]);
+      assert.deepEqual(await read({ order: "asc", offset: 0, characters: 1 }), ["aaaa", 6]);
+      assert.deepEqual(await read({ order: "asc", offset: 2, characters: 7 }), ["bb ccccc", 6]);
+      assert.deepEqual(await read({ order: "desc", offset: 0, characters: 7 }), [" d ccccc", 6]);
+      assert.deepEqual(await read({ order: "desc", offset: 0, characters: 100 }), [
+        contents.toReversed().join(" "),
+        6,
+      ]);
     });
 
     test("a message is found in its conversation, or by its id alone, within a caller's reach", async () => {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
+import { TwinClient } from "../../client/mod.ts";
 import { createTwinList } from "../../core/mod.ts";
 import { newMessages } from "../../core/replies/send.ts";
 import { createMemoryStore } from "../../core/store/memory.ts";
@@ -174,4 +175,29 @@ test("followers of an ended reply share its text", async () => {
   }
   assert.ok(streams.every(({ status }) => status === 200));
   await Promise.all(streams.map((one) => one.body?.cancel()));
+});
+
+test("a page of long messages ends earlier, and says how many there are", async () => {
+  await using fixture = await openLong(5_000_000);
+  const key = await fixture.key("read_only");
+  const get = async (query: string) =>
+    (await fixture.call("GET", `/conversations/conv_long/messages?${query}`, key)).json();
+  const first = await get("limit=100");
+  assert.deepEqual(first.data.length, 1);
+  assert.deepEqual(first.pagination, { page: 1, limit: 1, total: 2, totalPages: 1, hasMore: true });
+  const rest = await get(`limit=100&after=${first.data[0].id}`);
+  assert.equal(rest.data[0].content, "y".repeat(5_000_000));
+  assert.deepEqual(rest.pagination, { page: 1, limit: 100, total: 1, totalPages: 1, hasMore: false });
+});
+
+test("the client goes on behind a page that ended earlier", async () => {
+  await using fixture = await openLong(5_000_000);
+  const client = new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: await fixture.key("read_only"),
+    fetch: (input, init) => fixture.service.fetch(new Request(input, init)),
+  });
+  const ids: string[] = [];
+  for await (const { id } of client.messages.list("conv_long")) ids.push(id);
+  assert.deepEqual(ids, ["msg_question", "msg_reply"]);
 });

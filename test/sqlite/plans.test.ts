@@ -71,5 +71,6 @@ function walksFew(sql: string, step: string): boolean {
   if (/FROM usage_sums/.test(sql)) return !/SCAN/.test(step); // sums of the days that are asked for
   if (/ AS page\n/.test(sql)) return /^(SCAN page|USE TEMP B-TREE)/.test(step); // a page's, or the marked questions
   if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a ping, or new messages, as SQLite's versions put it
+  if (/OVER \(ORDER BY seq/.test(sql)) return /SCAN (lengths|\(subquery-\d+\))$/.test(step); // lengths of one range
   return /ORDER BY seq DESC LIMIT/.test(sql) && /messages_in_order/.test(step); // the last ones, in the index's order
 }
