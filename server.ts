@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { createMcpApi } from "./adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
 import type { BackupProgress } from "./adapters/sqlite/mod.ts";
@@ -36,7 +37,7 @@ import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog, openQuietLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
-import { pagesOf } from "./server/playground/pages.ts";
+import { isLoopback, pagesOf } from "./server/playground/pages.ts";
 import {
   exitOnStrayErrors,
   loadEnvironmentFile,
@@ -257,6 +258,7 @@ function serviceOptions(
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,
     onDisconnect: settings.onDisconnect,
+    ...(settings.mcp === "on" && { mcpApi: createMcpApi({ loopbackOrigins: isLoopback(settings.host) }) }),
     ...(settings.openaiApi === "on" && {
       openaiApi: createOpenAIApi({
         conversationHeader: settings.openaiConversationHeader,

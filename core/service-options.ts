@@ -98,6 +98,8 @@ export interface ServiceOptions {
   readonly onDisconnect?: "continue" | "cancel" | undefined;
   /** The endpoints of `/v1` for OpenAI's clients, as `createOpenAIApi` creates them. Default: there are none. */
   readonly openaiApi?: ApiExtension | undefined;
+  /** The endpoint of `/mcp` for MCP clients, as `createMcpApi` creates it. Default: there is none. */
+  readonly mcpApi?: ApiExtension | undefined;
   /**
    * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
    * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws
@@ -190,15 +192,13 @@ const rules: RulesFor<ServiceOptions> = {
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
   onDisconnect: optional(oneOf(disconnectPolicies)),
-  openaiApi: optional({
-    expected: "what createOpenAIApi() returns",
-    accepts: (value) => isJsonObject(value) && Array.isArray(value.routes),
-  }),
+  openaiApi: optional({ expected: "what createOpenAIApi() returns", accepts: isExtension }),
+  mcpApi: optional({ expected: "what createMcpApi() returns", accepts: isExtension }),
   waitUntil: optional(functionThat("takes a promise")),
 };
 
 /** Options without a default: to leave them out means something. */
-type WithoutDefault = "verifyToken" | "authenticate" | "waitUntil" | "openaiApi";
+type WithoutDefault = "verifyToken" | "authenticate" | "waitUntil" | "openaiApi" | "mcpApi";
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
@@ -209,7 +209,7 @@ export type CompleteOptions = {
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { twins, verifyToken, authenticate, waitUntil, openaiApi } = options;
+  const { twins, verifyToken, authenticate, waitUntil, openaiApi, mcpApi } = options;
   const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = consoleLog } = options;
   const { store = createMemoryStore(), limiter = createMemoryLimiter({ clock }) } = options;
   const { engines = { echo: createEchoEngine() } } = options;
@@ -221,7 +221,7 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
-  const http = { maxRunningReplies, basePath, corsOrigins, pages, openaiApi, onDisconnect };
+  const http = { maxRunningReplies, basePath, corsOrigins, pages, openaiApi, mcpApi, onDisconnect };
   return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
 }
 
@@ -255,6 +255,10 @@ function arePages(value: unknown): boolean {
     ([path, page]) =>
       path.startsWith("/") && isJsonObject(page) && isString(page.content) && isJsonObject(page.headers),
   );
+}
+
+function isExtension(value: unknown): boolean {
+  return isJsonObject(value) && Array.isArray(value.routes);
 }
 
 function areEngines(value: unknown): boolean {

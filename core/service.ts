@@ -82,7 +82,7 @@ export function createService(options: ServiceOptions): Service {
   const identifyCaller = createAuthentication({ ...parts, keys });
   const dispatcher = new Dispatcher({
     routes: [...offered, ...pageRoutes(parts.pages)],
-    extensions: parts.openaiApi ? [parts.openaiApi] : [],
+    extensions: [parts.openaiApi, parts.mcpApi].filter((api) => api !== undefined),
     basePath,
     corsOrigins,
     identifyCaller,

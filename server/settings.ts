@@ -242,6 +242,12 @@ export const settings = {
     about: "whether `/v1` is served",
     ...choice(["on", "off"]),
   }),
+  mcp: setting({
+    variable: "MCP",
+    fallback: "on",
+    about: "whether `/mcp` is served",
+    ...choice(["on", "off"]),
+  }),
   openaiConversationHeader: setting({
     variable: "OPENAI_CONVERSATION_HEADER",
     fallback: "X-Conversation-Id",

@@ -4,9 +4,10 @@
  * @module
  */
 
+import { createConversation, findConversation } from "../../core/api/lookup.ts";
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
-import type { KnownConversation, Send } from "../../core/replies/replies.ts";
-import { type IdempotencyClaim, type MessageRecord, newConversation } from "../../core/store/records.ts";
+import type { Send } from "../../core/replies/replies.ts";
+import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
@@ -17,16 +18,6 @@ export function readConversationName(name: string | null | undefined, header: st
   if (name === null || name === undefined) return null;
   if (name !== "" && name.length <= 128) return name;
   return refuseParam(header, "must be 1 to 128 characters, or be left out");
-}
-
-/** A conversation that the caller may see: with a twin that it may not use, there is none. */
-export async function findConversation(
-  { replies }: HandlerContext,
-  reach: CallerReach,
-  id: string,
-): Promise<KnownConversation | undefined> {
-  const found = await replies.findConversation(reach, id);
-  return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
 }
 
 /** Claims that are to last: no date is later. */
@@ -54,8 +45,7 @@ export async function findNamed(
       if (found) return { conversationId: found.id };
       number++;
     } else {
-      const conversationId = await create(context, reach, twin, claim);
-      if (conversationId !== undefined) return { conversationId };
+      return { conversationId: await createConversation(context, reach, twin.id, claim) };
     }
   }
 }
@@ -63,19 +53,6 @@ export async function findNamed(
 function nameClaim({ owner, endUser }: Reach, { id }: Twin, key: string, now: number): IdempotencyClaim {
   const path = `/v1/chat/completions/${id}`;
   return { owner, endUser: endUser ?? null, path, key, fingerprint: "", createdAt: now, expiresAt: forever };
-}
-
-/** A new conversation. Undefined: the claim was made meanwhile. */
-export async function create(
-  { store, clock, newId }: HandlerContext,
-  { owner, endUser }: Reach,
-  { id: twinId }: Twin,
-  claim?: IdempotencyClaim,
-): Promise<string | undefined> {
-  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
-  const conversation = newConversation(named, clock.now());
-  const made = await store.createConversation(conversation, claim);
-  return made ? undefined : conversation.id;
 }
 
 /** Where a message goes into a conversation, which must be one with this twin. `param` names it. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { requireTwin } from "../../core/api/lookup.ts";
-import { type HandlerContext, route } from "../../core/http/route.ts";
+import { findTwins, requireTwin } from "../../core/api/lookup.ts";
+import { route } from "../../core/http/route.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 
 export const modelRoutes = [
@@ -18,10 +18,8 @@ export const modelRoutes = [
     scope: "read_only",
     free: true, // front ends ask again and again
     success: { status: 200, description: "The models." },
-    async handle({ caller: { owner, reach } }, context) {
-      const all = await allTwins(owner, context);
-      const { twinIds } = reach;
-      const data = all.filter(({ id }) => !twinIds || twinIds.includes(id)).map(model);
+    async handle({ caller: { reach } }, { twins }) {
+      const data = (await findTwins(twins, reach)).map(model);
       return { document: JSON.stringify({ object: "list", data }) };
     },
   }),
@@ -42,18 +40,6 @@ export const modelRoutes = [
     },
   }),
 ];
-
-/** How many twins are read at once. */
-const pageLength = 100;
-
-async function allTwins(owner: string, { twins }: HandlerContext): Promise<Twin[]> {
-  const all: Twin[] = [];
-  for (;;) {
-    const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
-    all.push(...items);
-    if (items.length === 0 || all.length >= total) return all;
-  }
-}
 
 function model({ id, name, description, createdAt }: Twin) {
   return {

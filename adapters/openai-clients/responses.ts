@@ -4,7 +4,7 @@
  * @module
  */
 
-import { requireTwin } from "../../core/api/lookup.ts";
+import { createConversation, requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -17,7 +17,7 @@ import {
 import type { MessageRecord } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { conversationNotFound, messageNotFound } from "../../core/wire/errors.ts";
+import { messageNotFound } from "../../core/wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
 import {
   readInput,
@@ -26,7 +26,7 @@ import {
   requireShortQuestion,
   type SpokenInput,
 } from "./conversation-text.ts";
-import { create, findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
+import { findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
@@ -186,7 +186,7 @@ async function findPlace(
 ): Promise<Place> {
   if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
   if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
-  return { conversationId: (await create(context, reach, twin)) ?? conversationNotFound() };
+  return { conversationId: await createConversation(context, reach, twin.id) };
 }
 
 /** The reply that a path names by its response. */

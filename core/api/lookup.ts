@@ -1,13 +1,19 @@
 /**
  * Finds the objects that a path or body names, or throws a 404 of their kind. What is out of reach gets the same
- * answer as what does not exist.
+ * answer as what does not exist. Conversations of other APIs' clients are also made here.
  *
  * @module
  */
 
-import type { CallerReach } from "../http/route.ts";
-import type { ConversationRecord, MessageRecord } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { CallerReach, HandlerContext } from "../http/route.ts";
+import type { KnownConversation } from "../replies/replies.ts";
+import {
+  type ConversationRecord,
+  type IdempotencyClaim,
+  type MessageRecord,
+  newConversation,
+} from "../store/records.ts";
+import type { Reach, Store } from "../store/store.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError, conversationNotFound, messageNotFound, twinNotFound } from "../wire/errors.ts";
 
@@ -32,6 +38,42 @@ export async function requireConversation(
   if (!conversation) return conversationNotFound();
   requireTwinInReach(reach, conversation);
   return conversation;
+}
+
+/** How many twins are read at once. */
+const pageLength = 100;
+
+/** All twins that a caller may use. */
+export async function findTwins(twins: TwinSource, { owner, twinIds }: CallerReach): Promise<Twin[]> {
+  const all: Twin[] = [];
+  for (;;) {
+    const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) break;
+  }
+  return all.filter(({ id }) => !twinIds || twinIds.includes(id));
+}
+
+/** The twin of a conversation that the caller may see: with a twin that it may not use, there is none. */
+export async function findConversation(
+  { replies }: HandlerContext,
+  reach: CallerReach,
+  id: string,
+): Promise<KnownConversation | undefined> {
+  const found = await replies.findConversation(reach, id);
+  return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
+}
+
+/** A new conversation's id; or, if the claim was made meanwhile, that of the conversation that it made. */
+export async function createConversation(
+  { store, clock, newId }: HandlerContext,
+  { owner, endUser }: Reach,
+  twinId: string,
+  claim?: IdempotencyClaim,
+): Promise<string> {
+  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
+  const made = await store.createConversation(newConversation(named, clock.now()), claim);
+  return made?.resourceId ?? named.id;
 }
 
 /** A conversation with a twin that the caller may not use does not exist for it. */

@@ -117,7 +117,7 @@ export class Dispatcher {
   #extensionOf(url: string): ApiExtension | undefined {
     const { extensions, basePath } = this.#options;
     const { path } = splitTarget(url);
-    return extensions.find(({ prefix }) => path.startsWith(`${basePath}${prefix}/`));
+    return extensions.find(({ prefix }) => `${path}/`.startsWith(`${basePath}${prefix}/`));
   }
 
   /** The way itself: each step is a line, and the first that refuses the request ends it. */
@@ -134,6 +134,7 @@ export class Dispatcher {
       });
     const route = routeOf(request.method, routes);
     exchange.route = route;
+    route.admit?.(fields, corsOrigins);
     const caller = await identifyCaller(route, request, fields);
     exchange.caller = caller;
     const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);

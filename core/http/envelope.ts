@@ -27,14 +27,15 @@ const streamHeaders = {
 } as const;
 
 /** What a handler answers, in its envelope. */
-export function toAnswer({ status }: Success, result: Result): Answer {
+export function toAnswer(success: Success, result: Result): Answer {
+  const { status = success.status } = result;
   if (result.events !== undefined)
     return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
   if (result.lines) {
     const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
     return { status, headers: { ...headers, ...result.headers }, body: result.lines };
   }
-  if (status === 204) return { status, headers: { ...result.headers }, body: null };
+  if (status === 204 || status === 202) return { status, headers: { ...result.headers }, body: null };
   const body = result.document ?? envelope(result);
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }

@@ -93,6 +93,8 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** What a handler answers. */
 export interface Result {
+  /** Instead of the route's own: what was sent is taken note of, and has no answer. */
+  readonly status?: 202;
   /** The payload; sent as `{ "data": … }`. */
   readonly data?: unknown;
   /** The payload as JSON, if that is available already. */
@@ -128,7 +130,7 @@ export interface Success {
 
 /** Endpoints below a prefix of their own, with errors in a form of their own. */
 export interface ApiExtension {
-  /** Such as `/v1`, below the base path. */
+  /** Such as `/v1`, below the base path: the path itself, and those below it. */
   readonly prefix: string;
   readonly routes: readonly Route[];
   /** An error's body. */
@@ -144,6 +146,8 @@ export interface Route {
   /** Below the base path; `{name}` stands for one segment. */
   readonly path: string;
   readonly summary: string;
+  /** Refuses a request for its header fields, before its credential is looked at. `origins`: those of the operator's list. */
+  readonly admit?: (fields: HeaderFields, origins: readonly string[]) => void;
   readonly credential: Credential;
   /** The scope that a key needs. */
   readonly scope?: Scope;

@@ -15,6 +15,7 @@ const statusByCode = {
   invalid_api_key: 401,
   invalid_token: 401,
   insufficient_scope: 403,
+  cross_site_request: 403,
   not_found: 404,
   twin_not_found: 404,
   conversation_not_found: 404,

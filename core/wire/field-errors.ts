@@ -6,6 +6,7 @@
 
 import type { FieldError } from "./errors.ts";
 import {
+  asciiPattern,
   dayPattern,
   endUserPattern,
   type InputSchema,
@@ -54,5 +55,6 @@ function lengthOf({ minLength, maxLength }: ValueSchema): string {
 
 const wordsOfPattern = new Map<string | undefined, string>([
   [textPattern, ", not only white space, without NUL or lone surrogates"],
+  [asciiPattern, " of printable ASCII"],
   [endUserPattern, ", neither . nor .., without control characters or lone surrogates"],
 ]);

@@ -485,6 +485,31 @@ export const streamQuerySchema = {
 } as const satisfies InputSchema;
 
 /** How a response of OpenAI's Responses API is read. */
+/** What is printable in ASCII. */
+export const asciiPattern: string = "^[\\x20-\\x7e]*$";
+
+const asciiText = { type: "string", pattern: asciiPattern, minLength: 1, maxLength: 255 } as const;
+
+/** The arguments of the tool with which an MCP client asks a twin; a model reads what describes them. */
+export const askTwinSchema = {
+  type: "object",
+  properties: {
+    twin: { ...text, maxLength: 255, description: "The twin's id, from list_twins." },
+    question: { ...text, maxLength: 32_000, description: "What to ask." },
+    conversation: {
+      ...asciiText,
+      description: "The conversation to go on with. Without it, a new one begins.",
+    },
+    requestKey: {
+      ...asciiText,
+      description:
+        "A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the " +
+        "same reply, for 24 hours. Without one, a call that breaks off is cancelled.",
+    },
+  },
+  required: ["twin", "question"],
+} as const satisfies InputSchema;
+
 export const responseQuerySchema = {
   type: "object",
   properties: {
@@ -513,6 +538,7 @@ export const inputSchemas = {
   unansweredQuery: unansweredQuerySchema,
   messagesQuery: messagesQuerySchema,
   streamQuery: streamQuerySchema,
+  askTwin: askTwinSchema,
   responseQuery: responseQuerySchema,
 } as const satisfies Readonly<Record<string, InputSchema>>;
 

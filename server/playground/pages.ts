@@ -56,7 +56,8 @@ function showsPages({ playground, host }: Settings): boolean {
   return playground === undefined ? isLoopback(host) : playground === "on";
 }
 
-function isLoopback(host: string): boolean {
+/** Whether a server that listens there is reached from its own machine alone. */
+export function isLoopback(host: string): boolean {
   return /^(localhost|::1|127(\.\d{1,3}){3})$/i.test(host);
 }
 

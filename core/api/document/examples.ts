@@ -175,6 +175,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   invalid_api_key: "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",
   invalid_token: "The token has expired.",
   insufficient_scope: "This needs an API key with the scope full_access.",
+  cross_site_request: "Pages of this origin may not call this endpoint.",
   not_found: "There is nothing at this path.",
   twin_not_found: "There is no twin with this id.",
   conversation_not_found: "There is no conversation with this id.",

@@ -1,0 +1,82 @@
+/**
+ * Twins for MCP clients, at `/mcp`: they list twins and ask them. See https://modelcontextprotocol.io/specification.
+ *
+ * @module
+ */
+
+import { optional, requireOptions } from "../../core/base/rules.ts";
+import type { ApiExtension, Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import {
+  describeServer,
+  errorBody,
+  headerNames,
+  isModern,
+  type RpcRequest,
+  readRequest,
+} from "./protocol.ts";
+import { callTool, tools } from "./tools.ts";
+
+/** Options of {@link createMcpApi}. */
+export interface McpApiOptions {
+  /**
+   * Whether pages of this machine may call, such as an inspector's at `http://localhost:6274`. Only for a server that listens
+   * on this machine alone. Default `false`: of pages, only those of the service's `corsOrigins` may.
+   */
+  readonly loopbackOrigins?: boolean | undefined;
+}
+
+/**
+ * Creates the endpoint for MCP clients.
+ *
+ * @example
+ * ```ts
+ * import { createService } from "twin-service";
+ * import { createMcpApi } from "twin-service/mcp-api";
+ *
+ * const service = createService({ ...options, mcpApi: createMcpApi() });
+ * ```
+ *
+ * @throws {TypeError} for an option that is unknown or cannot be used.
+ */
+export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
+  const isFlag = { expected: "true or false", accepts: (value: unknown) => typeof value === "boolean" };
+  requireOptions<McpApiOptions>("createMcpApi", options, { loopbackOrigins: optional(isFlag) });
+  const { loopbackOrigins = false } = options;
+  const route: Route = {
+    operationId: "callMcp",
+    method: "POST",
+    path: "/mcp",
+    summary: "Send a message of the Model Context Protocol",
+    credential: "api_key",
+    scope: "read_only",
+    admit: ({ origin }, listed) => requireOrigin(origin, listed, loopbackOrigins),
+    readBody: readRequest,
+    headers: headerNames,
+    success: { status: 200, description: "The response, or its event stream.", events: true },
+    handle: (call, context) => answer(call as Call<undefined, RpcRequest | undefined>, context),
+  };
+  return { prefix: "/mcp", routes: [route], errorBody, mayHaveHeader: (name) => name.startsWith("mcp-") };
+}
+
+const loopback = /^https?:\/\/(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/;
+
+/** Refuses pages that are not listed: a page whose name was rebound to this machine's address is one of them. */
+function requireOrigin(origin: string | null, listed: readonly string[], loopbackOrigins: boolean): void {
+  if (origin === null || listed.includes(origin) || (loopbackOrigins && loopback.test(origin))) return;
+  throw new ApiError("cross_site_request", "Pages of this origin may not call this endpoint.");
+}
+
+async function answer(
+  call: Call<undefined, RpcRequest | undefined>,
+  context: HandlerContext,
+): Promise<Result> {
+  const { body: request, headers } = call;
+  if (!request) return { status: 202 };
+  const modern = isModern(request, headers);
+  if (request.method === "tools/call") {
+    const streams = /\btext\/event-stream\b/i.test(headers.accept ?? "");
+    return callTool({ request, modern, streams }, call, context);
+  }
+  return { document: describeServer(request, modern, tools) };
+}

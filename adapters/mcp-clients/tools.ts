@@ -1,0 +1,166 @@
+/**
+ * What twins are to an MCP client: two tools.
+ *
+ * @module
+ */
+
+import { createConversation, findConversation, findTwins, requireTwin } from "../../core/api/lookup.ts";
+import { insufficientScope, scopePermits } from "../../core/auth/credentials.ts";
+import { isString } from "../../core/base/json.ts";
+import { claimOf } from "../../core/http/idempotency.ts";
+import { requireValid } from "../../core/http/input.ts";
+import type { Call, HandlerContext, Result } from "../../core/http/route.ts";
+import type { ReplyFeed } from "../../core/replies/replies.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
+import { ApiError, conversationNotFound, messageNotFound, shuttingDown } from "../../core/wire/errors.ts";
+import type { ReplyEvents } from "../../core/wire/resources.ts";
+import { askTwinSchema, type FromSchema } from "../../core/wire/schemas.ts";
+import { encodeJson } from "../../core/wire/sse.ts";
+import { type RpcRequest, resultDocument, unknownTool } from "./protocol.ts";
+
+const described = Object.entries(askTwinSchema.properties).map(([name, { type, description }]) => [
+  name,
+  { type, description }, // without patterns, which not every model's provider takes
+]);
+
+/** The tools, as `tools/list` shows them. */
+export const tools = [
+  {
+    name: "list_twins",
+    description: "Lists the twins that can be asked: their ids, names, and what they are about.",
+    inputSchema: { type: "object", properties: {} },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: "ask_twin",
+    description:
+      "Asks a twin a question and gives its reply, with the id of the conversation. Give that id back to go on with " +
+      "the same conversation: the twin then knows what was said.",
+    inputSchema: { ...askTwinSchema, properties: Object.fromEntries(described) },
+    annotations: { readOnlyHint: false, destructiveHint: false },
+  },
+];
+
+/** A call of a tool, and how it is to be answered. */
+interface ToolCall {
+  readonly request: RpcRequest;
+  readonly modern: boolean;
+  /** Whether the client takes an event stream. */
+  readonly streams: boolean;
+}
+
+/** Calls a tool. What goes wrong in it is a result, for the model to read. */
+export async function callTool(tool: ToolCall, call: Call, context: HandlerContext): Promise<Result> {
+  const { request, modern } = tool;
+  const { name, arguments: given } = request.params;
+  if (name !== "list_twins" && name !== "ask_twin") return { document: unknownTool(request) };
+  const { scope, reach } = call.caller;
+  if (name === "ask_twin" && scope && !scopePermits(scope, "full_access"))
+    throw insufficientScope("full_access");
+  try {
+    if (name === "ask_twin") {
+      requireValid(askTwinSchema, given);
+      return await ask(tool, given as Question, call, context);
+    }
+    const found = await findTwins(context.twins, reach);
+    const twins = found.map(({ id, name, description }) => ({ id, name, description }));
+    const result = { ...textResult(JSON.stringify(twins)), structuredContent: { twins } };
+    return { document: resultDocument(request, result, modern) };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.cause !== undefined || error.status === 429) throw error;
+    const result = { ...textResult(error.message), isError: true };
+    return { document: resultDocument(request, result, modern) };
+  }
+}
+
+type Question = FromSchema<typeof askTwinSchema>;
+
+/** Asks a twin, and answers with the end of the reply, or with an event stream on which it is written. */
+async function ask(tool: ToolCall, question: Question, call: Call, context: HandlerContext): Promise<Result> {
+  const { replies, store, log } = context;
+  const { requestId, caller } = call;
+  const feed = await begin(question, call, context);
+  /** The client has left: with a key, it may ask again. */
+  const left = async () => {
+    if (question.requestKey !== undefined) return;
+    try {
+      const reply = await store.getMessage(caller.reach, feed.id);
+      if (reply) await replies.cancel(caller.owner, reply);
+    } catch (error) {
+      log("error", "a reply was not cancelled", { messageId: feed.id, error });
+    }
+  };
+  if (tool.streams) {
+    return { events: replies.stream(feed, { from: 0, requestId, events: toolEvents(tool), left }) };
+  }
+  try {
+    const reply = await replies.end(feed, call.request.signal);
+    return { document: resultDocument(tool.request, replyResult(reply), tool.modern) };
+  } catch (error) {
+    if (call.request.signal?.aborted) await left();
+    throw error;
+  }
+}
+
+/** Sends the question, or finds the reply of an equal call with the same key. */
+async function begin(asked: Question, call: Call, context: HandlerContext): Promise<ReplyFeed> {
+  const { caller, fields, requestId } = call;
+  const { store, replies, twins, clock, sha256 } = context;
+  const { owner, reach, key, limits } = caller;
+  const { twin: twinId, question: content, conversation, requestKey = null } = asked;
+  const twin = await requireTwin(twins, reach, twinId);
+  const body = { twin: twinId, content, conversation };
+  const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
+  const claim = claimOf(keyed, { path: "/mcp", now: clock.now(), sha256 });
+  let made = claim && (await store.findClaim(claim));
+  if (!made) {
+    const known =
+      conversation === undefined ? undefined : await findConversation(context, reach, conversation);
+    if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
+    const once = claim && { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation
+    const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, once));
+    const sent = await replies.send({
+      ...{ ...reach, conversationId, twin, content, claim },
+      ...{ keyId: key?.id, limits, requestId, traceparent: fields.traceparent ?? undefined },
+    });
+    if ("feed" in sent) return sent.feed;
+    made = sent.claim;
+  }
+  if (claim?.fingerprint !== made.fingerprint) {
+    const message = "This requestKey was used with other arguments; send the same arguments, or another key.";
+    throw new ApiError("idempotency_key_reused", message);
+  }
+  return replies.find(owner, (await store.getMessage(reach, made.resourceId)) ?? messageNotFound());
+}
+
+/** A reply as a result: its text, and its conversation as a handle. */
+function replyResult({ content: reply, conversationId: conversation, error }: MessageRecord): object {
+  return {
+    ...textResult(error ? error.message : reply, `conversation: ${conversation}`),
+    structuredContent: { reply, conversation },
+    isError: error !== null,
+  };
+}
+
+function textResult(...texts: readonly string[]) {
+  return { content: texts.map((text) => ({ type: "text", text })) };
+}
+
+/** The events of a call: its progress, if the client asks for it, and its result. */
+function toolEvents({ request, modern }: ToolCall): ReplyEvents {
+  const { progressToken: token } = request.meta;
+  const wantsProgress = isString(token) || Number.isSafeInteger(token);
+  const last = (result: object) => `data: ${resultDocument(request, result, modern)}\n\n`;
+  return {
+    accepted: () => "",
+    progress: () => "",
+    continued: () => undefined,
+    delta(json, offset) {
+      if (!wantsProgress) return "";
+      const params = `{"progressToken":${encodeJson(token)},"progress":${offset},"message":${json}}`;
+      return `data: {"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n\n`;
+    },
+    ended: (reply) => last(replyResult(reply)),
+    released: () => last({ ...textResult(shuttingDown().message), isError: true }),
+  };
+}
