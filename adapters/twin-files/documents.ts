@@ -5,8 +5,8 @@
  */
 
 import type { Stats } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
 import type { TwinDocument } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
 import { decode, TwinFileError } from "./file.ts";
@@ -77,10 +77,25 @@ export async function readDocuments(
   for (const { path } of found) {
     documents.push({
       path,
-      text: decode(`${twinFolder}${path}`, await readFile(join(folder, twinFolder, path))),
+      text: decode(`${twinFolder}${path}`, await readWithin(folder, `${twinFolder}${path}`)),
     });
   }
   return documents;
+}
+
+/**
+ * Reads a file of the folder of twins. Whoever may add files there must not have others read, such as the server's own
+ * secrets: a link may lead to another file below the folder, and nowhere else.
+ *
+ * @throws {TwinFileError} if it is a link out of the folder.
+ */
+export async function readWithin(folder: string, file: string): Promise<Uint8Array> {
+  const path = await realpath(join(folder, file));
+  const way = relative(await realpath(folder), path);
+  if (way.split(sep)[0] === ".." || isAbsolute(way)) {
+    throw new TwinFileError(file, "is a link out of the folder of twins; put the file itself there.");
+  }
+  return readFile(path);
 }
 
 async function listPaths(twinFolder: string, inside: string): Promise<string[]> {

@@ -62,6 +62,9 @@ export class TwinFileError extends Error {
 /** The largest twin file, in bytes. */
 export const largestTwinFile = 1024 * 1024;
 
+/** The longest front matter, in UTF-16 code units: a parser of YAML takes seconds for what is much longer. */
+const longestFrontMatter = 64 * 1024;
+
 /** The problem of a larger one. */
 export const tooLarge = "is larger than 1 MiB.";
 
@@ -127,10 +130,14 @@ function splitFile(file: string, text: string): { frontMatter: string; body: str
   }
   const end = lines.indexOf("---", 1);
   if (end === -1) throw new TwinFileError(file, 'the front matter has no closing line "---".');
+  const frontMatter = lines.slice(1, end).join("\n");
+  if (frontMatter.length > longestFrontMatter) {
+    throw new TwinFileError(file, "the front matter is longer than 64 KiB; texts belong below it.");
+  }
   const begin = lines.findIndex((line, at) => at > end && line.trim() !== "");
   const body = begin === -1 ? [] : lines.slice(begin);
   return {
-    frontMatter: lines.slice(1, end).join("\n"),
+    frontMatter,
     body: body.join("\n").trim(),
     line: Math.max(begin, end) + 1,
   };

@@ -5,11 +5,17 @@
  */
 
 import type { Stats } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Twin } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
-import { type FoundFile, listDocuments, listTwinFiles, look, readDocuments } from "./documents.ts";
+import {
+  type FoundFile,
+  listDocuments,
+  listTwinFiles,
+  look,
+  readDocuments,
+  readWithin,
+} from "./documents.ts";
 import {
   type GoldenQuestion,
   largestTwinFile,
@@ -91,7 +97,7 @@ async function readState(
     const infos: readonly [Stats, ...Stats[]] = [info, ...found.map((document) => document.info)];
     fresh = infos.some(({ ctimeMs }) => Math.abs(Date.now() - ctimeMs) < coarsestMs);
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
-    const parsed = parseTwinFile(file, await readFile(join(folder, file)), options);
+    const parsed = parseTwinFile(file, await readWithin(folder, file), options);
     const documents = await readDocuments(folder, file, found);
     const twin = withTimes({ ...parsed.twin, documents }, infos, before?.twin);
     return { ...parsed, signature, fresh, twin, problem: undefined };

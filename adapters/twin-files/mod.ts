@@ -62,9 +62,9 @@ const backgroundClock: Clock = {
 };
 
 /**
- * Opens a folder of twin files. Every regular file whose name ends in `.md` is a twin, including links to such files. So
- * is every subfolder with a `twin.md`: all other `.md` and `.txt` files in it are further knowledge, up to 2,000 of up to
- * 20 MiB together. Names that begin with a dot are ignored.
+ * Opens a folder of twin files. Every regular file with a name that ends in `.md` is a twin. So is every subfolder with a
+ * `twin.md`: all other `.md` and `.txt` files in it are further knowledge, up to 2,000 of up to 20 MiB together. A link may
+ * lead to another file below the folder, and nowhere else. Names that begin with a dot are ignored.
  *
  * Later changes take effect immediately and all together: a new file adds a twin, a deleted one removes it. For a file
  * that can no longer be used, the last good version stays, with a warning in the log.
