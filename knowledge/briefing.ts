@@ -18,7 +18,7 @@ import { readPersona } from "./text/sections.ts";
 /** A section that something comes from. */
 export interface KnowledgeSource {
   readonly heading: string;
-  /** How much of the question the section covers, 0 to 1. */
+  /** How probable it is that the section answers the question, 0 to 1. */
   readonly score: number;
 }
 

@@ -5,51 +5,50 @@
  */
 
 import { systemClock } from "../core/base/clock.ts";
-import {
-  type HistoryMessage,
-  type PacingOptions,
-  type Turn,
-  type TwinEngine,
-  writeWords,
-} from "../core/twins/engine.ts";
-import { cacheIndexes, toSource } from "./briefing.ts";
-import { type KnowledgeIndex, longestQuestion } from "./search/index.ts";
-import type { Finding, Query } from "./search/ranking.ts";
-import { asksForNumber, pointsBack, recognizeSmallTalk, refersBack } from "./small-talk.ts";
+import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
+import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
+import type { KnowledgeIndex } from "./search/index.ts";
+import type { Finding, Question } from "./search/ranking.ts";
+import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
 import type { Passage } from "./text/passages.ts";
 
-/** A twin's answer, and the passages that it comes from. */
+/** A twin's answer, and the sections that it comes from. */
 interface Answer {
   readonly text: string;
-  readonly sources: readonly Finding[];
+  /** Null: small talk, which has none. Empty: nothing answers the question. */
+  readonly sources: readonly KnowledgeSource[] | null;
 }
 
-// The minimum confidence of an answer: below it, a passage merely shares some words with the question.
-const enough = 0.5;
-// The minimum confidence of a hint, a passage about a part of the question: one of two rare words is 0.44, a misspelt
-// one 0.36.
-const enoughForHint = 0.36;
-// The same, if half of what the passage is called is in the question.
-const enoughForNamedHint = 0.25;
-// The minimum confidence of a related passage, when everything about a subject has been told.
-const enoughForMore = 0.35;
-// An answer that matches less than this, compared with the best one, is about something else.
-const enoughRank = 0.6;
+/** What answers a question, and whether it needs no caveat. */
+interface Found {
+  readonly findings: readonly [Finding, ...Finding[]];
+  readonly sure: boolean;
+}
+
+/** The least score of an answer without a caveat: of those, at least 80 in 100 are right. */
+const enoughToBeSure = 0.6;
+/** How much of what the question's words say must be in it, too. */
+const enoughCoverage = 0.4;
+/** The least score of an answer at all. */
+const enough = 0.3;
+/** The least score of what is offered beside an answer, and of its next part. */
+const enoughToOffer = 0.1;
 const mostRelated = 2;
-// The number of earlier questions and replies in which the current subject is looked for.
+/** How many earlier questions and replies are looked at for the current subject. */
 const lookBack = 4;
-const contextWeight = 0.5;
+/** How many questions of one message are answered. */
+const mostQuestions = 5;
 
 /**
  * Creates an engine that answers from the twin's own Markdown: it ranks the sections for the question and quotes the
- * best passage, or says that it doesn't know. Text that says how the twin behaves is never quoted: the text before the
- * first heading or under the title, and the sections called Instructions, Persona and Voice. The same turn always gets
- * the same answer.
+ * best passage, with a caveat if it is not certain, or says that it doesn't know. Text that says how the twin behaves is
+ * never quoted: the text before the first heading or under the title, and the sections called Instructions, Persona and
+ * Voice. The same turn always gets the same answer.
  *
  * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with the
- * sections that the answer comes from and scores from 0 to 1. The list is empty for small talk and unanswered
- * questions.
+ * sections that the answer comes from, and how probable it is that they answer the question, from 0 to 1. The list is empty
+ * if nothing answers it; small talk sends no such event.
  *
  * @example
  * ```ts
@@ -67,151 +66,168 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   return {
     continues: "exact",
     async reply(turn, output) {
-      const { twin, history, content } = turn;
-      const asked = { twin, history: history.map(beginningOf), content: content.slice(0, longestQuestion) };
-      const { text, sources } = answer(asked, await indexOf(twin));
-      const named = sources.map(({ passage, confidence }) => toSource({ ...passage, score: confidence }));
-      output.progress({ stage: "sources", sources: named });
+      const { text, sources } = answer(turn, await indexOf(turn.twin));
+      if (sources) output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
 }
 
-/** Shortens a question; a reply stays whole, to be compared with the twin's text. */
-function beginningOf(message: HistoryMessage): HistoryMessage {
-  return message.role === "user"
-    ? { ...message, content: message.content.slice(0, longestQuestion) }
-    : message;
-}
-
-function headingsOf(passages: readonly Passage[]): string[] {
-  return [...new Set(passages.map((passage) => passage.heading))];
-}
-
+/** Answers a message: small talk, one question, or several. */
 function answer(turn: Turn, index: KnowledgeIndex): Answer {
   const asked = index.asked(turn.content);
-  if (asked) return tell([sureOf(asked)], [], turn, index);
-  const named = namedIn(turn, index);
-  const talk = named ? undefined : recognizeSmallTalk(turn.content, turn.twin.name);
-  if (talk === "more") return tellMore(turn, index);
-  if (talk) return { text: chat(talk, turn, index), sources: [] };
-  return tellFacts(turn, index, named);
+  if (asked) return tell([certain(asked)], turn, index);
+  if (!calledIn(turn, index)?.alone) {
+    const talk = recognizeSmallTalk(turn.content, turn.twin.name);
+    if (talk === "more") return tellMore(turn, index);
+    if (talk) return { text: chat(talk, turn, index), sources: null };
+  }
+  const content = withoutSmallTalk(turn.content, turn.twin.name);
+  const questions = questionsIn(content, index);
+  if (questions.length < 2) return answerQuestion({ ...turn, content }, index);
+  const answers = questions.map((question) => {
+    const { text, sources } = answerQuestion({ ...turn, content: question, history: [] }, index);
+    return {
+      question,
+      sources: sources ?? [],
+      text: sources?.length ? text : say("unknown", turn, index, []),
+    };
+  });
+  const sources = answers.flatMap((one) => one.sources);
+  if (sources.length === 0) return answerQuestion({ ...turn, content }, index);
+  return { text: join(...answers.map(({ question, text }) => `**${question}**\n\n${text}`)), sources };
+}
+
+/** The questions of a message. What asks nothing by itself belongs to the one before it, or to the first. */
+function questionsIn(content: string, index: KnowledgeIndex): string[] {
+  const questions: string[] = [];
+  let open = true;
+  for (const part of content.split(/(?<=[?？؟])\s*|\n+/u)) {
+    if (part.trim() === "") continue;
+    const goesOn = open || refersBack(part) || index.read(part).words.size === 0;
+    if (goesOn && questions.length > 0) questions.push(`${questions.pop()} ${part.trim()}`);
+    else questions.push(part.trim());
+    open = !/[?？؟]$/u.test(part.trim());
+  }
+  return questions.slice(0, mostQuestions);
+}
+
+function answerQuestion(turn: Turn, index: KnowledgeIndex): Answer {
+  const asked = index.asked(turn.content);
+  if (asked) return tell([certain(asked)], turn, index);
+  const found = search(turn, index);
+  if (!found) return dontKnow(turn, index);
+  const { findings, sure } = found;
+  const [first, ...others] = findings;
+  const quoted = complete(first, others, turn, index);
+  if (!sure && quoted.length === 1) {
+    const { text, sources } = tell([first], turn, index, others, true);
+    return { text: join(say("nearest", turn, index, [first.passage.heading]), text), sources };
+  }
+  const { text, sources } = tell(quoted, turn, index, others);
+  return { text: join(say("answer", turn, index, [first.passage.heading]), text), sources };
 }
 
 /** The section that the message calls by its heading. During a conversation, "it" does not mean a section called IT. */
-function namedIn({ content, history }: Turn, index: KnowledgeIndex): Passage | undefined {
-  const named = index.named(content);
-  if (!named || content.includes(named.heading)) return named;
-  return history.length > 0 && pointsBack(named.heading) ? undefined : named;
+function calledIn({ content, history }: Turn, index: KnowledgeIndex) {
+  const called = index.called(content);
+  if (!called || content.includes(called.passage.heading)) return called;
+  return history.length > 0 && pointsBack(called.passage.heading) ? undefined : called;
 }
 
-/** Answers a message that asks for something, `named` if it has called a section by its heading. */
-function tellFacts(turn: Turn, index: KnowledgeIndex, named: Passage | undefined): Answer {
-  const own = index.query(turn.content);
-  const findings = search(own, turn, index);
-  const near = findings.filter(({ rank }) => rank >= enoughRank);
-  const [best] = asksForNumber(turn.content) ? preferNumbers(near) : near;
-  const first = named ? findNamed(named, findings) : best;
-  if (!first) return dontKnow(own, turn, index);
-  const { text, sources } = tell(complete(first, findings, own), findings, turn, index);
-  const occasion = named || isSure(first) ? "answer" : "nearest";
-  return { text: join(say(occasion, turn, index, [first.passage.heading]), text), sources };
-}
-
-/** Whether a finding needs no caveat: it covers the question, or has the number that was asked for, as "E21". */
-function isSure({ coverage, terms }: Finding): boolean {
-  return coverage >= enough || [...terms].some((term) => /\p{L}\p{Nd}|\p{Nd}\p{L}/u.test(term));
-}
-
-/** Of sections with the same heading, the one that fits the question and the conversation best. */
-function findNamed(named: Passage, findings: readonly Finding[]): Finding {
-  return findings.find(({ passage }) => passage.heading === named.heading) ?? sureOf(named);
-}
-
-/** What answers the message, if necessary in the context of the conversation. Empty: nothing does. */
-function search(own: Query, turn: Turn, index: KnowledgeIndex): Finding[] {
-  const leans = refersBack(turn.content);
-  const context = lastSubject(turn, index);
+/** What answers the question, if necessary in the context of the conversation. */
+function search(turn: Turn, index: KnowledgeIndex): Found | undefined {
+  const subject = turn.history.length > 0 ? lastSubject(turn, index) : undefined;
+  const called = calledIn(turn, index);
+  if (called?.alone) return quoteCalled(called.passage, turn, index, subject);
   const inContext = () => {
-    const found = context.size > 0 ? index.find(addContext(own, context)) : [];
-    return judge(found, hasSubject(own) ? own : context);
+    if (subject === undefined) return undefined;
+    const { words } = index.read(turn.content);
+    const found = judge(index.readTogether(turn.content, subject), index);
+    const toThePoint =
+      words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
+    return toThePoint ? found : undefined;
   };
-  if (leans || !hasSubject(own)) {
-    const findings = inContext();
-    if (findings.length > 0 || (leans && !hasSubject(own))) return findings;
-  }
-  const findings = judge(index.find(own), own);
-  return findings.length > 0 || leans ? findings : inContext();
+  const alone = () => searchAlone(turn, index);
+  return refersBack(turn.content) ? (inContext() ?? alone()) : (alone() ?? inContext());
+}
+
+/** What answers the question by itself. A section that it calls by its heading is an answer, certain or not. */
+function searchAlone(turn: Turn, index: KnowledgeIndex): Found | undefined {
+  const best = judge(index.read(turn.content), index);
+  const called = best?.sure ? undefined : calledIn(turn, index);
+  if (!called) return best;
+  return { ...quoteCalled(called.passage, turn, index), sure: called.alone };
+}
+
+/** The section that a message calls by its heading: of those with the same, the one that fits message and subject best. */
+function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, subject?: string): Found {
+  const isIts = ({ passage }: Finding) => passage.heading === called.heading;
+  const inContext =
+    subject === undefined ? [] : index.find(index.readTogether(content, subject)).filter(isIts);
+  const findings = index.find(index.read(content));
+  const best = called.title === undefined ? (inContext[0] ?? findings.find(isIts)) : undefined;
+  const passage = best?.passage ?? called;
+  const own = findings.find((finding) => finding.passage === passage) ?? certain(passage);
+  return { findings: [own, ...findings.filter((finding) => !isIts(finding))], sure: true };
+}
+
+/** What answers a question, and whether that is certain. Undefined: nothing does. */
+function judge(question: Question, index: KnowledgeIndex): Found | undefined {
+  const { words } = question;
+  const [first, ...others] = index.find(question);
+  if (!first || first.score < enough) return undefined;
+  // One word that is shared by chance is not enough.
+  if (first.words.size < 2 && 2 * first.words.size < words.size) return undefined;
+  const hasMost = 2 * first.words.size > words.size;
+  const sure = first.score >= enoughToBeSure && first.coverage >= enoughCoverage && hasMost;
+  return { findings: [first, ...others], sure };
+}
+
+function certain(passage: Passage): Finding {
+  return { passage, score: 1, words: new Set(), coverage: 1 };
 }
 
 /** Continues with what has not been told yet about the last subject. */
 function tellMore(turn: Turn, index: KnowledgeIndex): Answer {
-  const found = index.find(lastSubject(turn, index));
-  const findings = found.filter(({ confidence }) => confidence >= enoughForMore);
-  const [current] = findings;
-  if (!current || current.confidence < enough) return { text: say("topics", turn, index), sources: [] };
+  const subject = lastSubject(turn, index);
+  const found =
+    subject === undefined ? undefined : searchAlone({ ...turn, content: subject, history: [] }, index);
+  if (!found) return { text: say("topics", turn, index), sources: null };
+  const [current, ...others] = found.findings;
   const { section } = current.passage;
   const rest = index.passages.filter((passage) => passage.section === section && passage.title === undefined);
-  const near = findings.filter(({ confidence }) => confidence >= enough);
-  const next = [...rest.map(sureOf), ...near, ...findings].find(
+  const near = others.filter(({ score, words }) => score >= enoughToOffer || words.size > 0);
+  const next = [...rest.map(certain), ...near].find(
     // What introduces other sections repeats them.
     ({ passage }) => passage.indexed === undefined && !wasTold(passage, turn),
   );
-  if (next) return tell([next], findings, turn, index);
-  return { text: `${say("finished", turn, index)} ${say("topics", turn, index)}`, sources: [] };
+  if (next) return tell([next], turn, index, near);
+  return { text: `${say("finished", turn, index)} ${say("topics", turn, index)}`, sources: null };
 }
 
-function sureOf(passage: Passage): Finding {
-  return { passage, coverage: 1, confidence: 1, terms: new Set(), titled: true, fit: 1, rank: 1 };
+/** What the conversation was about: the last of the user's messages that had an answer. */
+function lastSubject({ history, twin }: Turn, index: KnowledgeIndex): string | undefined {
+  const questions = history.filter(({ role }) => role === "user").slice(-lookBack);
+  return questions.findLast(({ content }) => searchAlone({ twin, history: [], content }, index))?.content;
 }
 
-/** Whether a query has a term with full weight, which an answer must contain. */
-function hasSubject(query: Query): boolean {
-  return [...query.values()].includes(1);
-}
-
-/** The findings that answer the question: they cover enough of it, including its subject. */
-function judge(findings: readonly Finding[], about: Query): Finding[] {
-  const subjects = [...about].flatMap(([term, weight]) => (weight === 1 ? term : []));
-  return findings.filter(({ confidence, terms, titled }) => {
-    const toThePoint = subjects.length > 0 ? subjects.some((term) => terms.has(term)) : titled;
-    return confidence >= enough && toThePoint;
-  });
-}
-
-/** Adds a second section if the first one leaves out a part of the question, as in "latte or flat white?". */
-function complete(first: Finding, findings: readonly Finding[], query: Query): Finding[] {
-  const missing = [...query].flatMap(([term, weight]) =>
-    weight === 1 && !first.terms.has(term) ? term : [],
-  );
-  const second = findings.find(
-    ({ passage, terms }) =>
-      passage.section !== first.passage.section && missing.some((term) => terms.has(term)),
+/** Adds a second section if the first one leaves out half of the question's words, as in "latte or flat white?". */
+function complete(
+  first: Finding,
+  others: readonly Finding[],
+  { content }: Turn,
+  index: KnowledgeIndex,
+): readonly Finding[] {
+  const words = [...index.read(content).words.keys()];
+  const missing = words.filter((word) => !first.words.has(word));
+  if (missing.length === 0 || 2 * missing.length !== words.length) return [first];
+  const second = others.find(
+    ({ passage, words: found }) =>
+      passage.section !== first.passage.section && missing.every((word) => found.has(word)),
   );
   return second ? [first, second] : [first];
-}
-
-/** Puts a finding with figures first, if it is as good as the best. */
-function preferNumbers(findings: readonly Finding[]): readonly Finding[] {
-  const [first] = findings;
-  const close = findings.slice(0, 3).filter(({ confidence }) => confidence >= (first?.confidence ?? 0));
-  const numeric = close.find(({ passage }) => /\p{Nd}/u.test(passage.text));
-  return numeric ? [numeric, ...findings.filter((finding) => finding !== numeric)] : findings;
-}
-
-const nothing: Query = new Map();
-
-function addContext(own: Query, context: Query): Query {
-  const weight = hasSubject(own) ? contextWeight : 1;
-  return new Map([...[...context].map(([term, value]) => [term, value * weight] as const), ...own]);
-}
-
-/** What the conversation was about: the last of the user's messages that had a subject. */
-function lastSubject({ history }: Turn, index: KnowledgeIndex): Query {
-  const questions = history.filter((message) => message.role === "user").slice(-lookBack);
-  const queries = questions.map((message) => index.query(message.content));
-  return queries.findLast(hasSubject) ?? nothing;
 }
 
 function wasTold(passage: Passage, { history }: Turn): boolean {
@@ -219,22 +235,25 @@ function wasTold(passage: Passage, { history }: Turn): boolean {
   return recent.some(({ role, content }) => role === "assistant" && content.includes(passage.text));
 }
 
-/** Quotes the findings, and mentions related sections. */
+/** Quotes passages, with their headings where several are quoted or have the same, and mentions related sections. */
 function tell(
   found: readonly Finding[],
-  others: readonly Finding[],
   turn: Turn,
   index: KnowledgeIndex,
+  others: readonly Finding[] = [],
+  isNamed = found.length > 1,
 ): Answer {
   const quotes = found.map(({ passage }) =>
-    found.length > 1 ? `**${passage.heading}**\n\n${passage.text}` : passage.text,
+    isNamed || index.isAmbiguous(passage) ? `**${index.nameOf(passage)}**\n\n${passage.text}` : passage.text,
   );
   const told = [...found.map(({ passage }) => passage.heading), ...quotes].join("\n");
-  const unseen = others.filter(({ passage }) => !told.includes(passage.heading) && !wasTold(passage, turn));
-  const related = headingsOf(unseen.map(({ passage }) => passage)).slice(0, mostRelated);
+  const near = others.filter(({ passage, score }) => score >= enoughToOffer && !wasTold(passage, turn));
+  const namesakes = found.flatMap(({ passage }) => index.namesakesOf(passage));
+  const names = [...namesakes, ...near.map(({ passage }) => passage)].map((passage) => index.nameOf(passage));
+  const related = [...new Set(names)].filter((name) => !told.includes(name)).slice(0, mostRelated);
   return {
     text: join(...quotes, related.length > 0 ? say("related", turn, index, related) : ""),
-    sources: found,
+    sources: found.map(({ passage, score }) => ({ heading: passage.heading, score })),
   };
 }
 
@@ -242,26 +261,15 @@ function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Admits not knowing, and quotes a section about a part of the question, or offers topics, the nearest first. */
-function dontKnow(own: Query, turn: Turn, index: KnowledgeIndex): Answer {
-  const found = index.find(own);
-  const [near] = found;
-  if (near && isHint(near, own)) {
-    return {
-      text: join(say("nearest", turn, index, [near.passage.heading]), near.passage.text),
-      sources: [near],
-    };
-  }
-  const nearest = headingsOf(found.map(({ passage }) => passage)).slice(0, mostRelated);
-  const offered = [...new Set([...nearest, ...rotate(index.topics, turn)])];
+/** Admits not knowing, and offers topics, the nearest first. */
+function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
+  const near = index.find(index.read(turn.content)).filter(({ words }) => words.size > 0);
+  const nearest = near.map(({ passage }) => index.nameOf(passage));
+  const offered = [
+    ...new Set([...new Set(nearest)].slice(0, mostRelated).concat(rotate(index.topics, turn))),
+  ];
   const text = say("unknown", turn, index, offered);
   const offersTopics = offered.some((topic) => text.includes(topic));
   const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, index, offered)}`;
   return { text: text + offer, sources: [] };
-}
-
-/** Whether a passage may help although it leaves out much of the question: half of it is there, or what it is called. */
-function isHint({ confidence, titled, fit, terms }: Finding, query: Query): boolean {
-  if (![...terms].some((term) => query.get(term) === 1)) return false;
-  return confidence >= enoughForHint || (titled && fit >= 0.5 && confidence >= enoughForNamedHint);
 }

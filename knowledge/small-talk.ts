@@ -7,12 +7,12 @@
  * @module
  */
 
-import { languages, type Phrases, type SmallTalkPhrases, splitWords } from "./languages/mod.ts";
+import { languages, type Phrases, type SmallTalkKind } from "./languages/mod.ts";
 import { fold, normalize } from "./search/normalize.ts";
 import type { Occasion, Voice } from "./text/sections.ts";
 
 /** The kinds of small talk. */
-export type SmallTalk = Exclude<keyof SmallTalkPhrases, "fillers"> | "private";
+export type SmallTalk = SmallTalkKind | "private";
 
 /** Longer messages are no small talk. */
 const longest = 120;
@@ -28,16 +28,10 @@ interface Vocabulary {
 /** What people say in each language, longest phrases first. */
 const vocabularies: readonly Vocabulary[] = languages.map(({ smallTalk }) => ({
   phrases: kinds
-    .flatMap((kind) => splitPhrases(smallTalk[kind]).map((key) => ({ kind, key })))
+    .flatMap((kind) => smallTalk[kind].map((phrase) => ({ kind, key: toKey(phrase) })))
     .sort((one, other) => other.key.length - one.key.length),
-  fillers: smallTalk.fillers.includes(";")
-    ? splitPhrases(smallTalk.fillers)
-    : splitWords(smallTalk.fillers).map(toKey),
+  fillers: smallTalk.fillers.map(toKey),
 }));
-
-function splitPhrases(list: string): string[] {
-  return list.split(";").map(toKey);
-}
 
 /** The words of a text between spaces, without accents. Scripts without spaces are one word. */
 function toKey(text: string): string {
@@ -49,6 +43,7 @@ export function recognizeSmallTalk(message: string, name: string): SmallTalk | u
   const key = toKey(message.slice(0, 4 * longest));
   if (asksForInstructions.some((pattern) => pattern.test(key))) return "private";
   if (message.length > longest) return undefined;
+  if (key.trim() === "") return "topics"; // an emoji, or a question mark
   for (const vocabulary of vocabularies) {
     const found = recognize(key, toKey(name), vocabulary);
     if (found) return found;
@@ -56,17 +51,44 @@ export function recognizeSmallTalk(message: string, name: string): SmallTalk | u
   return undefined;
 }
 
+/** A message without the sentences around its question that are small talk: greetings, thanks, a signature. */
+export function withoutSmallTalk(message: string, name: string): string {
+  const sentences = message
+    .split(/(?<=[.!…\n,;，。！])\s*(?!\d)/u)
+    .filter((sentence) => sentence.trim() !== "");
+  const isSmall = sentences.map((sentence) => {
+    const kind = recognizeSmallTalk(sentence, name);
+    return kind !== undefined && kind !== "private";
+  });
+  const first = isSmall.indexOf(false);
+  if (first === -1) return message;
+  const last = isSmall.indexOf(true, first);
+  // What follows the thanks is a name.
+  const isSigned =
+    last !== -1 &&
+    (
+      sentences
+        .slice(last)
+        .join("")
+        .match(/\p{L}+/gu) ?? []
+    ).length <= 6;
+  const end = isSigned && !/[?？؟]/u.test(sentences.slice(last).join("")) ? last : sentences.length;
+  const kept = sentences.slice(first, end).filter((_, at) => !isSmall[first + at]);
+  return kept.join(" ");
+}
+
 function recognize(message: string, name: string, { phrases, fillers }: Vocabulary): SmallTalk | undefined {
-  const found = new Set<SmallTalk>();
+  const found = new Set<SmallTalkKind>();
   let rest = message;
   for (const { kind, key } of phrases) {
     const without = remove(rest, key);
     if (without !== rest) found.add(kind);
     rest = without;
   }
-  if (found.size === 0) return undefined;
-  for (const filler of [name, ...splitWords(name).map(toKey), ...fillers]) rest = remove(rest, filler);
-  return rest.trim() === "" ? kinds.find((kind) => found.has(kind)) : undefined;
+  for (const filler of [name, ...name.trim().split(" ").map(toKey), ...fillers]) rest = remove(rest, filler);
+  if (rest.trim() !== "") return undefined;
+  const kind = kinds.find((each) => found.has(each));
+  return kind ?? (refersBack(message) ? undefined : "topics");
 }
 
 const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
@@ -89,17 +111,6 @@ export function refersBack(message: string): boolean {
 export function pointsBack(phrase: string): boolean {
   const key = phrase.toLowerCase();
   return key === "more" || backwardWords.has(key);
-}
-
-const numberQuestions =
-  /\s(?:how (?:much|many|long|hot|old|big|far|often|fast|high|large)|when|what (?:year|temperature|ratio|price|limit)|wie ?viele?|wie (?:lange|oft|hoch|teuer)|wann|combien|quand|cuant[oa]s?|cuando|quanti?|quant[oae]s?|quando|hoeveel|wanneer|hur (?:mycket|manga|lange)|сколько|когда|скільки|ile|kiedy|kolik|kdy|kac|متي|كم|얼마|몇|कितन[ाीे]|कब)\s/u;
-
-/** Whether a message asks for a number. */
-export function asksForNumber(message: string): boolean {
-  return (
-    numberQuestions.test(toKey(message)) ||
-    /いくら|何[時日円年分秒度人個]|いつ|多少|几|多久|เท่า(?:ไหร่|ไร)|กี่/u.test(message)
-  );
 }
 
 /**
@@ -129,7 +140,7 @@ const backwardStart =
   /^(?:and|but|also|or|then|which|what about|how about|why|how so|how come|in that case)\b/u;
 
 const backwardWords: ReadonlySet<string> = new Set(
-  splitWords(
-    "it its that this they them their those these one ones he she him her his there same instead former latter either both",
+  "it its that this they them their those these one ones he she him her his there same instead former latter either both".split(
+    " ",
   ),
 );

@@ -4,85 +4,110 @@
  * @module
  */
 
-import { chinese, hindi, indonesian, japanese, korean, thai, vietnamese } from "./asian.ts";
-import { danish, dutch, english, german, norwegian, swedish } from "./germanic.ts";
-import { type Language, splitWords } from "./language.ts";
-import { arabic, greek, hebrew, persian, turkish } from "./mediterranean.ts";
-import { french, italian, portuguese, romanian, spanish } from "./romance.ts";
-import { bulgarian, czech, polish, russian, ukrainian } from "./slavic.ts";
-import { finnish, hungarian } from "./uralic.ts";
+import { normalize } from "../search/normalize.ts";
+import { type LanguageTexts, languageTexts, phraseNames, smallTalkKinds } from "./texts.ts";
 
-export type { Language, Phrases, SmallTalkPhrases } from "./language.ts";
-export { splitWords } from "./language.ts";
+/** What the engine says by itself, where the twin has no phrase of its own. */
+export type Phrases = Readonly<Record<(typeof phraseNames)[number], string>>;
+
+/** A kind of small talk. */
+export type SmallTalkKind = (typeof smallTalkKinds)[number];
+
+/** A language. */
+export interface Language {
+  /** The primary subtag of BCP 47. */
+  readonly code: string;
+  /** Words that say nothing by themselves, in their normal form. */
+  readonly stopWords: ReadonlySet<string>;
+  readonly smallTalk: Readonly<Record<SmallTalkKind | "fillers", readonly string[]>>;
+  readonly phrases: Phrases;
+}
 
 /** All languages. */
-export const languages: readonly Language[] = [
-  ...[english, german, dutch, swedish, danish, norwegian],
-  ...[french, spanish, italian, portuguese, romanian],
-  ...[russian, ukrainian, bulgarian, polish, czech],
-  ...[arabic, greek, hebrew, persian, turkish],
-  ...[finnish, hungarian],
-  ...[japanese, chinese, korean, hindi, thai, vietnamese, indonesian],
-];
+export const languages: readonly Language[] = Object.entries(languageTexts).map(([code, texts]) =>
+  toLanguage(code, texts),
+);
+
+function toLanguage(code: string, { stopWords, hears, says }: LanguageTexts): Language {
+  const heard = hears.split("|").map((phrases) => phrases.replace(/\s+/gu, " ").trim());
+  const fillers = heard.at(-1) ?? "";
+  const words = [...stopWords, ...fillers.split(/[ ;]/u)].flatMap((word) => normalize(word).split(/[\s']/u));
+  const said = says.split("|").map((phrase) => phrase.replace(/\s+/gu, " ").trim());
+  const kinds = smallTalkKinds.map((kind, at) => [kind, heard[at]?.split(";") ?? []]);
+  return {
+    code,
+    stopWords: new Set(words.filter((word) => word !== "")),
+    smallTalk: Object.fromEntries([...kinds, ["fillers", fillers.split(fillers.includes(";") ? ";" : " ")]]),
+    phrases: Object.fromEntries(phraseNames.map((name, at) => [name, said[at] ?? ""])) as Phrases,
+  };
+}
 
 const byCode = new Map(languages.map((language) => [language.code, language]));
-const otherCodes: Readonly<Record<string, Language>> = {
-  nb: norwegian,
-  nn: norwegian,
-  iw: hebrew,
-  in: indonesian,
-};
+const otherCodes: Readonly<Record<string, string>> = { nb: "no", nn: "no", iw: "he", in: "id" };
 
 /** The language of a BCP 47 tag. English stands for those that are not known. */
 export function languageOf(tag: string): Language {
   const [code = ""] = tag.toLowerCase().split(/[-_]/u);
-  return byCode.get(code) ?? otherCodes[code] ?? english;
+  const found = byCode.get(otherCodes[code] ?? code) ?? byCode.get("en");
+  if (!found) throw new Error("English is missing.");
+  return found;
 }
 
 // Scripts in which one language is written, or far more text than in any other.
-const scripts: readonly (readonly [RegExp, Language])[] = [
-  [/[\p{Script=Hiragana}\p{Script=Katakana}]/gu, japanese],
-  [/\p{Script=Hangul}/gu, korean],
-  [/\p{Script=Han}/gu, chinese],
-  [/\p{Script=Thai}/gu, thai],
-  [/\p{Script=Devanagari}/gu, hindi],
-  [/\p{Script=Greek}/gu, greek],
-  [/\p{Script=Hebrew}/gu, hebrew],
+const scripts: readonly (readonly [script: RegExp, code: string])[] = [
+  [/[\p{Script=Hiragana}\p{Script=Katakana}]/gu, "ja"],
+  [/\p{Script=Hangul}/gu, "ko"],
+  [/\p{Script=Han}/gu, "zh"],
+  [/\p{Script=Thai}/gu, "th"],
+  [/\p{Script=Devanagari}/gu, "hi"],
+  [/\p{Script=Greek}/gu, "el"],
+  [/\p{Script=Hebrew}/gu, "he"],
+];
+
+// Letters that tell a language from others in its script.
+const letters: readonly (readonly [code: string, letters: RegExp])[] = [
+  ["de", /[äöüß]/gu],
+  ["sv", /[åäö]/gu],
+  ["da", /[åæø]/gu],
+  ["no", /[åæø]/gu],
+  ["fi", /ää|öö|yö|[äö]/gu],
+  ["fr", /[éèêàçùœ]|[ldnjcsm]['’]/gu],
+  ["es", /[ñ¿¡áíóú]|ción/gu],
+  ["it", /[àèìòù]|zione|gli/gu],
+  ["pt", /[ãõçâê]|ção/gu],
+  ["ro", /[ăâîșțşţ]/gu],
+  ["ru", /[ыэё]/gu],
+  ["uk", /[іїєґ]/gu],
+  ["bg", /ъ/gu],
+  ["pl", /[ąćęłńśźż]|sz|cz/gu],
+  ["cs", /[ěřůčšžýťď]/gu],
+  ["tr", /[ğışçü]/gu],
+  ["hu", /[őűáéíóöü]/gu],
+  ["vi", /[ăâđêôơưạ-ỹ]/gu],
+  ["fa", /[پچژگکی]/gu],
+  ["ar", /[ةىيكأإ]/gu],
+  ["nl", /ij|oe|aa|ee/gu],
 ];
 
 /** How much of a text is looked at, in code units. */
 const sample = 20_000;
 
-/** The language that a text is most likely written in: by its script, else by its stop words. */
+/** The language that a text is most likely written in: by its script, then its letters and stop words. */
 export function guessLanguage(text: string): Language {
   const beginning = text.slice(0, sample);
-  const letters = beginning.match(/\p{L}/gu)?.length ?? 0;
-  for (const [script, language] of scripts) {
+  const count = beginning.match(/\p{L}/gu)?.length ?? 0;
+  for (const [script, code] of scripts) {
     // A fifth: a Japanese text may consist mostly of Han characters, and a Thai one have many Latin names.
-    if ((beginning.match(script)?.length ?? 0) > letters / 5) return language;
+    if ((beginning.match(script)?.length ?? 0) > count / 5) return languageOf(code);
   }
-  return guessByStopWords(beginning);
-}
-
-function guessByStopWords(text: string): Language {
-  const words = text.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
-  let best: Language = english;
-  let most = 0;
+  const lower = beginning.normalize("NFC").toLowerCase();
+  const words = normalize(lower).match(/[\p{L}\p{M}]+/gu) ?? [];
+  let [best, most] = [languageOf("en"), 0];
   for (const language of languages) {
-    const known = frequentWordsOf(language);
-    const count = words.filter((word) => known.has(word)).length;
-    if (count > most) [best, most] = [language, count];
+    const known = words.filter((word) => language.stopWords.has(word)).length;
+    const [, own] = letters.find(([code]) => code === language.code) ?? [];
+    const score = known + (own ? 0.5 * (lower.match(own)?.length ?? 0) : 0);
+    if (score > most) [best, most] = [language, score];
   }
   return best;
-}
-
-const frequentWords = new Map<Language, ReadonlySet<string>>();
-
-/** A language's stop words and asking words. */
-export function frequentWordsOf(language: Language): ReadonlySet<string> {
-  const known = frequentWords.get(language);
-  if (known) return known;
-  const words = new Set([...language.stopWords, ...splitWords(language.askingWords)]);
-  frequentWords.set(language, words);
-  return words;
 }

@@ -10,11 +10,10 @@ import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { fullText, type Passage, toPassages } from "../text/passages.ts";
 import { readFurther, readInstructions, type Section, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
-import { type Analyzer, analyzerFor, vagueWeight } from "./analyzer.ts";
-import { Names } from "./names.ts";
+import { type Called, Names } from "./names.ts";
 import { type Postings, PostingsBuilder } from "./postings.ts";
-import { type Finding, type Query, Ranking } from "./ranking.ts";
-import { Spelling } from "./spelling.ts";
+import { type Features, type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
+import { textTerms } from "./terms.ts";
 
 /** A section that was found for a question. */
 export interface FoundSection {
@@ -23,7 +22,7 @@ export interface FoundSection {
   readonly parents: readonly string[];
   /** Markdown, without the headings. Of a long section, the passages that fit best. */
   readonly text: string;
-  /** How much of the question the section covers, 0 to 1. */
+  /** How probable it is that the section answers the question, 0 to 1. */
   readonly score: number;
 }
 
@@ -44,9 +43,6 @@ export interface KnowledgeIndexOptions {
 /** What is indexed of a twin. */
 export type IndexedTwin = Pick<Twin, "name" | "instructions"> & Partial<Pick<Twin, "documents" | "language">>;
 
-/** Longer questions repeat themselves. */
-const mostTerms = 40;
-
 /** How much of a question is read, in UTF-16 code units: reading takes time, in which nothing else runs. */
 export const longestQuestion = 4_000;
 /** How many code units are indexed before everything else gets a turn: some milliseconds. */
@@ -65,8 +61,6 @@ export class KnowledgeIndex {
   /** The topics that the twin offers: the headings of the outermost level that has more than one. */
   readonly topics: readonly string[];
   readonly #sections: readonly Section[];
-  readonly #name: string;
-  readonly #analyzer: Analyzer;
   readonly #ranking: Ranking;
   readonly #names: Names;
 
@@ -74,21 +68,18 @@ export class KnowledgeIndex {
   constructor(
     name: string,
     read: ReadTwin,
-    analyzer: Analyzer,
+    language: Language,
     passages: readonly Passage[],
     postings: Postings,
   ) {
-    this.language = analyzer.language;
+    this.language = language;
     this.voice = read.voice;
     this.warnings = read.warnings;
     this.passages = passages;
     this.topics = topicsOf(passages);
     this.#sections = read.sections;
-    this.#name = name;
-    this.#analyzer = analyzer;
-    const spelling = new Spelling(postings.terms, analyzer.language.compounds ?? false);
-    this.#ranking = new Ranking(passages, postings, spelling, analyzer);
-    this.#names = new Names(passages, analyzer);
+    this.#ranking = new Ranking(passages, postings, language, name);
+    this.#names = new Names(passages, language);
   }
 
   /** The sections that fit a question best, best first: what a model should know to answer it. */
@@ -96,8 +87,8 @@ export class KnowledgeIndex {
     const found: FoundSection[] = [];
     const seen = new Set<number>();
     let left = characters;
-    const findings = this.find(this.query(question));
-    for (const { passage, confidence } of findings) {
+    const findings = this.find(this.read(question));
+    for (const { passage, score } of findings) {
       if (found.length === sections || seen.has(passage.section)) continue;
       seen.add(passage.section);
       const { heading, parents } = passage;
@@ -105,31 +96,57 @@ export class KnowledgeIndex {
       const length = text.length + [...parents, heading].join().length;
       if (length > left) continue;
       left -= length;
-      found.push({ heading, parents, text, score: confidence });
+      found.push({ heading, parents, text, score });
     }
     return found;
   }
 
-  /** Turns a question into a query. Words of the twin's own name have little weight. */
-  query(question: string): Query {
-    const names = new Set(this.#analyzer.terms(this.#name));
-    const terms = [...this.#analyzer.query(question.slice(0, longestQuestion))].slice(0, mostTerms);
-    return new Map(terms.map(([term, weight]) => [term, names.has(term) ? vagueWeight : weight]));
+  /** Reads a question, of which the middle is left out where it is long. */
+  read(question: string): Question {
+    return this.#ranking.read(withoutMiddle(question));
   }
 
-  /** Passages that are related to the query, best first. */
-  find(query: Query): readonly Finding[] {
-    return this.#ranking.find(query);
+  /** Reads a question that is to be understood together with an earlier one. */
+  readTogether(question: string, earlier: string): Question {
+    return this.#ranking.join(this.read(question), this.read(earlier));
   }
 
-  /** The section that lists exactly this question under `asked as`. */
+  /** Passages that are related to a question, best first. */
+  find(question: Question): readonly Finding[] {
+    return this.#ranking.find(question);
+  }
+
+  /** The section that lists exactly this question under `asked as`, or has it as a title. */
   asked(question: string): Passage | undefined {
     return this.#names.asked(question);
   }
 
-  /** The section whose heading the question is, alone or as in "tell me about …". */
-  named(question: string): Passage | undefined {
-    return this.#names.named(question);
+  /** The section that a message calls by its heading. */
+  called(message: string): Called | undefined {
+    return this.#names.called(withoutMiddle(message));
+  }
+
+  /** Whether other sections have the same heading. */
+  isAmbiguous(passage: Passage): boolean {
+    return this.#names.namesakesOf(passage).length > 0;
+  }
+
+  /** The first passages of the other sections with the same heading. */
+  namesakesOf(passage: Passage): readonly Passage[] {
+    return this.#names.namesakesOf(passage);
+  }
+
+  /** What tells a section from others: its heading, with its parent's where another one has the same. */
+  nameOf(passage: Passage): string {
+    const parent = passage.parents.at(-1);
+    return parent !== undefined && this.isAmbiguous(passage)
+      ? `${parent} › ${passage.heading}`
+      : passage.heading;
+  }
+
+  /** @internal Has the features of each passage that is looked at told, to fit the certainty's coefficients. */
+  observe(observer: (passage: Passage, features: Features) => void): void {
+    this.#ranking.observe = observer;
   }
 
   #textOf(position: number, findings: readonly Finding[]): string {
@@ -165,22 +182,23 @@ export async function createKnowledgeIndex(
   { clock = systemClock }: KnowledgeIndexOptions = {},
 ): Promise<KnowledgeIndex> {
   const read = await readTwin(twin, clock);
-  const analyzer = analyzerFor(twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin)));
+  const language = twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
   const passages: Passage[] = [];
   const builder = new PostingsBuilder();
   let length = 0;
   for (const [position, section] of read.sections.entries()) {
-    const shared = headingTerms(section, analyzer);
     for (const passage of toPassages(section, position)) {
       passages.push(passage);
-      builder.add({ ...shared, ...textTerms(passage, analyzer) });
-      length += passage.text.length;
+      const { text, indexed = text } = passage;
+      const named = namesOf(passage).flatMap((name) => [...textTerms(name, language)]);
+      builder.add(textTerms(indexed.replace(unsaid, " "), language), named);
+      length += text.length;
     }
     if (length < portion) continue;
     length = 0;
     await sleep(clock, 0);
   }
-  return new KnowledgeIndex(twin.name, read, analyzer, passages, builder.build());
+  return new KnowledgeIndex(twin.name, read, language, passages, builder.build());
 }
 
 async function readTwin(
@@ -207,13 +225,10 @@ function textOf({ instructions, documents = [] }: IndexedTwin): string {
 // Addresses and tags are not what a text is about.
 const unsaid = /\]\([^()\s]*\)|<\/?[a-z][^<>]*>/giu;
 
-function headingTerms({ heading, parents, askedAs }: Section, analyzer: Analyzer) {
-  const join = (texts: readonly string[]) => texts.flatMap((phrase) => analyzer.terms(phrase));
-  return { heading: analyzer.terms(heading), parents: join(parents), askedAs: join(askedAs) };
-}
-
-function textTerms({ title = "", text, indexed = text }: Passage, analyzer: Analyzer) {
-  return { title: analyzer.terms(title), text: analyzer.terms(indexed.replace(unsaid, " ")) };
+/** People say first and last what they want. */
+function withoutMiddle(text: string): string {
+  if (text.length <= longestQuestion) return text;
+  return `${text.slice(0, longestQuestion / 2)}\n${text.slice(-longestQuestion / 2)}`;
 }
 
 function topicsOf(passages: readonly Passage[]): string[] {

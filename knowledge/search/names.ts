@@ -4,33 +4,46 @@
  * @module
  */
 
+import type { Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
-import type { Analyzer } from "./analyzer.ts";
 import { fold, normalize } from "./normalize.ts";
+
+/** A section that a message calls by its heading. */
+export interface Called {
+  readonly passage: Passage;
+  /** Whether nothing else in the message says anything. */
+  readonly alone: boolean;
+}
 
 // Signs that make a different name are kept, as in C, C# and C++.
 const words = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*[+#]*/gu;
-// How many words may precede a name, as in "can you please tell me something more about".
-const longestFrame = 10;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+/** How much of a message may call a section. */
+const mostWords = 100;
+const longestName = 12;
 
 /** Passages by phrases, in three degrees: as written, in normal form, without accents. */
 class Phrases {
-  readonly #exact = new Map<string, Passage>();
-  readonly #normal = new Map<string, Passage>();
-  readonly #folded = new Map<string, Passage>();
+  readonly #degrees = [
+    new Map<string, Passage>(),
+    new Map<string, Passage>(),
+    new Map<string, Passage>(),
+  ] as const;
 
   /** Of passages with the same phrase, the first one is kept. */
   add(phrase: string, passage: Passage): void {
     const keys = keysOf(phrase);
-    for (const [at, map] of [this.#exact, this.#normal, this.#folded].entries()) {
+    for (const [at, degree] of this.#degrees.entries()) {
       const key = keys[at] ?? "";
-      if (!map.has(key)) map.set(key, passage);
+      if (!degree.has(key)) degree.set(key, passage);
     }
   }
 
   find(phrase: string): Passage | undefined {
-    const [exact, normal, folded] = keysOf(phrase);
-    return this.#exact.get(exact) ?? this.#normal.get(normal) ?? this.#folded.get(folded);
+    const keys = keysOf(phrase);
+    const [exact, normal, folded] = this.#degrees;
+    return exact.get(keys[0]) ?? normal.get(keys[1]) ?? folded.get(keys[2]);
   }
 }
 
@@ -50,22 +63,29 @@ export class Names {
   readonly #asked = new Phrases();
   readonly #headings = new Phrases();
   readonly #parents = new Phrases();
-  readonly #analyzer: Analyzer;
+  /** Titles of items and rows that have a number: "E21". */
+  readonly #codes = new Phrases();
+  readonly #language: Language;
+  /** The first passages of sections, by heading. */
+  readonly #sections = new Map<string, Passage[]>();
 
-  constructor(passages: readonly Passage[], analyzer: Analyzer) {
-    this.#analyzer = analyzer;
+  constructor(passages: readonly Passage[], language: Language) {
+    this.#language = language;
     let section = -1;
     for (const passage of passages) {
-      if (passage.section !== section) this.#addSection(passage);
+      if (passage.section !== section) {
+        for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
+        this.#headings.add(passage.heading, passage);
+        const alike = this.#sections.get(passage.heading);
+        if (alike) alike.push(passage);
+        else this.#sections.set(passage.heading, [passage]);
+        for (const parent of passage.parents) this.#parents.add(parent, passage);
+      }
       section = passage.section;
-      if (passage.title) this.#asked.add(passage.title, passage);
+      if (!passage.title) continue;
+      this.#asked.add(passage.title, passage);
+      if (/\p{Nd}/u.test(passage.title)) this.#codes.add(passage.title, passage);
     }
-  }
-
-  #addSection(passage: Passage): void {
-    for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
-    this.#headings.add(passage.heading, passage);
-    for (const parent of passage.parents) this.#parents.add(parent, passage);
   }
 
   /** The passage that a question is listed for, or the title of. */
@@ -73,26 +93,40 @@ export class Names {
     return this.#asked.find(question);
   }
 
-  /** The section whose heading a question consists of, besides words that only ask. */
-  named(question: string): Passage | undefined {
-    const whole = this.#find(question);
-    if (whole) return whole;
-    let rest = this.#analyzer.split(question, words);
-    for (let removed = 0; rest.length > 0 && removed <= longestFrame; removed++) {
-      const found = this.#find(rest.join(" "));
-      if (found) return found;
-      const last = rest.at(-1) ?? "";
-      // Verbs come last in some languages. In the others, what follows the name changes the question.
-      if (!/\p{Script=Latin}|\p{Script=Cyrillic}/u.test(last) && this.#analyzer.isFrequent(last))
-        rest = rest.slice(0, -1);
-      else if (/^please$/u.test(last)) rest = rest.slice(0, -1);
-      else if (this.#analyzer.isFrequent(rest[0] ?? "")) rest = rest.slice(1);
-      else return undefined;
+  /** The section whose heading is wholly in a message: the longest one. */
+  called(message: string): Called | undefined {
+    const whole = this.#find(message);
+    if (whole) return { passage: whole, alone: true };
+    const parts = (message.match(words) ?? []).slice(0, mostWords).flatMap(partsOf);
+    for (let length = Math.min(longestName, parts.length); length > 0; length--) {
+      for (let from = 0; from + length <= parts.length; from++) {
+        const name = parts.slice(from, from + length);
+        const ends = parts.slice(from + length).every((part) => this.#isSilent(part));
+        // "It" alone calls the section IT only as in "tell me about it".
+        if (length === 1 && !ends && this.#isSilent(name.join())) continue;
+        const passage = this.#find(name.join(" "));
+        const rest = [...parts.slice(0, from), ...parts.slice(from + length)];
+        if (passage) return { passage, alone: rest.every((part) => this.#isSilent(part)) };
+      }
     }
     return undefined;
   }
 
-  #find(phrase: string): Passage | undefined {
-    return this.#headings.find(phrase) ?? this.#parents.find(phrase);
+  /** The first passages of the other sections with the same heading. */
+  namesakesOf({ heading, section }: Passage): readonly Passage[] {
+    return this.#sections.get(heading)?.filter((other) => other.section !== section) ?? [];
   }
+
+  #find(phrase: string): Passage | undefined {
+    return this.#headings.find(phrase) ?? this.#codes.find(phrase) ?? this.#parents.find(phrase);
+  }
+
+  #isSilent(word: string): boolean {
+    return this.#language.stopWords.has(normalize(word));
+  }
+}
+
+/** Words of scripts without spaces are characters. */
+function partsOf(word: string): string[] {
+  return unspaced.test(word) ? [...word] : [word];
 }

@@ -57,10 +57,10 @@ export async function passagesOf(instructions: string, name = "Odd") {
   return passages.filter(({ title }) => title === undefined);
 }
 
-/** The terms that a question is searched by. */
-export async function termsOf(question: string): Promise<string[]> {
+/** The words of a question that say something. */
+export async function wordsOf(question: string): Promise<string[]> {
   const index = await createKnowledgeIndex({ name: "Odd", instructions: "", language: "en" });
-  return [...index.query(question).keys()];
+  return [...index.read(question).words.keys()];
 }
 
 interface Reply {

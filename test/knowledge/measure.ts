@@ -1,10 +1,29 @@
 /**
- * Prints how well the knowledge engine finds what it is asked for, and what a large twin takes: `npm run knowledge`. With
- * `-- --show` it lists the questions of the tuning half that went wrong.
+ * Prints how well the knowledge engine finds what it is asked for, and what a large twin takes: `npm run knowledge`, on the
+ * project's own smoke test. With `-- --show` it lists the questions that went wrong. With `-- --xquad <folder>` it measures
+ * XQuAD instead: the reported half of the articles, or with `--tuning` the other one. `--fit <folder>` prints the coefficients
+ * of the certainty, fitted on the tuning half and on further questions.
  */
 
+import { parseArgs } from "node:util";
 import { measureBounds } from "./bounds.ts";
+import { fitCertainty } from "./fit.ts";
 import { halves, type Measured, measureKnowledge, type Verdict } from "./measured-set.ts";
+import { printXquad } from "./xquad.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    show: { type: "boolean" },
+    xquad: { type: "string" },
+    tuning: { type: "boolean" },
+    fit: { type: "string" },
+  },
+});
+if (options.xquad !== undefined) {
+  if (options.fit === undefined) await printXquad(options.xquad, options.tuning ? "tuning" : "reported");
+  else await fitCertainty(options.xquad, options.fit);
+  process.exit();
+}
 
 const measured = await measureKnowledge();
 for (const half of halves) {
@@ -26,7 +45,7 @@ const { text, indexing, kept, question, slowQuestion, revision } = await measure
 console.log(`
 ${megabytes(text)} of text: ${(indexing / 1000).toFixed(1)} s to index, ${megabytes(kept)} kept; ${question.toFixed(1)} ms a question, p95 ${slowQuestion.toFixed(1)} ms; ${revision.toFixed(0)} ms for the revision`);
 
-if (process.argv.includes("--show")) {
+if (options.show) {
   for (const { half, language, question, verdict, note } of measured) {
     if (half === "tuning" && (verdict === "wrong" || verdict === "refused wrongly"))
       console.log(`\n${language} ${verdict}: ${question}\n  ${note.replaceAll("\n", "\n  ")}`);

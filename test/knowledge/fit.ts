@@ -1,0 +1,129 @@
+/**
+ * Fits the coefficients of the certainty (`knowledge/search/ranking.ts`): a logistic regression on the questions of XQuAD's
+ * tuning half, and on those of a folder of further files, `[{sections: [{h, t}], questions: [[ask, position]], foreign: [ask]}]`.
+ */
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createKnowledgeIndex } from "../../knowledge/mod.ts";
+import { coefficients, type Features } from "../../knowledge/search/ranking.ts";
+import { readXquad, toMarkdown } from "./xquad.ts";
+
+interface Example {
+  readonly features: Features;
+  readonly right: boolean;
+  /** Questions of a set count together as much as those of another, and its foreign ones half as much. */
+  readonly set: string;
+}
+
+interface TwinOfQuestions {
+  readonly name: string;
+  readonly instructions: string;
+  readonly headings: readonly string[];
+  readonly questions: readonly (readonly [ask: string, position: number])[];
+  readonly foreign: readonly string[];
+  readonly language?: string;
+}
+
+/** Holds coefficients of rare features back. */
+const regularization = 0.002;
+
+const names = Object.keys(coefficients).filter((name) => name !== "bias") as (keyof Features)[];
+
+/** Prints the coefficients. */
+export async function fitCertainty(xquad: string, further: string | undefined): Promise<void> {
+  const examples: Example[] = [];
+  for await (const twin of twinsOf(xquad, further)) await collect(twin, examples);
+  const counts = new Map<string, number>();
+  for (const { set } of examples) counts.set(set, (counts.get(set) ?? 0) + 1);
+  const weights = examples.map(({ set }) => (set.startsWith("xquad") ? 1 : 2.5) / (counts.get(set) ?? 1));
+  console.log(fit(examples, weights));
+}
+
+async function* twinsOf(xquad: string, further: string | undefined): AsyncGenerator<TwinOfQuestions> {
+  for await (const { language, articles } of readXquad(xquad)) {
+    const tuned = articles.filter((_, at) => at % 2 === 0);
+    for (const [at, { paragraphs, questions }] of tuned.entries()) {
+      const [first] = paragraphs;
+      const next = tuned[(at + 1) % tuned.length];
+      yield {
+        name: `xquad ${language}`,
+        instructions: toMarkdown(paragraphs),
+        headings: paragraphs.map((paragraph) => `§ ${paragraph.at + 1}`),
+        questions: questions.map((question) => [question.ask, question.at - (first?.at ?? 0)]),
+        foreign: next?.questions.map((question) => question.ask) ?? [],
+      };
+    }
+  }
+  for (const file of further === undefined
+    ? []
+    : (await readdir(further)).filter((name) => name === "tuning.json")) {
+    const twins: {
+      name: string;
+      sections: { h: string | null; t: string }[];
+      questions: [string, number][];
+      foreign: string[];
+    }[] = JSON.parse(await readFile(join(further ?? "", file), "utf8"));
+    for (const { name, sections, questions, foreign } of twins) {
+      const headings = sections.map(({ h }, at) => h ?? `§ ${at + 1}`);
+      const text = sections.map(
+        ({ t }, at) => `## ${headings[at]}\n\n${t.replace(/^#/gmu, "\\#").replaceAll("<", "&lt;")}`,
+      );
+      yield { name, instructions: text.join("\n\n"), headings, questions, foreign };
+    }
+  }
+}
+
+async function collect(twin: TwinOfQuestions, examples: Example[]): Promise<void> {
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: twin.instructions });
+  const ask = (question: string, heading: string | undefined, set: string) => {
+    let best: Features | undefined;
+    index.observe((_, features) => {
+      best ??= features;
+    });
+    const [first] = index.find(index.read(question));
+    if (first && best) examples.push({ features: best, right: first.passage.heading === heading, set });
+  };
+  for (const [question, at] of twin.questions) ask(question, twin.headings[at], twin.name);
+  for (const question of twin.foreign) ask(question, undefined, `${twin.name} foreign`);
+}
+
+/** Descends the gradient of the logistic loss, on features of mean 0 and deviation 1. */
+function fit(examples: readonly Example[], weights: readonly number[]): Record<string, number> {
+  const columns = names.map((name) => examples.map(({ features }) => features[name]));
+  const means = columns.map((column) => sum(column) / column.length);
+  const deviations = columns.map(
+    (column, at) =>
+      Math.sqrt(sum(column.map((value) => (value - (means[at] ?? 0)) ** 2)) / column.length) || 1,
+  );
+  const rows = examples.map((_, row) =>
+    columns.map((column, at) => ((column[row] ?? 0) - (means[at] ?? 0)) / (deviations[at] ?? 1)),
+  );
+  const slopes = names.map(() => 0);
+  let bias = 0;
+  const all = sum(weights);
+  for (let step = 0; step < 1_500; step++) {
+    const gradient = names.map(() => 0);
+    let biasGradient = 0;
+    for (const [row, values] of rows.entries()) {
+      const score = bias + sum(values.map((value, at) => value * (slopes[at] ?? 0)));
+      const error =
+        ((1 / (1 + Math.exp(-score)) - (examples[row]?.right ? 1 : 0)) * (weights[row] ?? 0)) / all;
+      for (let at = 0; at < values.length; at++)
+        gradient[at] = (gradient[at] ?? 0) + error * (values[at] ?? 0);
+      biasGradient += error;
+    }
+    for (let at = 0; at < slopes.length; at++)
+      slopes[at] = (slopes[at] ?? 0) * (1 - regularization) - 3 * (gradient[at] ?? 0);
+    bias -= 3 * biasGradient;
+  }
+  const fitted = names.map((name, at) => [name, (slopes[at] ?? 0) / (deviations[at] ?? 1)] as const);
+  const shift = sum(fitted.map(([, slope], at) => slope * (means[at] ?? 0)));
+  return Object.fromEntries(
+    [["bias", bias - shift], ...fitted].map(([name, value]) => [name, Math.round(Number(value) * 100) / 100]),
+  );
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
