@@ -24,6 +24,13 @@ export interface SendOptions extends CreateOptions {
   readonly onBusy?: OnBusy | undefined;
 }
 
+/** A message to send. */
+export interface MessageBody {
+  readonly content: string;
+  /** The ended reply that it goes on from, on any branch, or null: from the beginning. Default: the end of the path. */
+  readonly after?: string | null | undefined;
+}
+
 /** What resuming a reply may set. */
 export interface ResumeOptions extends RequestOptions {
   /** How much of the text is there already, in UTF-16 code units: the last event's id. Default 0. */
@@ -52,10 +59,17 @@ export class Messages {
     this.#options = options;
   }
 
-  /** Oldest first. `after`: behind the message with this id, in the order asked for. */
+  /**
+   * Those on the current path, oldest first. `after`: behind the message with this id, in the order asked for. `path`: the
+   * messages of all branches, in the order they were stored.
+   */
   list(
     conversationId: string,
-    query: PageQuery & { readonly order?: "asc" | "desc"; readonly after?: string } = {},
+    query: PageQuery & {
+      readonly order?: "asc" | "desc";
+      readonly after?: string;
+      readonly path?: "all";
+    } = {},
     options?: RequestOptions,
   ): List<MessageResource> {
     return listAt(this.#requests, `${conversationPath(conversationId)}/messages`, { ...query }, options);
@@ -66,11 +80,7 @@ export class Messages {
   }
 
   /** Sends a message, and resolves with the whole reply. Rejects with a `ReplyError` if the reply failed. */
-  async send(
-    conversationId: string,
-    body: { readonly content: string },
-    options: SendOptions = {},
-  ): Promise<MessageResource> {
+  async send(conversationId: string, body: MessageBody, options: SendOptions = {}): Promise<MessageResource> {
     const { idempotencyKey = newIdempotencyKey(), onBusy = this.#options.onBusy, ...rest } = options;
     const path = `${conversationPath(conversationId)}/messages`;
     const timeoutMs = this.#requests.timeoutMsOf(rest, sendTimeoutMs);
@@ -92,7 +102,7 @@ export class Messages {
   }
 
   /** Sends a message at once, and follows the reply as it is written. */
-  stream(conversationId: string, body: { readonly content: string }, options: SendOptions = {}): ReplyStream {
+  stream(conversationId: string, body: MessageBody, options: SendOptions = {}): ReplyStream {
     const { idempotencyKey = newIdempotencyKey(), onBusy = this.#options.onBusy } = options;
     const path = `${conversationPath(conversationId)}/messages/stream`;
     const sending = { method: "POST", path, body, idempotencyKey } as const;

@@ -42,7 +42,7 @@ export {
 } from "./http/errors.ts";
 export type { List, Page, PageQuery } from "./http/pages.ts";
 export type { CreateOptions, RequestOptions } from "./http/requests.ts";
-export type { Messages, ResumeOptions, SendOptions } from "./messages.ts";
+export type { MessageBody, Messages, ResumeOptions, SendOptions } from "./messages.ts";
 export type { ClientTokenRequest, ClientTokens, EndUsers, Usage } from "./people.ts";
 export type { StreamEvent } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";

@@ -71,9 +71,10 @@ export class Conversations {
     return this.#requests.data({ method: "GET", path: conversationPath(id) }, options);
   }
 
+  /** `lastMessageId`: an ended reply, on any branch, whose path becomes the current one. */
   update(
     id: string,
-    body: { readonly title: string | null },
+    body: { readonly title?: string | null; readonly lastMessageId?: string },
     options?: RequestOptions,
   ): Promise<ConversationResource> {
     return this.#requests.data({ method: "PATCH", path: conversationPath(id), body }, options);

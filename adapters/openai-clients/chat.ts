@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
-import { findNamed, readConversationName } from "./conversations.ts";
+import { findNamed, placeBehind, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import {
   type CommonParameters,
@@ -86,7 +86,8 @@ async function complete(
     broken,
     async send(claim) {
       // The conversation has the messages before the last one.
-      const place = await findNamed(context, reach, twin, name);
+      const named = await findNamed(context, reach, twin, name);
+      const place = await placeBehind(named, call.body, context, reach);
       return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
     },
   });

@@ -11,6 +11,7 @@ import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.t
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
+import type { Spoken } from "./conversation-text.ts";
 import { refuseParam } from "./errors.ts";
 
 /** A name that a client has given one of its conversations, in a header field. Null: none. */
@@ -66,6 +67,37 @@ export async function placeIn(
   const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
   if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
   return { conversationId: found.id };
+}
+
+/** How many messages of a conversation are compared with what a client says, from its end. */
+const mostCompared = 1000;
+
+/**
+ * Where a client goes on that says what was said before: behind the newest reply that equals its last one. If it names none,
+ * it asks its first question again or edits it, where that is the conversation's only one; else it goes on at the end.
+ */
+export async function placeBehind(
+  { conversationId }: Place,
+  { question, history }: Spoken,
+  { store }: HandlerContext,
+  reach: Reach,
+): Promise<Place> {
+  const said = history.findLast(({ role }) => role === "assistant");
+  if (!said) {
+    const slice = { order: "asc", offset: 0, limit: 1 } as const;
+    const beginning = await store.listMessages(reach, conversationId, slice);
+    const isFirst = beginning?.items[0]?.content === question;
+    const isEdited = history.length === 0 && beginning?.total === 2;
+    return isFirst || isEdited ? { conversationId, after: null } : { conversationId };
+  }
+  const limit = 50;
+  for (let offset = 0; offset < mostCompared; offset += limit) {
+    const page = await store.listMessages(reach, conversationId, { order: "desc", offset, limit });
+    const reply = page?.items.find(({ role, content }) => role === "assistant" && content === said.content);
+    if (reply) return { conversationId, after: reply.id };
+    if (!page || page.items.length < limit) break;
+  }
+  return { conversationId };
 }
 
 /** Where a message goes after a response, which may be followed by several others. */

@@ -6,8 +6,13 @@
 
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, route } from "../http/route.ts";
-import { type ConversationRecord, newConversation } from "../store/records.ts";
-import { conversationNotFound, validationError } from "../wire/errors.ts";
+import { type ConversationRecord, type MessageRecord, newConversation } from "../store/records.ts";
+import {
+  conversationBusy,
+  conversationNotFound,
+  requireEndedReply,
+  validationError,
+} from "../wire/errors.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,
@@ -15,7 +20,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "../wire/schemas.ts";
-import { requireConversation, requireTwin } from "./lookup.ts";
+import { requireConversation, requireMessage, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [
@@ -90,21 +95,28 @@ export const conversationRoutes = [
     operationId: "updateConversation",
     method: "PATCH",
     path: "/api/v1/conversations/{id}",
-    summary: "Give a conversation another title, or none",
+    summary: "Give a conversation another title, or another of its branches as the current path",
     credential: "api_key",
     scope: "full_access",
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
-    errors: ["conversation_not_found"],
-    async handle({ caller: { reach }, params, body }, { store, clock }) {
-      if (reach.twinIds) await requireConversation(store, reach, params.id);
-      const conversation = await store.updateConversation(
-        reach,
-        params.id,
-        { title: body.title },
-        clock.now(),
-      );
-      return { data: conversationResource(conversation ?? conversationNotFound()) };
+    errors: ["conversation_not_found", "message_not_found", "conversation_busy"],
+    async handle({ caller: { reach }, params, body: { title, lastMessageId } }, { store, clock }) {
+      if (title === undefined && lastMessageId === undefined) {
+        throw validationError([{ path: "title", message: "is required, or lastMessageId, or both" }]);
+      }
+      let last: MessageRecord | undefined;
+      if (lastMessageId !== undefined) {
+        last = requireEndedReply(
+          await requireMessage(store, reach, params.id, lastMessageId),
+          "lastMessageId",
+        );
+      } else if (reach.twinIds) await requireConversation(store, reach, params.id);
+      const change = { title, last };
+      const conversation =
+        (await store.updateConversation(reach, params.id, change, clock.now())) ?? conversationNotFound();
+      if (last && conversation.replyId !== null) throw conversationBusy(conversation.replyId);
+      return { data: conversationResource(conversation) };
     },
   }),
 

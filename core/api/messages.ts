@@ -41,16 +41,17 @@ export const messageRoutes = [
     operationId: "listMessages",
     method: "GET",
     path: "/api/v1/conversations/{id}/messages",
-    summary: "Read a conversation's messages, oldest first",
+    summary: "Read the messages on a conversation's current path, or all of them, oldest first",
     credential: "api_key",
     scope: "read_only",
     query: messagesQuerySchema,
     success: { status: 200, description: "A page of messages.", schema: messageSchema, list: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle({ caller: { reach }, params, query }, { store }) {
-      const { order, after } = query;
+      const { order, after, path } = query;
       await requireConversation(store, reach, params.id);
-      const slice = { ...sliceOf(query), order, characters: mostCharactersRead, ...(after && { after }) };
+      const characters = mostCharactersRead;
+      const slice = { ...sliceOf(query), order, path, characters, ...(after && { after }) };
       const list = await store.listMessages(reach, params.id, slice);
       return pageOf(query, list ?? messageNotFound(), messageResource);
     },
@@ -181,6 +182,7 @@ async function send(
       conversationId,
       twin,
       content: body.content,
+      after: body.after,
       claim,
       requestId,
       traceparent: fields.traceparent ?? undefined,

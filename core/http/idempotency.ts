@@ -57,7 +57,10 @@ export function claimOf(
 ): IdempotencyClaim | undefined {
   const key = fields.idempotencyKey;
   if (key === null) return undefined;
-  const content = JSON.stringify(body, (_, value: unknown) => value ?? undefined); // null means no value
+  // Null means no value, but for `after` the beginning of the conversation.
+  const content = JSON.stringify(body, (name, value: unknown) =>
+    name === "after" ? value : (value ?? undefined),
+  );
   return {
     owner: reach.owner,
     endUser: reach.endUser ?? endUser,

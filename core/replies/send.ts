@@ -9,7 +9,12 @@ import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/record
 import { type BeginReply, type BeginResult, type Reach, StoreUnavailable } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { conversationBusy, conversationNotFound, messageNotFound, validationError } from "../wire/errors.ts";
+import {
+  conversationBusy,
+  conversationNotFound,
+  messageNotFound,
+  requireEndedReply,
+} from "../wire/errors.ts";
 import type { ReplyContext, RunningLimit } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
 import type { RunningReplies } from "./running.ts";
@@ -98,22 +103,16 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
 
 /** The number of the ended reply after which a message is to go on; -1: from the beginning. */
 async function findFork(
-  { store }: ReplyContext,
+  { store, conversations }: ReplyContext,
   { owner, endUser, conversationId }: Send,
   after: string | null,
 ): Promise<number> {
   if (after === null) return -1;
-  const found = (await store.getMessage({ owner, endUser }, after, { conversationId })) ?? messageNotFound();
-  return requireEnded(found, "after").seq;
-}
-
-/** An ended reply, which a conversation can go on from. `path`: the member of the body that names it. */
-export function requireEnded(message: MessageRecord, path: string): MessageRecord {
-  if (message.role === "user") {
-    throw validationError([{ path, message: "must be the id of a twin's reply, not of a user's message" }]);
-  }
-  if (message.status === "in_progress") throw conversationBusy(message.id);
-  return message;
+  const found = await store.getMessage({ owner, endUser }, after, { conversationId });
+  if (found) return requireEndedReply(found, "after").seq;
+  if (await store.getConversation({ owner, endUser }, conversationId)) return messageNotFound();
+  conversations.forget(conversationId); // it was deleted since it was cached
+  return conversationNotFound();
 }
 
 /** A question and its reply in progress. */

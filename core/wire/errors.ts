@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ReplyFailure } from "../store/records.ts";
+import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 
 const statusByCode = {
   invalid_request: 400,
@@ -190,4 +190,13 @@ export function conversationNotFound(): never {
 
 export function messageNotFound(): never {
   throw new ApiError("message_not_found", "There is no such message in this conversation.");
+}
+
+/** An ended reply, which a conversation can go on from. `path`: the member of the body that names it. */
+export function requireEndedReply(message: MessageRecord, path: string): MessageRecord {
+  if (message.role === "user") {
+    throw validationError([{ path, message: "must be the id of a twin's reply, not of a user's message" }]);
+  }
+  if (message.status === "in_progress") throw conversationBusy(message.id);
+  return message;
 }

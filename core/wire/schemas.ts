@@ -311,6 +311,9 @@ const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 /** An app's own id of a person: no control characters, no lone surrogates, and nothing that no URL could name. */
 export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
 
+/** An id of an object, which need not exist. */
+const reference = { type: "string", pattern: "^[^\\0\\p{Cs}]*$" } as const;
+
 const endUser = { type: "string", pattern: endUserPattern, minLength: 1, maxLength: 128 } as const;
 
 const endUserNames = new RegExp(endUserPattern, "u");
@@ -336,13 +339,26 @@ export const createConversationSchema = {
 
 export const updateConversationSchema = {
   type: "object",
-  properties: { title: createConversationSchema.properties.title },
-  required: ["title"],
+  properties: {
+    title: createConversationSchema.properties.title,
+    lastMessageId: {
+      ...reference,
+      description: "An ended reply of the conversation, on any branch: its path becomes the current one.",
+    },
+  },
 } as const satisfies InputSchema;
 
 export const sendMessageSchema = {
   type: "object",
-  properties: { content: { ...text, maxLength: 32_000 } },
+  properties: {
+    content: { ...text, maxLength: 32_000 },
+    after: {
+      ...reference,
+      type: ["string", "null"],
+      description:
+        "The ended reply that the message goes on from, on any branch, or null: from the beginning. Default: the end of the current path.",
+    },
+  },
   required: ["content"],
 } as const satisfies InputSchema;
 
@@ -467,6 +483,12 @@ export const messagesQuerySchema = {
     after: {
       ...text,
       description: "Start after the message with this id, in the given order.",
+    },
+    path: {
+      type: "string",
+      enum: ["all"],
+      description:
+        "The messages of all branches, in the order they were stored. Default: those of the current path.",
     },
   },
 } as const satisfies InputSchema;

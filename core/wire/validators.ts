@@ -208,14 +208,17 @@ validate10.errors = vErrors;
 return errors === 0;
 }
 
-const schema12 = {"type":"object","properties":{"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200}},"required":["title"]};
+const schema12 = {"type":"object","properties":{"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200},"lastMessageId":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","description":"An ended reply of the conversation, on any branch: its path becomes the current one."}}};
+const pattern4 = new RegExp("^[^\\0\\p{Cs}]*$", "u");
 
 function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if((data.title === undefined) || (!(func0.call(data, "title")))){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "title"}};
+if(data.title !== undefined && func0.call(data, "title")){
+let data0 = data.title;
+if((typeof data0 !== "string") && (data0 !== null)){
+const err0 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema12.properties.title.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -224,10 +227,9 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.title !== undefined && func0.call(data, "title")){
-let data0 = data.title;
-if((typeof data0 !== "string") && (data0 !== null)){
-const err1 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema12.properties.title.type}};
+if(typeof data0 === "string"){
+if(func47(data0) > 200){
+const err1 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -236,9 +238,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(typeof data0 === "string"){
-if(func47(data0) > 200){
-const err2 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -247,8 +248,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(func47(data0) < 1){
-const err3 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1}};
+if(!pattern0.test(data0)){
+const err3 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -257,8 +258,13 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!pattern0.test(data0)){
-const err4 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+}
+}
+if(data.lastMessageId !== undefined && func0.call(data, "lastMessageId")){
+let data1 = data.lastMessageId;
+if(typeof data1 === "string"){
+if(!pattern4.test(data1)){
+const err4 = {instancePath:instancePath+"/lastMessageId",schemaPath:"#/properties/lastMessageId/pattern",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -268,10 +274,8 @@ vErrors.push(err4);
 errors++;
 }
 }
-}
-}
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err5 = {instancePath:instancePath+"/lastMessageId",schemaPath:"#/properties/lastMessageId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -280,11 +284,23 @@ vErrors.push(err5);
 }
 errors++;
 }
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
 validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000}},"required":["content"]};
+const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"The ended reply that the message goes on from, on any branch, or null: from the beginning. Default: the end of the current path."}},"required":["content"]};
 
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -345,14 +361,39 @@ vErrors.push(err4);
 errors++;
 }
 }
-}
-else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.after !== undefined && func0.call(data, "after")){
+let data1 = data.after;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err5 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: schema13.properties.after.type}};
 if(vErrors === null){
 vErrors = [err5];
 }
 else {
 vErrors.push(err5);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(!pattern4.test(data1)){
+const err6 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
 }
 errors++;
 }
@@ -1149,7 +1190,7 @@ return errors === 0;
 }
 
 const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day"}}};
-const pattern12 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const pattern14 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1248,7 +1289,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern12.test(data2)){
+if(!pattern14.test(data2)){
 const err8 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -1293,7 +1334,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern12.test(data3)){
+if(!pattern14.test(data3)){
 const err12 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -1586,7 +1627,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern12.test(data3)){
+if(!pattern14.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -1631,7 +1672,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern12.test(data4)){
+if(!pattern14.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -1825,7 +1866,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern12.test(data3)){
+if(!pattern14.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -1870,7 +1911,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern12.test(data4)){
+if(!pattern14.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -1907,7 +1948,7 @@ validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
+const schema24 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2041,14 +2082,37 @@ vErrors.push(err10);
 errors++;
 }
 }
-}
-else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.path !== undefined && func0.call(data, "path")){
+let data4 = data.path;
+if(typeof data4 !== "string"){
+const err11 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+if(!(data4 === "all")){
+const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema24.properties.path.enum}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -2113,7 +2177,7 @@ return errors === 0;
 }
 
 const schema26 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
-const pattern24 = new RegExp("^[\\x20-\\x7e]*$", "u");
+const pattern26 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2252,7 +2316,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern24.test(data2)){
+if(!pattern26.test(data2)){
 const err12 = {instancePath:instancePath+"/conversation",schemaPath:"#/properties/conversation/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -2297,7 +2361,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!pattern24.test(data3)){
+if(!pattern26.test(data3)){
 const err16 = {instancePath:instancePath+"/requestKey",schemaPath:"#/properties/requestKey/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err16];

@@ -154,7 +154,7 @@ for (const transport of transports) {
       }
     });
 
-    test("a PATCH without a title is refused", async () => {
+    test("a PATCH that changes nothing is refused", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
       const id = await fixture.conversation(key);

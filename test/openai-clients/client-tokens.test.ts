@@ -77,7 +77,11 @@ describe("/v1 with a client token", { timeout: 60_000 }, () => {
   test("shares the conversations that the key's requests name for the same end user", async () => {
     await using client = await openWithToken();
     await client.chat({}, named);
-    await client.api.chat({ model: "echo", user: "zoe" }, named);
+    const messages = ["One?", "One.", "Two?"].map((content, n) => ({
+      role: n === 1 ? "assistant" : "user",
+      content,
+    }));
+    await client.api.chat({ model: "echo", user: "zoe", messages }, named);
     await client.api.chat({ model: "echo" }, named);
     const list = await dataOf<{ messageCount: number }[]>(
       await client.api.fixture.call("GET", "/conversations?endUser=zoe", client.api.key),

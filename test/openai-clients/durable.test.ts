@@ -54,15 +54,49 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
       [{ model: "echo", safety_identifier: "yan" }, named],
     ];
     for (const [body, headers] of others) assert.equal((await api.chat(body, headers)).status, 200);
+    assert.equal((await api.messages()).length, 10); // the last question is its conversation's first one again
     assert.deepEqual(
       (await api.conversations()).map(({ endUser, messageCount }) => [endUser, messageCount]),
       [
-        ["yan", 4],
+        ["yan", 2],
         ["zoe", 2],
         [null, 2],
         [null, 2],
       ],
     );
+  });
+
+  describe("goes on where the client does", () => {
+    const said = (...contents: string[]) =>
+      contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
+    for (const { what, messages, path } of [
+      { what: "behind the last reply", messages: said("1", "1", "2", "2", "3"), path: ["1", "2", "3"] },
+      { what: "behind an earlier reply", messages: said("1", "1", "2, edited"), path: ["1", "2, edited"] },
+      { what: "behind the newest of equal replies", messages: said("x", "2", "3"), path: ["1", "2", "3"] },
+      { what: "at the beginning, with the same first question", messages: said("1"), path: ["1"] },
+      { what: "at the end, with another question alone", messages: said("3"), path: ["1", "2", "3"] },
+      { what: "at the end, where no reply equals", messages: said("1", "none", "3"), path: ["1", "2", "3"] },
+    ]) {
+      test(what, async () => {
+        await using api = await openOpenAI(inProcess);
+        for (const before of [said("1"), said("1", "1", "2"), messages]) {
+          assert.equal((await api.chat({ model: "echo", messages: before }, named)).status, 200);
+        }
+        const current = (await api.messages("current")).filter(({ role }) => role === "user");
+        assert.deepEqual(
+          current.map(({ content }) => content),
+          path,
+        );
+        assert.equal((await api.messages()).length, 6);
+      });
+    }
+
+    test("an only question is edited by another one alone", async () => {
+      await using api = await openOpenAI(inProcess);
+      for (const question of ["1", "2"]) await api.chat({ model: "echo", messages: said(question) }, named);
+      const current = (await api.messages("current")).map(({ content }) => content);
+      assert.deepEqual(current, ["2", "2"]);
+    });
   });
 
   test("of ten requests that name a conversation first, at once, one makes it, and one is answered", async () => {

@@ -39,8 +39,8 @@ export interface OpenAIFixture extends AsyncDisposable {
   chat(body?: object, headers?: HeadersInit): Promise<Response>;
   /** All conversations that are stored, newest first. */
   conversations(): Promise<ConversationResource[]>;
-  /** All their messages, oldest first. */
-  messages(): Promise<MessageResource[]>;
+  /** All their messages, oldest first; or those on their current paths. */
+  messages(path?: "current"): Promise<MessageResource[]>;
   /** Another service on the same store, engine and clock: a second process, or a later one. */
   another(options?: Partial<ServiceOptions>): Promise<OpenAIFixture>;
 }
@@ -103,9 +103,11 @@ function openOn(fixture: Fixture, setting: Setting): OpenAIFixture {
         headers,
       ),
     conversations,
-    async messages() {
+    async messages(path) {
       const lists = (await conversations()).map(async ({ id }) =>
-        dataOf<MessageResource[]>(await fixture.call("GET", `/conversations/${id}/messages?limit=100`, key)),
+        dataOf<MessageResource[]>(
+          await fixture.call("GET", `/conversations/${id}/messages?limit=100${path ? "" : "&path=all"}`, key),
+        ),
       );
       return (await Promise.all(lists)).flat().sort((one, other) => (one.id < other.id ? -1 : 1));
     },

@@ -286,7 +286,7 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.deepEqual(contents, ["One", "One", "Two", "Two", "Three", "Three", "Four", "Four"]);
     const other = respond(api, { model: "echo", input: "Five", previous_response_id: first.id });
     assert.deepEqual((await bodyOf(await other)).conversation, first.conversation);
-    const path = (await api.messages()).map(({ content }) => content);
+    const path = (await api.messages("current")).map(({ content }) => content);
     assert.deepEqual(path, ["One", "One", "Five", "Five"]);
 
     const { id } = first.conversation;
