@@ -6,6 +6,7 @@
 
 import { defaultMessageCharacters, messageCharactersRange } from "../adapters/openai-clients/mod.ts";
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
+import { parseRedisAddress, redisAddresses } from "../adapters/redis/address.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
 import { isString } from "../core/base/json.ts";
@@ -94,11 +95,9 @@ export const settings = {
     variable: "REDIS_URL",
     flag: "redis",
     about: "Redis for rate limits that several processes share",
-    expected:
-      "redis://<host>:<port>, redis://<user>:<password>@<host>:<port> (special characters percent-encoded) or " +
-      "rediss://…",
-    parse: asWritten,
-    accepts: (text) => isUrlOf(text, "redis:", "rediss:"),
+    expected: redisAddresses,
+    parse: (text) => (parseRedisAddress(text) ? text : undefined),
+    accepts: isString,
     secret: true,
   }),
   jwtSecret: secretSetting({

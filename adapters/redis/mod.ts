@@ -4,12 +4,19 @@
  * @module
  */
 
+import { setTimeout } from "node:timers";
 import { systemClock, within } from "../../core/base/clock.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { logRule, optional, type RulesFor, requireAddress, requireOptions } from "../../core/base/rules.ts";
 import { createFallbackLimiter, type FallbackLimiter } from "../../core/limits/fallback-limiter.ts";
 import type { RateLimiter } from "../../core/limits/token-bucket.ts";
-import { createRedisLimiter, limiterRules, type RedisLimiterOptions } from "./limiter.ts";
+import { hostsOf, parseRedisAddress, type RedisAddress, redisAddresses } from "./address.ts";
+import {
+  createRedisLimiter,
+  limiterRules,
+  type RedisLimiterOptions,
+  type RedisScriptClient,
+} from "./limiter.ts";
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./limiter.ts";
 
@@ -29,8 +36,9 @@ export interface RedisOptions extends RedisLimiterOptions {
 const rules: RulesFor<RedisOptions> = { ...limiterRules, log: optional(logRule) };
 
 /**
- * Connects to Redis. If it is down at the start, this process limits alone until it comes up. Rejects if the package
- * `redis` is not installed, the address is empty or invalid, or an option is unknown or cannot be used.
+ * Connects to Redis: one server, `redis+cluster://a:6379,b:6379`, or `redis+sentinel://a:26379,b:26379/name`. If it is down
+ * at the start, this process limits alone until it comes up. Rejects if the package `redis` is not installed, if the
+ * address is empty or invalid, or its user or password refused, or if an option is unknown or cannot be used.
  *
  * @example
  * ```ts
@@ -43,17 +51,25 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
   requireAddress("openRedis", "redis://127.0.0.1:6379", url);
   requireOptions("openRedis", options, rules);
   const { log = noLog, ...limiterOptions } = options;
-  const { client, leave } = await connect(url, log);
-  const writable = leavingReplicas(createRedisLimiter(client, limiterOptions), leave);
-  const shared = quietAfterFailure(writable, () => client.ping());
+  const address = parseRedisAddress(url);
+  if (!address) throw new Error(`Invalid URL: it must be ${redisAddresses}.`);
+  const { shared, destroy } = await (address.kind === "single"
+    ? openServer(address, log, limiterOptions)
+    : openServers(address, log, limiterOptions));
   const limiter = createFallbackLimiter({ shared, log });
   return {
     limiter,
     close() {
       limiter.close();
-      client.destroy();
+      destroy();
     },
   };
+}
+
+/** A limiter that rejects while Redis is away, and what ends its connections. */
+interface Opened {
+  readonly shared: RateLimiter;
+  destroy(): void;
 }
 
 /**
@@ -126,46 +142,191 @@ const deadMs = 5000;
 /** All errors of a connection but those that Redis answers. */
 const noAnswer = "no answer";
 
-async function connect(url: string, log: Log) {
-  const { createClient, ErrorReply } = await importRedis();
-  const client = createClient({
-    url,
-    disableOfflineQueue: true, // limiting a request locally is better than making it wait
-    pingInterval: pingMs,
-    socket: { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs },
-  });
+const socket = { connectTimeout: connectMs, socketTimeout: deadMs, reconnectStrategy: () => reconnectMs };
+
+/** Limiting a request locally is better than making it wait. */
+const impatient = { disableOfflineQueue: true, pingInterval: pingMs };
+
+/** Logs a problem with its first error; further ones say less. */
+async function createReport(address: RedisAddress, log: Log) {
+  const { ErrorReply } = await importRedis();
   // There is one error for each failed attempt. Of those without an answer the first says everything, but an answer,
   // such as that the password has changed, says more.
   const reported = new Set<string>();
-  client.on("error", (error: unknown) => {
-    const problem = error instanceof ErrorReply ? error.message : noAnswer;
-    const address = new URL(url).host;
-    log(reported.has(problem) ? "debug" : "warn", "the connection to Redis failed", { address, error });
-    reported.add(problem);
-  });
+  return {
+    failed(error: unknown): void {
+      const problem = error instanceof ErrorReply ? error.message : noAnswer;
+      const where = hostsOf(address);
+      log(reported.has(problem) ? "debug" : "warn", "the connection to Redis failed", {
+        address: where,
+        error,
+      });
+      reported.add(problem);
+    },
+    expected: () => void reported.add(noAnswer),
+    connected: () => reported.clear(),
+  };
+}
+
+/** Whether Redis answered that it does not take the login, which no waiting mends. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && /^(WRONGPASS|NOAUTH)\b/.test(error.message);
+}
+
+function requireLogin(error: unknown): void {
+  if (!isRefusal(error)) return;
+  const [code] = error.message.split(" ");
+  throw new Error(`Redis refuses the user and password of the address, or that it has none (${code}).`);
+}
+
+async function openServer(
+  address: Extract<RedisAddress, { kind: "single" }>,
+  log: Log,
+  options: RedisLimiterOptions,
+): Promise<Opened> {
+  const { createClient } = await importRedis();
+  const client = createClient({ url: address.url, ...impatient, socket });
+  const report = await createReport(address, log);
+  client.on("error", report.failed);
   client.on("ready", () => {
-    reported.clear();
-    client.info("memory").then(
-      (info) => warnOfEviction(info, log),
-      (error: unknown) => log("debug", "Redis did not report its maxmemory-policy", { error }),
+    report.connected();
+    Promise.all([client.info("memory"), client.info("cluster")]).then(
+      ([memory, cluster]) => {
+        warnOfEviction(memory, log);
+        warnOfCluster(cluster, log);
+      },
+      (error: unknown) => log("debug", "Redis did not report its settings", { error }),
     );
   });
-  const firstAnswer = new Promise<void>((resolve) => {
-    client.once("ready", () => resolve());
-    client.once("error", () => resolve());
+  const firstAnswer = new Promise<unknown>((resolve) => {
+    client.once("ready", () => resolve(undefined));
+    client.once("error", resolve);
   });
   client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
-  await within(systemClock, connectMs, firstAnswer);
+  try {
+    requireLogin(await within(systemClock, connectMs, firstAnswer));
+  } catch (error) {
+    client.destroy();
+    throw error;
+  }
+
+  /** Ends the connection, and makes another one. */
+  function leave(): void {
+    report.expected(); // this is no failure of the connection
+    client
+      .sendCommand(["QUIT"])
+      .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
+  }
+  const writable = leavingReplicas(createRedisLimiter(client, options), leave);
   return {
-    client,
-    /** Ends the connection, and makes another one. */
-    leave() {
-      reported.add(noAnswer); // this is no failure of the connection
-      client
-        .sendCommand(["QUIT"])
-        .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
+    shared: quietAfterFailure(writable, () => client.ping()),
+    destroy: () => client.destroy(),
+  };
+}
+
+/** What there is of the clients of several servers. */
+interface ServersClient extends RedisScriptClient {
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+}
+
+/**
+ * The package's clients of several servers find the others by themselves, but give up if none answers at first, and may
+ * stay with servers that have failed: so another one is made after a failure, and used once it is connected.
+ */
+async function openServers(
+  address: Exclude<RedisAddress, { kind: "single" }>,
+  log: Log,
+  options: RedisLimiterOptions,
+): Promise<Opened> {
+  const create = await importServers(address);
+  const report = await createReport(address, log);
+  let current: ServersClient | undefined;
+  let isConnecting = false;
+  let closed = false;
+
+  /** Resolves with what failed, if anything did; then there is another attempt after a pause. */
+  async function connect(): Promise<unknown> {
+    isConnecting = true;
+    const client = create();
+    let answer: unknown; // a cluster's own error only says that no node can be used
+    client.on("error", (error) => {
+      if (isRefusal(error)) answer = error;
+      report.failed(error);
+    });
+    const problem = await client.connect().then(
+      () => undefined,
+      (error: unknown) => answer ?? error,
+    );
+    if (problem !== undefined) report.failed(problem);
+    else if (closed) client.destroy();
+    else {
+      current?.destroy();
+      current = client;
+      report.connected();
+    }
+    setTimeout(() => {
+      isConnecting = false;
+      if (problem !== undefined) renew();
+    }, reconnectMs).unref();
+    return problem;
+  }
+
+  function renew(): void {
+    if (!isConnecting && !closed) void connect();
+  }
+
+  try {
+    requireLogin(await within(systemClock, connectMs, connect()));
+  } catch (error) {
+    closed = true;
+    throw error;
+  }
+
+  const away = () => Promise.reject(new Error("Redis is not connected."));
+  const limiter = createRedisLimiter(
+    {
+      eval: (script, given) => current?.eval(script, given) ?? away(),
+      evalSha: (sha, given) => current?.evalSha(sha, given) ?? away(),
+    },
+    options,
+  );
+  return {
+    shared: watchTakes(limiter, async (take) => {
+      try {
+        return await take();
+      } catch (error) {
+        renew();
+        throw error;
+      }
+    }),
+    destroy() {
+      closed = true;
+      current?.destroy();
     },
   };
+}
+
+async function importServers(
+  address: Exclude<RedisAddress, { kind: "single" }>,
+): Promise<() => ServersClient> {
+  const { createCluster, createSentinel } = await importRedis();
+  const { hosts, tls, username, password } = address;
+  const own = tls ? { ...socket, tls: true as const } : socket;
+  const nodes = { ...impatient, ...(username && { username }), ...(password && { password }), socket: own };
+  if (address.kind === "cluster") {
+    const rootNodes = hosts.map((host) => ({ socket: host }));
+    return () => createCluster({ rootNodes, defaults: nodes }) as unknown as ServersClient;
+  }
+  return () =>
+    createSentinel({
+      name: address.name,
+      sentinelRootNodes: [...hosts],
+      sentinelClientOptions: { socket: own },
+      nodeClientOptions: { ...nodes, database: address.database },
+      scanInterval: pingMs,
+    }) as unknown as ServersClient;
 }
 
 async function importRedis() {
@@ -183,4 +344,13 @@ function warnOfEviction(info: string, log: Log): void {
   log("warn", "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction", {
     policy,
   });
+}
+
+/** A cluster sends most keys elsewhere, so that each process would limit alone. */
+function warnOfCluster(info: string, log: Log): void {
+  if (!/^cluster_enabled:1/m.test(info)) return;
+  log(
+    "warn",
+    "this Redis is a node of a cluster: its address must begin with redis+cluster:// and name its nodes",
+  );
 }

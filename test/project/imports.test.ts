@@ -43,6 +43,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
   "adapters/openai-models": ["mod", "continuation", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver"],
+  "adapters/redis": ["mod", "address"],
   "adapters/sqlite": ["mod", "file"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
   "adapters/servers": ["bun", "deno", "running-server", "node/mod"],
