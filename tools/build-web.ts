@@ -53,17 +53,39 @@ ${body}<script type="module">${script}</script>
     "Content-Security-Policy": policyFor(style, script),
     "Referrer-Policy": "no-referrer",
   };
-  return moduleOf(name, { content: html, headers });
+  return `${madeOf(name)}\nexport const ${name} = ${JSON.stringify({ content: html, headers })};\n`;
 }
 
-/** The text of the widget's module: one script, with everything that it needs. */
+/**
+ * The text of the widget's module, which is an entry of the package: the script with everything that it needs, as hosts
+ * serve it.
+ */
 export async function buildWidget(): Promise<string> {
-  const headers = { "Content-Type": "text/javascript; charset=utf-8" };
-  return moduleOf("widget", { content: await bundle("widget/mod.ts"), headers });
+  const content = await bundle("widget/mod.ts");
+  const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
+  const headersFor = (cacheControl: string) => {
+    const type = { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cacheControl };
+    return JSON.stringify({ ...type, ETag: `"${digest}"` });
+  };
+  return `${madeOf("widget")}
+const content = ${JSON.stringify(content)};
+
+/** A path of the widget's script that changes with it: it may be kept for ever. */
+export const widgetPath = "/widget-${digest}.js";
+
+/**
+ * What serves the script, for the option \`pages\` of \`createService\`: at \`/widget.js\`, where browsers ask after five minutes
+ * whether it has changed, and at {@link widgetPath}.
+ */
+export const widgetPages = {
+  "/widget.js": { content, headers: ${headersFor("public, max-age=300")} },
+  [widgetPath]: { content, headers: ${headersFor("public, max-age=31536000, immutable")} },
+};
+`;
 }
 
-function moduleOf(name: string, page: { readonly content: string; readonly headers: object }): string {
-  return `// Made by tools/build-web.ts of web/${name}/. Do not edit.\nexport const ${name} = ${JSON.stringify(page)};\n`;
+function madeOf(name: string): string {
+  return `// Made by tools/build-web.ts of web/${name}/. Do not edit.`;
 }
 
 /** What the page may do: run its own script, ask its own server, and nothing else. */

@@ -49,9 +49,10 @@ export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[]
       path,
       summary: "Show a page",
       credential: "none",
-      headers: { accept: "Accept" },
+      headers: { accept: "Accept", known: "If-None-Match" },
       success: { status: 200, description: "The page." },
-      async handle({ headers: { accept } }) {
+      async handle({ headers: { accept, known } }) {
+        if (headers.ETag !== undefined && known?.includes(headers.ETag)) return { status: 304, headers };
         if (data === undefined) return { document: content, headers };
         const vary = { Vary: "Accept" };
         if (accept?.includes("text/html")) return { document: content, headers: { ...headers, ...vary } };

@@ -35,7 +35,8 @@ export function toAnswer(success: Success, result: Result): Answer {
     const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
     return { status, headers: { ...headers, ...result.headers }, body: result.lines };
   }
-  if (status === 204 || status === 202) return { status, headers: { ...result.headers }, body: null };
+  if (status === 204 || status === 202 || status === 304)
+    return { status, headers: { ...result.headers }, body: null };
   const body = result.document ?? envelope(result);
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }

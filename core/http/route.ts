@@ -93,8 +93,8 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** What a handler answers. */
 export interface Result {
-  /** Instead of the route's own: what was sent is taken note of, and has no answer. */
-  readonly status?: 202;
+  /** Instead of the route's own: what was sent is taken note of, and has no answer (202); the client has it already (304). */
+  readonly status?: 202 | 304;
   /** The payload; sent as `{ "data": … }`. */
   readonly data?: unknown;
   /** The payload as JSON, if that is available already. */

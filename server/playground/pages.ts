@@ -8,7 +8,7 @@ import type { ServedPage } from "../../core/api/routes.ts";
 import packageInfo from "../../package.json" with { type: "json" };
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
-import { widget } from "../../web/built/widget.ts";
+import { widgetPages } from "../../web/built/widget.ts";
 import type { Settings } from "../settings.ts";
 import { signFor } from "../tokens.ts";
 
@@ -17,7 +17,7 @@ export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>
   const ownPages = showsPages(settings)
     ? { "/": playground, "/docs": reference }
     : { "/": frontPage(settings) };
-  return { ...ownPages, "/widget.js": widget };
+  return { ...ownPages, ...widgetPages };
 }
 
 /** What a server without a playground says of itself. */

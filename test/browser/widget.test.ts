@@ -185,3 +185,133 @@ for (const { name, skip, start } of sharedBrowsers) {
     });
   });
 }
+
+for (const { name, skip, start } of sharedBrowsers) {
+  describe(`the widget in a shop with sessions, in ${name}`, { skip }, () => {
+    let browser: Browser;
+    let shop: Script;
+    let origin: string;
+
+    before(async () => {
+      const port = await freePort();
+      origin = `http://127.0.0.1:${port}`;
+      shop = startScript("examples/sessions.ts", [], { PORT: String(port) });
+      await shop.said(/^listening on/);
+      browser = await start();
+    });
+    after(async () => {
+      shop?.signal("SIGKILL");
+      await shop?.ended;
+    });
+
+    /** A visitor who has opened the conversation. */
+    async function open(options = {}, locale = "en") {
+      const page = await openPage(browser, options);
+      await page.route(`${origin}/`, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replace('lang="en"', `lang="${locale}"`);
+        await route.fulfill({ response, body });
+      });
+      await page.goto(origin);
+      await page.locator("twin-chat [part=launcher]").click();
+      await page.locator("twin-chat [part~=greeting]").waitFor();
+      return page;
+    }
+
+    test("opens from its corner, answers a starter by the shop's cookie, and names its sources", async () => {
+      await using page = await open();
+      await page.locator("twin-chat [part=starter]", { hasText: "When are you open?" }).click();
+      const reply = page.locator("twin-chat [part~=reply]:not([part~=greeting]):not([aria-busy])");
+      await reply.locator("strong", { hasText: "daily from 9 to 17" }).waitFor();
+      await reply.locator("[part=source]", { hasText: "Opening hours" }).waitFor();
+      assert.equal(await page.locator("twin-chat [part=starter]").count(), 0);
+      await assertAccessible(page);
+    });
+
+    test("is used by keyboard: opened, written to, enlarged, closed", async () => {
+      await using page = await openPage(browser);
+      await page.goto(origin);
+      await page.locator("twin-chat [part=launcher]").focus();
+      await page.keyboard.press("Enter");
+      await page.locator("twin-chat [part~=greeting]").waitFor();
+      await page.keyboard.type("Do you deliver?");
+      await page.keyboard.press("Enter");
+      await page.locator("twin-chat [part~=reply]", { hasText: "same day" }).waitFor();
+      await page.locator("twin-chat [part~=expand]").press("Enter");
+      assert.equal(await page.locator("twin-chat").getAttribute("expanded"), "");
+      await page.keyboard.press("Escape");
+      assert.equal(await page.locator("twin-chat").getAttribute("expanded"), null);
+      await page.keyboard.press("Escape");
+      assert.equal(await page.locator("twin-chat [part=panel]").isVisible(), false);
+      const focused = await page.evaluate(() =>
+        document.activeElement?.shadowRoot?.activeElement?.getAttribute("part"),
+      );
+      assert.equal(focused, "launcher");
+    });
+
+    test("begins a new conversation, and keeps it apart from the last one", async () => {
+      await using page = await open();
+      const ask = async (content: string, says: string) => {
+        await page.locator("twin-chat textarea").fill(content);
+        await page.locator("twin-chat textarea").press("Enter");
+        await page.locator("twin-chat [part~=reply]", { hasText: says }).waitFor();
+      };
+      await ask("Do you deliver?", "same day");
+      await page.locator("twin-chat [part~=fresh]").click();
+      await page.locator("twin-chat [part=starter]").first().waitFor();
+      assert.equal(await page.locator("twin-chat [part~=user]").count(), 0);
+      await ask("When are you open?", "daily");
+      await page.reload();
+      await page.locator("twin-chat [part=launcher]").click();
+      await page.locator("twin-chat [part~=reply]", { hasText: "daily" }).waitFor();
+      assert.deepEqual(await page.locator("twin-chat [part~=user]").allInnerTexts(), ["When are you open?"]);
+    });
+
+    for (const [locale, says, direction] of [
+      ["de-AT", "Senden", "ltr"],
+      ["ar", "إرسال", "rtl"],
+      ["ja", "送信", "ltr"],
+      ["tlh", "Send", "ltr"],
+    ] as const) {
+      test(`speaks the page's language: ${locale}`, async () => {
+        await using page = await open({}, locale);
+        assert.equal(await page.locator("twin-chat [part~=send]").innerText(), says);
+        assert.equal(await page.locator("twin-chat section").getAttribute("dir"), direction);
+        await page.locator("twin-chat").evaluate((element) => {
+          element.setAttribute("text-send", "Go");
+          element.toggleAttribute("expanded");
+        });
+        assert.equal(await page.locator("twin-chat [part~=send]").innerText(), "Go");
+      });
+    }
+
+    test("is as light or dark as the page, or as it is told, whatever the system prefers", async () => {
+      const surface = (page: Page) =>
+        page.locator("twin-chat [part=panel]").evaluate((panel) => getComputedStyle(panel).backgroundColor);
+      await using page = await open({ colorScheme: "dark" });
+      const light = await surface(page);
+      assert.equal(light, "rgb(255, 255, 255)");
+      await page.evaluate(() => document.documentElement.style.setProperty("color-scheme", "dark"));
+      const dark = await surface(page);
+      assert.notEqual(dark, light);
+      await page.locator("twin-chat").evaluate((element) => element.setAttribute("theme", "light"));
+      assert.equal(await surface(page), light);
+      await page.evaluate(() => document.documentElement.style.removeProperty("color-scheme"));
+      await page.locator("twin-chat").evaluate((element) => element.setAttribute("theme", "auto"));
+      const prefersDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
+      assert.equal(await surface(page), prefersDark ? dark : light); // the machine's own Firefox cannot be told
+      await assertAccessible(page);
+    });
+
+    test("is loaded once for ever by its digest", async () => {
+      const html = await (await fetch(origin)).text();
+      const [, path = ""] = /src="(\/assistant\/widget-[0-9a-f]{16}\.js)"/.exec(html) ?? [];
+      const script = await fetch(origin + path);
+      assert.match(script.headers.get("cache-control") ?? "", /immutable/);
+      const plain = await fetch(`${origin}/assistant/widget.js`);
+      assert.equal(await plain.text(), await script.text());
+      const headers = { "If-None-Match": plain.headers.get("etag") ?? "" };
+      assert.equal((await fetch(`${origin}/assistant/widget.js`, { headers })).status, 304);
+    });
+  });
+}
