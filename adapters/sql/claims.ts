@@ -58,16 +58,17 @@ function sweepPortion(lock: string): string {
     RETURNING 1 AS forgotten`;
 }
 
-/** Runs statements unless the claim was made before; then returns that claim. */
+/** Runs statements unless the claim was made before; then returns that claim. The first may require a client token. */
 export async function claimAndRun(
   driver: SqlDriver,
   claim: IdempotencyClaim,
   resourceId: string,
   statements: readonly SqlStatement[],
-): Promise<MadeClaim | undefined> {
+): Promise<MadeClaim | "token_ended" | undefined> {
   for (;;) {
     const result = await driver.batch([makeClaim(claim, resourceId), ...statements]);
     if (result.committed) return undefined;
+    if (result.failed > 0) return "token_ended";
     const made = await findClaim(driver, claim);
     if (made) return made;
     // The claim that was in the way has been swept in the meantime: try again.

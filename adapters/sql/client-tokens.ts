@@ -6,7 +6,7 @@
 
 import type { ClientTokenRecord } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
-import type { SqlDriver, SqlRow } from "./driver.ts";
+import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { fromJson, toJson } from "./rows.ts";
 
 type ClientTokenMethods = Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens">;
@@ -47,6 +47,11 @@ export function clientTokenMethods(driver: SqlDriver): ClientTokenMethods {
       return rows.filter(({ expires_at: expiresAt }) => Number(expiresAt) > at).length;
     },
   };
+}
+
+/** Requires a client token. Changes its row, so that who deletes it waits, and then finds what was created with it. */
+export function keepClientToken(hash: string): SqlStatement {
+  return { sql: "UPDATE client_tokens SET hash = hash WHERE hash = $1", params: [hash], expect: 1 };
 }
 
 function fromRow(row: SqlRow): ClientTokenRecord {

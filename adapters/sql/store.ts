@@ -17,7 +17,7 @@ import type {
 } from "../../core/store/records.ts";
 import type { ConversationChange, ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
-import { clientTokenMethods } from "./client-tokens.ts";
+import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
@@ -126,7 +126,8 @@ function conversationMethods(driver: SqlDriver): ConversationMethods {
   return {
     getConversation: (reach, id) => getConversation(driver, reach, id),
 
-    createConversation: (conversation, claim) => createConversation(driver, conversation, claim),
+    createConversation: (conversation, claim, clientToken) =>
+      createConversation(driver, conversation, claim, clientToken),
 
     async listConversations(reach, slice) {
       const { rows, total } = await readPage(driver, conversationList(reach, slice), slice);
@@ -143,9 +144,11 @@ async function createConversation(
   driver: SqlDriver,
   conversation: ConversationRecord,
   claim: IdempotencyClaim | undefined,
-): Promise<MadeClaim | undefined> {
+  clientToken: string | undefined,
+): Promise<MadeClaim | "token_ended" | undefined> {
   const { owner, id, twinId } = conversation;
   const statements = [
+    ...(clientToken === undefined ? [] : [keepClientToken(clientToken)]),
     {
       sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
       params: conversationToRow(conversation),
@@ -154,8 +157,7 @@ async function createConversation(
     addToTotal(owner, listName(twinId)),
   ];
   if (claim) return claimAndRun(driver, claim, id, statements);
-  await driver.batch(statements);
-  return undefined;
+  return (await driver.batch(statements)).committed ? undefined : "token_ended";
 }
 
 async function getConversation(

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { invalidApiKey } from "../auth/key-lookup.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, route } from "../http/route.ts";
 import { type ConversationRecord, type MessageRecord, newConversation } from "../store/records.ts";
@@ -45,8 +46,10 @@ export const conversationRoutes = [
         await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;
         const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
-        made = await store.createConversation(conversation, claim);
-        if (!made) return located(root, conversation);
+        const found = await store.createConversation(conversation, claim, reach.clientToken);
+        if (found === "token_ended") throw invalidApiKey();
+        if (!found) return located(root, conversation);
+        made = found;
       }
       requireSameFields(claim, made);
       const conversation = await requireConversation(store, reach, made.resourceId);

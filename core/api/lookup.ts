@@ -5,6 +5,7 @@
  * @module
  */
 
+import { invalidApiKey } from "../auth/key-lookup.ts";
 import type { CallerReach, HandlerContext } from "../http/route.ts";
 import type { KnownConversation } from "../replies/replies.ts";
 import {
@@ -67,12 +68,13 @@ export async function findConversation(
 /** A new conversation's id; or, if the claim was made meanwhile, that of the conversation that it made. */
 export async function createConversation(
   { store, clock, newId }: HandlerContext,
-  { owner, endUser }: Reach,
+  { owner, endUser, clientToken }: Reach,
   twinId: string,
   claim?: IdempotencyClaim,
 ): Promise<string> {
   const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
-  const made = await store.createConversation(newConversation(named, clock.now()), claim);
+  const made = await store.createConversation(newConversation(named, clock.now()), claim, clientToken);
+  if (made === "token_ended") throw invalidApiKey();
   return made?.resourceId ?? named.id;
 }
 

@@ -107,7 +107,7 @@ function requireLive(record: ApiKeyRecord | undefined, now: number): ApiKeyRecor
 }
 
 /** 401: the credential is malformed, unknown, expired or revoked. The client does not learn which. */
-function invalidApiKey(): ApiError {
+export function invalidApiKey(): ApiError {
   return new ApiError(
     "invalid_api_key",
     "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",

@@ -90,7 +90,7 @@ function fromKey(
   const { endUser, twinIds } = clientToken;
   return {
     owner,
-    reach: { owner, endUser, twinIds: twinIds ?? undefined },
+    reach: { owner, endUser, twinIds: twinIds ?? undefined, clientToken: clientToken.hash },
     scope: clientToken.scope,
     key,
     bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },

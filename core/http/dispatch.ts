@@ -163,11 +163,9 @@ export class Dispatcher {
   /** Looks at a credential again once the body has arrived: it may have ended in the meantime. */
   async #lookAgain(exchange: Exchange, route: Route, { key }: Caller): Promise<void> {
     const { identifyCaller, context } = this.#options;
-    const { request, fields, requestId, startedAt, headers } = exchange;
+    const { request, fields, startedAt } = exchange;
     if (!key && context.clock.now() - startedAt <= longestTrustMs) return;
-    exchange.headers = commonHeaders(requestId); // a credential that has ended has no bucket to tell of
     exchange.caller = await identifyCaller(route, request, fields);
-    exchange.headers = headers;
     requireScope(route, exchange.caller);
   }
 

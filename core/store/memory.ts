@@ -101,9 +101,10 @@ type ConversationMethods = Pick<
 
 function conversationMethods(records: MemoryRecords): ConversationMethods {
   return {
-    async createConversation(conversation, claim) {
+    async createConversation(conversation, claim, clientToken) {
       const made = madeBefore(records, claim);
       if (made) return made;
+      if (clientToken !== undefined && !records.clientTokens.has(clientToken)) return "token_ended";
       keepClaim(records, claim, conversation.id);
       const entry: ConversationEntry = { record: conversation, messages: [], path: null, branches: [] };
       const owned = recordsOf(records, conversation.owner);

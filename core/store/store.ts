@@ -27,6 +27,8 @@ export interface Reach {
   readonly owner: string;
   /** Absent: any, and conversations without one. */
   readonly endUser?: string | undefined;
+  /** The hash of the client token that the caller has. Absent: another credential. */
+  readonly clientToken?: string | undefined;
 }
 
 /** A slice of a list: skip `offset` items, then at most `limit`. Both are whole and not negative. */
@@ -219,11 +221,15 @@ export interface Store {
   /** Deletes an end user's client tokens, and returns how many had not expired at `at`. */
   deleteClientTokens(owner: string, endUser: string, at: number): Promise<number>;
 
-  /** Stores a conversation, unless the claim was made before; in that case, returns that claim. */
+  /**
+   * Stores a conversation, unless the claim was made before; in that case, returns that claim. `clientToken`: the hash of
+   * one that must exist, so that nothing comes after the erasure of its end user, which begins with the tokens.
+   */
   createConversation(
     conversation: ConversationRecord,
     claim?: IdempotencyClaim,
-  ): Promise<MadeClaim | undefined>;
+    clientToken?: string,
+  ): Promise<MadeClaim | "token_ended" | undefined>;
   getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
   /**

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
-import { clientToken, newOwner, start } from "./store-records.ts";
+import { claim, clientToken, conversation, newOwner, start } from "./store-records.ts";
 
 export function clientTokensContract(open: () => Store): void {
   describe("client tokens", () => {
@@ -23,6 +23,29 @@ export function clientTokensContract(open: () => Store): void {
         assert.deepEqual(await store.findClientToken(token.hash), token);
       }
       assert.equal(await store.findClientToken("unknown"), undefined);
+    });
+
+    test("what needs a token that has ended is not stored", async () => {
+      const owner = newOwner();
+      const token = clientToken(owner, { endUser: "zoe" });
+      await store.createClientToken(token);
+      const made = claim(owner, { endUser: "zoe" });
+      const make = (id: string, withClaim: boolean) =>
+        store.createConversation(
+          conversation(owner, { id, endUser: "zoe" }),
+          withClaim ? made : undefined,
+          token.hash,
+        );
+      assert.equal(await make("conv_1", false), undefined);
+      assert.equal(await store.deleteClientTokens(owner, "zoe", start), 1);
+      assert.equal(await make("conv_2", false), "token_ended");
+      assert.equal(await make("conv_3", true), "token_ended");
+      assert.equal(await store.findClaim(made), undefined);
+      const list = await store.listConversations({ owner, endUser: "zoe" }, { offset: 0, limit: 10 });
+      assert.deepEqual(
+        list.items.map(({ id }) => id),
+        ["conv_1"],
+      );
     });
 
     test("the tokens of a key and end user have the requests of the latest", async () => {

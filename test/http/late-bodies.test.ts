@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEchoEngine, createService, createTwinList } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { type Fixture, inProcess, newTwin, openFixture } from "../support/harness.ts";
 
 const encoder = new TextEncoder();
@@ -136,4 +138,28 @@ test("a host is asked again about the user of a body that took longer than five 
   });
   assert.equal(status, 401);
   await service.close({ graceMs: 0 });
+});
+
+test("what reaches the store only after the erasure of its end user is not stored", async () => {
+  const memory = createMemoryStore();
+  const gate = createGate();
+  const store: Store = {
+    ...memory,
+    async createConversation(...parameters) {
+      await gate.opened;
+      return memory.createConversation(...parameters);
+    },
+  };
+  await using fixture = await openFixture(inProcess, { store });
+  const key = await fixture.key("full_access");
+  const token = await clientToken(fixture, key);
+  const answers = [undefined, { "Idempotency-Key": "one" }].map((headers) =>
+    fixture.call("POST", "/conversations", token, { twinId: "echo" }, headers),
+  );
+  await settle();
+  assert.equal((await fixture.call("DELETE", "/end-users/u1", key)).status, 200);
+  gate.open();
+  for (const answer of answers) assert.equal((await answer).status, 401);
+  const list = await (await fixture.call("GET", "/conversations?endUser=u1", key)).json();
+  assert.deepEqual(list.data, []);
 });
