@@ -4,8 +4,9 @@
  */
 
 import type { Answer, MessageResource } from "../../core/mod.ts";
+import type { MessageRecord } from "../../core/store/mod.ts";
 import { type Ask, createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
-import type { EngineHouse } from "./engine.ts";
+import type { EngineHouse, EngineRun } from "./engine.ts";
 import { Knowledge, type KnownConversation, type KnownReply } from "./knowledge.ts";
 import type { Ledger, StoredReply } from "./ledger.ts";
 import type { Process, Processes } from "./processes.ts";
@@ -17,6 +18,8 @@ interface Sending {
   readonly conversation: KnownConversation;
   readonly content: string;
   readonly key: string | undefined;
+  /** The reply that it goes on from. Undefined: the end of the path. */
+  readonly after: string | null | undefined;
 }
 
 export interface ClientSetting {
@@ -56,7 +59,7 @@ export class Clients {
   /** Checks what must hold once everything has come to rest. */
   checkAtEnd(): void {
     const { engines, processes, onDisconnect } = this.#setting;
-    for (const { id, question, end } of this.#ledger.replies.values()) {
+    for (const { id, question, end, deleted } of this.#ledger.replies.values()) {
       const { content } = question;
       if (this.#known.refused.has(content)) this.#world.violate(`"${content}" was refused, but is stored`);
       const wished = this.#known.replies.get(id)?.cancelTried || onDisconnect === "cancel";
@@ -70,6 +73,18 @@ export class Clients {
       if (end?.status === "completed" && !isWritten) {
         this.#world.violate(`${id} is not what its engine wrote`);
       }
+      if (!deleted) this.#requireHistory(question, runs);
+    }
+  }
+
+  /** Each engine must have been told what came before the question on its path, and was not left out. */
+  #requireHistory({ content, after }: MessageRecord, runs: readonly EngineRun[]): void {
+    const told = this.#ledger.pathTo(after).flatMap((reply) => {
+      const isTold = reply.end?.status !== "failed" && reply.text.trim() !== "";
+      return isTold ? reply.question.content : [];
+    });
+    for (const { history } of runs) {
+      if (history.join() !== told.join()) this.#world.violate(`"${content}" had another history: ${history}`);
     }
   }
 
@@ -82,7 +97,8 @@ export class Clients {
     const dice = random.next();
     if (dice < 0.5 || !reply) return this.#send(conversation);
     if (dice < 0.75) return this.#resume(reply);
-    if (dice < 0.87) return this.#cancel(reply);
+    if (dice < 0.83) return this.#cancel(reply);
+    if (dice < 0.87) return this.#switch(conversation);
     if (dice < 0.91) return this.#remove(conversation);
     return this.#readHistory(conversation);
   }
@@ -116,6 +132,7 @@ export class Clients {
       conversation,
       content: this.#known.newText("question"),
       key: random.chance(0.6) ? this.#known.newText("key") : undefined,
+      after: random.chance(0.6) ? undefined : (this.#anyReplyOf(conversation) ?? null),
     };
     if (sending.key === undefined) return this.#sendOnce(sending);
     const attempts = random.between(1, 4);
@@ -131,9 +148,9 @@ export class Clients {
 
   async #sendOnce(sending: Sending): Promise<void> {
     const { random } = this.#world;
-    const { conversation, content, key } = sending;
+    const { conversation, content, key, after } = sending;
     const path = `/conversations/${conversation.id}/messages`;
-    const options = { body: { content }, headers: keyHeader(key) };
+    const options = { body: { content, after }, headers: keyHeader(key) };
     const process = this.#setting.processes.any();
     const streamed = random.chance(0.6);
     const patience = random.chance(0.2) ? { patience: random.between(0, 3_000) } : {};
@@ -256,6 +273,27 @@ export class Clients {
     }
   }
 
+  #anyReplyOf(conversation: KnownConversation): string | undefined {
+    const known = [...this.#known.replies.values()].filter((reply) => reply.conversation === conversation);
+    return known[this.#world.random.between(0, known.length)]?.id;
+  }
+
+  /** Makes another branch the path. */
+  async #switch(conversation: KnownConversation): Promise<void> {
+    const lastMessageId = this.#anyReplyOf(conversation);
+    if (lastMessageId === undefined) return;
+    const path = `/conversations/${conversation.id}`;
+    const answer = await this.#ask(this.#setting.processes.any(), "PATCH", path, { body: { lastMessageId } });
+    if (answer?.status === 200) {
+      const changed = dataOf<{ lastMessageId: string }>(answer);
+      if (changed.lastMessageId !== lastMessageId) this.#world.violate("another branch was chosen");
+    } else if (
+      answer?.status === 404 ? conversation.deletions === 0 : answer && ![409, 503].includes(answer.status)
+    ) {
+      this.#world.violate(`a switch was answered ${answer?.status} ${answer?.body}`);
+    }
+  }
+
   async #remove(conversation: KnownConversation): Promise<void> {
     conversation.deletions++;
     const process = this.#setting.processes.any();
@@ -286,9 +324,8 @@ export class Clients {
     const answer = await this.#ask(this.#setting.processes.any(), "GET", path);
     if (answer?.status !== 200) return;
     const messages = dataOf<MessageResource[]>(answer);
-    for (const [index, { id, role, inReplyTo }] of messages.entries()) {
-      if (role === "assistant" && inReplyTo !== messages[index - 1]?.id)
-        this.#world.violate(`${id} is out of order`);
+    for (const [index, { id, role, after }] of messages.entries()) {
+      if (after !== (messages[index - 1]?.id ?? null)) this.#world.violate(`${id} is out of order`);
       if (role === "assistant") this.#known.reply(conversation, id);
     }
   }

@@ -14,6 +14,8 @@ export interface EngineRun {
   readonly alive: () => boolean;
   /** The text that it was to go on from. */
   readonly partial: string;
+  /** The questions of the history that it was given. */
+  readonly history: readonly string[];
   /** What it wrote before it was done or told to stop. */
   written: string;
   settled: boolean;
@@ -50,10 +52,11 @@ export class EngineHouse {
     const waits = random.chance(0.65);
     return {
       continues: this.#continues,
-      reply: ({ content, partial = "" }, output) => {
+      reply: ({ content, partial = "", history: said }, output) => {
         const { signal } = output;
         this.#judge(content);
-        const run: EngineRun = { content, signal, alive, partial, written: "", settled: false };
+        const history = said.filter(({ role }) => role === "user").map((message) => message.content);
+        const run: EngineRun = { content, signal, alive, partial, history, written: "", settled: false };
         this.#world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
         this.runs.push(run);
         // Some throw before they return a promise.

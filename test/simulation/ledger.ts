@@ -38,6 +38,8 @@ export interface StoredReply {
 
 export class Ledger {
   readonly replies = new Map<string, StoredReply>();
+  /** The end of each conversation's path. */
+  readonly pathEnds = new Map<string, string>();
   /** The replies in progress. */
   readonly busy = new Set<StoredReply>();
   /** What is stored, read without delay or failure. */
@@ -77,6 +79,11 @@ export class Ledger {
         if (ended) this.#noteEnd(end);
         return ended;
       },
+      updateConversation: async (reach, id, change, at) => {
+        const changed = await truth.updateConversation(reach, id, change, at);
+        if (changed?.replyId === null && change.last) this.#noteSwitch(id, change.last.id);
+        return changed;
+      },
       deleteConversation: async (owner, id, at) => {
         const deleted = await truth.deleteConversation(owner, id, at);
         if (deleted) this.#noteDeletion(id);
@@ -90,14 +97,39 @@ export class Ledger {
     this.lastTrouble = Math.max(this.lastTrouble, until);
   }
 
-  #noteBegin({ owner, question, reply, lease }: BeginReply, holder: () => boolean): void {
-    for (const { conversationId } of this.busy) {
-      if (conversationId === reply.conversationId)
+  /** The replies on the path that ends with this one, oldest first. */
+  pathTo(replyId: string | null): StoredReply[] {
+    const reply = this.replies.get(replyId ?? "");
+    return reply ? [...this.pathTo(reply.question.after), reply] : [];
+  }
+
+  #noteSwitch(conversationId: string, replyId: string): void {
+    for (const running of this.busy) {
+      if (running.conversationId === conversationId)
+        this.#world.violate(`the path changed while ${running.id} was running`);
+    }
+    if (this.replies.get(replyId)?.conversationId !== conversationId)
+      this.#world.violate(`${replyId} is the end of a path in another conversation`);
+    this.pathEnds.set(conversationId, replyId);
+  }
+
+  #noteBegin({ owner, question, reply, lease, forkAt }: BeginReply, holder: () => boolean): void {
+    const { conversationId, seq, after } = question;
+    const others = [...this.replies.values()].filter((each) => each.conversationId === conversationId);
+    if (seq !== 2 * others.length || reply.seq !== seq + 1)
+      this.#world.violate(`${reply.id} has a wrong number`);
+    if (after !== null && !others.some(({ id, end }) => id === after && end))
+      this.#world.violate(`${reply.id} goes on from no ended reply of its conversation`);
+    if (forkAt === undefined && after !== (this.pathEnds.get(conversationId) ?? null))
+      this.#world.violate(`${reply.id} goes on from another message than the path's end`);
+    this.pathEnds.set(conversationId, reply.id);
+    for (const running of this.busy) {
+      if (running.conversationId === conversationId)
         this.#world.violate("a conversation has two replies at once");
     }
     const stored: StoredReply = {
       owner,
-      conversationId: reply.conversationId,
+      conversationId,
       id: reply.id,
       question,
       begunAt: this.#world.now(),

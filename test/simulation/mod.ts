@@ -115,9 +115,15 @@ async function requireRest({ world, ledger, engines }: Cast): Promise<void> {
   for (const { id, replyId } of items) {
     if (replyId !== null) world.violate(`${id} is busy forever`);
     const begun = [...ledger.replies.values()].filter(({ conversationId }) => conversationId === id);
-    const slice = { offset: 0, limit: 0, order: "asc" } as const;
-    const stored = await ledger.truth.listMessages({ owner: "owner" }, id, slice);
-    if (stored?.total !== 2 * begun.length) world.violate(`${id} has a wrong number of messages`);
+    const listed = async (path: "current" | "all") => {
+      const slice = { offset: 0, limit: 1000, order: "asc", path } as const;
+      const stored = await ledger.truth.listMessages({ owner: "owner" }, id, slice);
+      return stored?.items.flatMap((message) => (message.role === "assistant" ? message.id : [])).join();
+    };
+    const idsOf = (replies: readonly { id: string }[]) => replies.map((reply) => reply.id).join();
+    if ((await listed("all")) !== idsOf(begun)) world.violate(`${id} has other messages than were stored`);
+    const path = ledger.pathTo(ledger.pathEnds.get(id) ?? null);
+    if ((await listed("current")) !== idsOf(path)) world.violate(`${id} has another path`);
   }
   for (const run of engines.runs) {
     if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs forever`);
