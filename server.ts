@@ -254,6 +254,7 @@ function serviceOptions(
     corsOrigins: settings.corsOrigins,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
     maxRunningReplies: settings.maxRunningReplies,
+    maxConversationStreams: settings.maxConversationStreams,
     heartbeatMs: settings.heartbeatMs,
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,

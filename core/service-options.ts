@@ -87,6 +87,8 @@ export interface ServiceOptions {
   readonly maxRunningReplies?: number | undefined;
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
+  /** How many streams of conversations a key, or an end user, may have open in this process: 1 to 100,000. Default 100. */
+  readonly maxConversationStreams?: number | undefined;
   /** The longest time a reply may take, in milliseconds. Default 300,000. */
   readonly maxReplyMs?: number | undefined;
   /**
@@ -121,6 +123,10 @@ export const timeRanges = {
   maxReplyMs: [1, 86_400_000],
   leaseMs: [100, 86_400_000],
 } as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>;
+
+/** The minimum and maximum of a caller's streams of conversations, and how many there may be by default. */
+export const conversationStreamsRange: readonly [least: number, most: number] = [1, 100_000];
+export const defaultConversationStreams = 100;
 
 /** The times of a service that names none, in milliseconds. */
 export const defaultTimes = { heartbeatMs: 5_000, maxReplyMs: 300_000, leaseMs: 30_000 } as const;
@@ -189,6 +195,7 @@ const rules: RulesFor<ServiceOptions> = {
   }),
   maxRunningReplies: optional(wholeNumber(runningRepliesRange)),
   heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
+  maxConversationStreams: optional(wholeNumber(conversationStreamsRange)),
   maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
   leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
   onDisconnect: optional(oneOf(disconnectPolicies)),
@@ -214,14 +221,15 @@ export function completeOptions(options: ServiceOptions): CompleteOptions {
   const { store = createMemoryStore(), limiter = createMemoryLimiter({ clock }) } = options;
   const { engines = { echo: createEchoEngine() } } = options;
   const { basePath = "", corsOrigins = [], pages = {} } = options;
-  const { onDisconnect = "continue" } = options;
+  const { maxConversationStreams = defaultConversationStreams, onDisconnect = "continue" } = options;
   const { heartbeatMs = defaultTimes.heartbeatMs, maxReplyMs = defaultTimes.maxReplyMs } = options;
   const { leaseMs = defaultTimes.leaseMs } = options;
   const { maxRunningReplies = defaultRunningReplies } = options;
   const observe = guardObserver(options.observe ?? {}, log);
   const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
   const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
-  const http = { maxRunningReplies, basePath, corsOrigins, pages, openaiApi, mcpApi, onDisconnect };
+  const limits = { maxRunningReplies, maxConversationStreams };
+  const http = { ...limits, basePath, corsOrigins, pages, openaiApi, mcpApi, onDisconnect };
   return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
 }
 

@@ -14,6 +14,8 @@ import { logLevels } from "../core/base/log.ts";
 import { defaultRequestsPerHour } from "../core/http/rate-limit.ts";
 import {
   basePathRule,
+  conversationStreamsRange,
+  defaultConversationStreams,
   defaultRunningReplies,
   defaultTimes,
   disconnectPolicies,
@@ -197,6 +199,12 @@ export const settings = {
     fallback: String(defaultRequestsPerHour.full_access),
     about: "requests of a `full_access` key in an hour",
     ...number(requestsPerHourRange),
+  }),
+  maxConversationStreams: setting({
+    variable: "MAX_CONVERSATION_STREAMS",
+    fallback: String(defaultConversationStreams),
+    about: "streams of conversations that a key or an end user may have open in a process",
+    ...number(conversationStreamsRange),
   }),
   heartbeatMs: setting({
     variable: "HEARTBEAT_MS",

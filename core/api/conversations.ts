@@ -14,9 +14,11 @@ import {
   requireEndedReply,
   validationError,
 } from "../wire/errors.ts";
+import { headerNames } from "../wire/request.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
   conversationSchema,
+  conversationStreamQuerySchema,
   conversationsQuerySchema,
   createConversationSchema,
   updateConversationSchema,
@@ -95,6 +97,35 @@ export const conversationRoutes = [
   }),
 
   route({
+    operationId: "followConversation",
+    method: "GET",
+    path: "/api/v1/conversations/{id}/stream",
+    summary: "Follow all that happens in a conversation, from now on or from any event",
+    credential: "api_key",
+    scope: "read_only",
+    query: conversationStreamQuerySchema,
+    queryHeaders: { after: "lastEventId" },
+    success: { status: 200, description: "The conversation as Server-Sent Events.", events: "conversation" },
+    errors: ["conversation_not_found", "too_many_streams"],
+    async handle(call, { store, replies }) {
+      const { caller, params, query, fields, requestId, recheck } = call;
+      const { reach, key } = caller;
+      const conversation = await requireConversation(store, reach, params.id);
+      const isHeader = fields.lastEventId !== null;
+      const path = isHeader ? headerNames.lastEventId : "after";
+      if (isHeader && !query.after?.includes(".")) {
+        throw validationError([{ path, message: "must be the id of an event of this stream" }]);
+      }
+      const { owner, endUser } = reach;
+      const events = await replies.streamConversation({
+        ...{ reach, conversation, after: query.after, path, requestId, recheck },
+        caller: JSON.stringify(endUser === undefined && key ? [key.id] : [owner, endUser]),
+      });
+      return { events };
+    },
+  }),
+
+  route({
     operationId: "updateConversation",
     method: "PATCH",
     path: "/api/v1/conversations/{id}",
@@ -104,7 +135,7 @@ export const conversationRoutes = [
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found", "message_not_found", "conversation_busy"],
-    async handle({ caller: { reach }, params, body: { title, lastMessageId } }, { store, clock }) {
+    async handle({ caller: { reach }, params, body: { title, lastMessageId } }, { store, clock, replies }) {
       if (title === undefined && lastMessageId === undefined) {
         throw validationError([{ path: "title", message: "is required, or lastMessageId, or both" }]);
       }
@@ -119,6 +150,7 @@ export const conversationRoutes = [
       const conversation =
         (await store.updateConversation(reach, params.id, change, clock.now())) ?? conversationNotFound();
       if (last && conversation.replyId !== null) throw conversationBusy(conversation.replyId);
+      replies.changed(conversation.id);
       return { data: conversationResource(conversation) };
     },
   }),

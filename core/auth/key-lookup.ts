@@ -53,15 +53,15 @@ export class KeyLookup {
    * @throws {ApiError} as {@link readApiKey}, or `invalid_api_key` for a key or token that is malformed, unknown, expired
    * or revoked. Errors of the store are passed on.
    */
-  async authenticate(fields: CredentialFields): Promise<Authenticated> {
+  async authenticate(fields: CredentialFields, maxAgeMs = cachedMs): Promise<Authenticated> {
     const secret = readApiKey(fields);
     const now = this.#options.clock.now();
     if (secret.startsWith(clientTokens.marker)) {
-      const clientToken = await this.#find(this.#tokens, clientTokens, secret);
+      const clientToken = await this.#find(this.#tokens, clientTokens, secret, maxAgeMs);
       if (!clientToken || clientToken.expiresAt <= now) throw invalidApiKey();
-      return { key: requireLive(await this.#keys.find(clientToken.keyHash), now), clientToken };
+      return { key: requireLive(await this.#keys.find(clientToken.keyHash, maxAgeMs), now), clientToken };
     }
-    const key = requireLive(await this.#find(this.#keys, apiKeys, secret), now);
+    const key = requireLive(await this.#find(this.#keys, apiKeys, secret, maxAgeMs), now);
     this.#touch(key, now);
     return { key, clientToken: undefined };
   }
@@ -81,11 +81,12 @@ export class KeyLookup {
     lookup: CachedLookup<Found>,
     kind: SecretKind,
     secret: string,
+    maxAgeMs: number,
   ): Found | undefined | Promise<Found | undefined> {
     if (secret.length !== kind.length) return undefined; // not worth a digest
     const hash = this.#options.sha256(secret);
-    const known = lookup.cached(hash); // before the checksum, which costs more: what is cached was well-formed
-    return known ?? (kind.isWellFormed(secret) ? lookup.find(hash) : undefined);
+    const known = lookup.cached(hash, maxAgeMs); // before the checksum, which costs more: what is cached was well-formed
+    return known ?? (kind.isWellFormed(secret) ? lookup.find(hash, maxAgeMs) : undefined);
   }
 
   /** Notes in the store that a key was used, at most once a minute. */
@@ -115,7 +116,7 @@ export function invalidApiKey(): ApiError {
 }
 
 /** How long a look-up is cached: within this time, other processes notice a revocation. */
-const maxAgeMs = 5_000;
+const cachedMs = 5_000;
 /** How many records are remembered between requests. */
 const maxRecords = 10_000;
 
@@ -142,14 +143,14 @@ class CachedLookup<Found extends object> {
   }
 
   /** The record, if it is cached. */
-  cached(hash: string): Found | undefined {
+  cached(hash: string, maxAgeMs: number): Found | undefined {
     const known = this.#lookups.get(hash);
     return known && isWithin(maxAgeMs, known.at, this.#clock.now()) ? known.record : undefined;
   }
 
   /** The record, from the store unless it is cached. Undefined: there is none. */
-  find(hash: string): Found | undefined | Promise<Found | undefined> {
-    return this.cached(hash) ?? this.#flights.get(hash) ?? this.#lookUp(hash);
+  find(hash: string, maxAgeMs: number): Found | undefined | Promise<Found | undefined> {
+    return this.cached(hash, maxAgeMs) ?? this.#flights.get(hash) ?? this.#lookUp(hash);
   }
 
   /** Makes the next use of a record ask the store. To be called once the store has recorded a change. */

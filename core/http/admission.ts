@@ -38,11 +38,13 @@ export type IdentifyCaller = (
   route: Route,
   request: IncomingRequest,
   fields: HeaderFields,
+  /** How old what is known of a key may be, in milliseconds. Default: as long as look-ups are cached. */
+  maxAgeMs?: number,
 ) => Promise<Caller>;
 
 export function createAuthentication(options: AuthenticationOptions): IdentifyCaller {
   const { keys, verifyToken, authenticate } = options;
-  return async ({ credential, ownerPolicy }, request, fields) => {
+  return async ({ credential, ownerPolicy }, request, fields, maxAgeMs) => {
     if (credential === "none") return anonymous;
     if (credential === "token") {
       if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
@@ -51,7 +53,7 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
       return fromHost(await authenticate(request), options);
     }
-    return fromKey(await keys.authenticate(fields), options);
+    return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };
 }
 

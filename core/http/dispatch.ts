@@ -153,7 +153,8 @@ export class Dispatcher {
       for (const [name, header] of Object.entries(route.headers ?? {}))
         named[name] = request.headers.get(header);
       const call = { ...input, caller: exchange.caller ?? caller, requestId, request, fields, params, rate };
-      const result = await route.handle({ ...call, headers: named }, context);
+      const recheck = (maxAgeMs: number) => identifyCaller(route, request, fields, maxAgeMs);
+      const result = await route.handle({ ...call, headers: named, recheck }, context);
       return this.#bound(toAnswer(route.success, result), exchange);
     } finally {
       held.release();

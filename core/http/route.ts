@@ -89,6 +89,11 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly body: Body;
   /** The caller's bucket after this request. */
   readonly rate: RateDecision | undefined;
+  /**
+   * Finds out again who the request comes from, by a record that is at most so many milliseconds old. Rejects if the
+   * credential has ended.
+   */
+  recheck(maxAgeMs: number): Promise<Caller>;
 }
 
 /** What a handler answers. */
@@ -122,8 +127,8 @@ export interface Success {
   readonly list?: true;
   /** Whether the `Location` header says where the new object is. */
   readonly location?: true;
-  /** Whether it is an event stream. Such a route does not answer HEAD. */
-  readonly events?: true;
+  /** Whether it is an event stream: a reply's, or a conversation's. Such a route does not answer HEAD. */
+  readonly events?: true | "conversation";
   /** Whether it is lines of JSON, each of which `schema` describes. Such a route does not answer HEAD. */
   readonly lines?: true;
 }

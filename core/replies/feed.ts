@@ -58,7 +58,7 @@ export class ReplyText {
 const endLength = 4096;
 
 /** Whether an offset lies between the halves of a surrogate pair. */
-export function splitsSurrogatePair(text: ReplyText, offset: number): boolean {
+export function splitsSurrogatePair(text: Pick<ReplyText, "slice">, offset: number): boolean {
   return offset > 0 && isHighSurrogate(text.slice(offset - 1, offset).charCodeAt(0));
 }
 

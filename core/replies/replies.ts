@@ -7,13 +7,15 @@
 
 import { InFlight, within } from "../base/clock.ts";
 import type { Weight } from "../base/memory-budget.ts";
+import { ConversationCache, type KnownConversation } from "../conversations/cache.ts";
+import { ConversationChanges } from "../conversations/changes.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
 import { type ReplyContext, RunningCounts, textBytes } from "./context.ts";
-import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
+import { type ConversationFollow, ConversationStreams } from "./conversation-stream.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
@@ -23,13 +25,17 @@ import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
+export type { KnownConversation } from "../conversations/cache.ts";
 export type { RunningLimit } from "./context.ts";
-export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
 export type { Send, Sent } from "./send.ts";
 
 /** What replies need. */
-export type RepliesOptions = Omit<ReplyContext, "conversations" | "counts" | "inFlight">;
+export interface RepliesOptions
+  extends Omit<ReplyContext, "conversations" | "changes" | "counts" | "inFlight"> {
+  /** How many streams of conversations a key or an end user may have open. */
+  readonly maxConversationStreams: number;
+}
 
 /** How long a shutdown waits for the store to take the last ends, in milliseconds. */
 const lastStoreMs = 5000;
@@ -40,16 +46,24 @@ export class Replies {
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
   readonly #sweeper: Sweeper;
+  readonly #conversationStreams: ConversationStreams;
   /** The replies that are not stored. */
   readonly #unstored = new Set<UnstoredReply>();
   #closing = false;
 
   constructor(options: RepliesOptions) {
     const conversations = new ConversationCache(options.store);
-    this.#context = { ...options, conversations, inFlight: new InFlight(), counts: new RunningCounts() };
+    const changes = new ConversationChanges(options.store.signals);
+    const counts = new RunningCounts();
+    this.#context = { ...options, conversations, changes, inFlight: new InFlight(), counts };
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
     this.#sweeper = new Sweeper(this.#context, this.#running);
+    const find = (owner: string, reply: MessageRecord) => this.find(owner, reply);
+    this.#conversationStreams = new ConversationStreams(
+      { ...this.#context, find },
+      options.maxConversationStreams,
+    );
   }
 
   /** Whether new sends are refused because {@link close} was called. */
@@ -105,6 +119,16 @@ export class Replies {
     return followReply(feed, this.#context, options);
   }
 
+  /** Follows all that happens in a conversation, as an event stream. */
+  streamConversation(follow: ConversationFollow): Promise<EventStream> {
+    return this.#conversationStreams.open(follow);
+  }
+
+  /** Tells those who follow a conversation that its title or path has changed. */
+  changed(conversationId: string): void {
+    this.#context.changes.tell(conversationId);
+  }
+
   /** Resolves with a reply at its end. Rejects if the client leaves before that. */
   end(feed: ReplyFeed, signal?: ClientSignal): Promise<MessageRecord> {
     return endOf(feed, signal);
@@ -125,6 +149,7 @@ export class Replies {
   /** Forgets a conversation that was deleted, and stops its reply, wherever that runs. */
   drop({ id, replyId }: Pick<ConversationRecord, "id" | "replyId">): void {
     this.#context.conversations.forget(id);
+    this.#context.changes.tell(id);
     if (replyId === null || this.#running.stop(replyId, "lost")) return;
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
@@ -142,6 +167,7 @@ export class Replies {
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
+    this.#conversationStreams.close();
     this.#sweeper.stop();
     await this.#settle(graceMs);
     this.#running.interrupt();
@@ -151,6 +177,7 @@ export class Replies {
     this.#running.abandon();
     await this.#settle(lastStoreMs);
     this.#running.close();
+    this.#context.changes.close();
   }
 
   /** Waits until nothing is in flight, or the time is up. */

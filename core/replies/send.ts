@@ -86,6 +86,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
     switch (begun.result) {
       case "begun":
         running.start(producer);
+        context.changes.tell(conversationId);
         return { feed: producer.feed };
       case "claimed":
         return { claim: begun.claim };

@@ -30,6 +30,7 @@ const statusByCode = {
   idempotency_key_reused: 422,
   rate_limited: 429,
   too_many_running: 429,
+  too_many_streams: 429,
   headers_too_large: 431,
   internal_error: 500,
   model_error: 502,

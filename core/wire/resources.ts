@@ -208,3 +208,67 @@ export class OwnEvents implements ReplyEvents {
     return "";
   }
 }
+
+/** The events of a conversation's stream. */
+export class ConversationEvents {
+  readonly #requestId: string;
+  #id: string | undefined;
+  /** Whether a reply's stream ended because this process stops. */
+  released = false;
+
+  /** `id`: that of the event which the client had before. */
+  constructor(requestId: string, id: string | undefined) {
+    this.#requestId = requestId;
+    this.#id = id;
+  }
+
+  conversation(conversation: ConversationRecord): string {
+    return this.#event(this.#id, { type: "conversation", conversation: conversationResource(conversation) });
+  }
+
+  message(message: MessageRecord, id: string): string {
+    return this.#event(id, { type: "message", message: messageResource(message) });
+  }
+
+  deleted(): string {
+    return this.#event(this.#id, { type: "deleted" });
+  }
+
+  /** The events of a reply in this stream. */
+  ofReply({ id: messageId, seq }: MessageRecord): ReplyEvents {
+    const progressed = (progress: string, offset: number) =>
+      this.#json(`${seq}.${offset}`, `{"type":"progress","messageId":"${messageId}","progress":${progress}}`);
+    return {
+      accepted: () => "",
+      progress: progressed,
+      continued: (from, attempt) => progressed(encodeJson({ stage: "continued", from, attempt }), from),
+      delta: (json, offset) =>
+        this.#json(`${seq}.${offset}`, `{"type":"delta","messageId":"${messageId}","content":${json}}`),
+      ended: (message) => {
+        const error = message.error && {
+          ...message.error,
+          details: { messageId },
+          requestId: this.#requestId,
+        };
+        const end = error ? { type: "error", messageId, error } : { type: "complete", messageId };
+        return this.#event(`${seq}.${message.content.length + 1}`, {
+          ...end,
+          message: messageResource(message),
+        });
+      },
+      released: () => {
+        this.released = true;
+        return "";
+      },
+    };
+  }
+
+  #event(id: string | undefined, data: object): string {
+    return this.#json(id, encodeJson(data));
+  }
+
+  #json(id: string | undefined, json: string): string {
+    this.#id = id;
+    return id === undefined ? `data: ${json}\n\n` : encodeEvent(id, json);
+  }
+}

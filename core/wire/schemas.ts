@@ -506,6 +506,18 @@ export const streamQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+export const conversationStreamQuerySchema = {
+  type: "object",
+  properties: {
+    after: {
+      type: "string",
+      pattern: "^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$",
+      description:
+        "Begin behind this event or message: the id of the last event received, or a message's id.",
+    },
+  },
+} as const satisfies InputSchema;
+
 /** How a response of OpenAI's Responses API is read. */
 /** What is printable in ASCII. */
 export const asciiPattern: string = "^[\\x20-\\x7e]*$";
@@ -561,6 +573,7 @@ export const inputSchemas = {
   messagesQuery: messagesQuerySchema,
   streamQuery: streamQuerySchema,
   askTwin: askTwinSchema,
+  conversationStreamQuery: conversationStreamQuerySchema,
   responseQuery: responseQuerySchema,
 } as const satisfies Readonly<Record<string, InputSchema>>;
 
@@ -582,6 +595,23 @@ export type StreamEventData =
   | { readonly type: "delta"; readonly content: string }
   | { readonly type: "complete"; readonly message: MessageResource }
   | { readonly type: "error"; readonly error: ErrorObject };
+/**
+ * The data of an event of a conversation's stream, by its `type`. `message` is a question, a reply as it begins, or one that
+ * has ended meanwhile; `deleted` ends the stream.
+ */
+export type ConversationEventData =
+  | { readonly type: "conversation"; readonly conversation: ConversationResource }
+  | { readonly type: "message"; readonly message: MessageResource }
+  | { readonly type: "progress"; readonly messageId: string; readonly progress: EngineProgress }
+  | { readonly type: "delta"; readonly messageId: string; readonly content: string }
+  | { readonly type: "complete"; readonly messageId: string; readonly message: MessageResource }
+  | {
+      readonly type: "error";
+      readonly messageId: string;
+      readonly error: ErrorObject;
+      readonly message: MessageResource;
+    }
+  | { readonly type: "deleted" };
 /** An API key as clients see it later, without the key itself. */
 export type ApiKeyResource = FromSchema<typeof apiKeySchema>;
 /** An API key in the answer to its creation: the only one that has `key`. */

@@ -42,7 +42,7 @@ export interface EventStream {
 }
 
 /** One event: its id, and its JSON data on one line. */
-export function encodeEvent(id: number, json: string): string {
+export function encodeEvent(id: number | string, json: string): string {
   return `id: ${id}\ndata: ${json}\n\n`;
 }
 

@@ -54,7 +54,8 @@ for (const transport of transports) {
         "a stream has no HEAD",
       );
       assert.equal(allowed.get("/api/v1/end-users/{endUser}/export"), "GET, OPTIONS");
-      assert.equal(routes.length, 25);
+      assert.equal(allowed.get("/api/v1/conversations/{id}/stream"), "GET, OPTIONS");
+      assert.equal(routes.length, 26);
     });
 
     test("paths that do not exist are 404, whatever the method and without a credential", async () => {

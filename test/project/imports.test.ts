@@ -19,6 +19,7 @@ const coreOrder = [
   "core/limits",
   "core/wire",
   "core/auth",
+  "core/conversations",
   "core/replies",
   "core/http",
   "core/api/document",
@@ -38,6 +39,7 @@ const mayImport: Readonly<Record<string, RegExp>> = {
 /** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   "core/store": ["store", "records", "path", "memory"],
+  "core/conversations": ["cache", "changes"],
   "core/replies": ["replies"],
   "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],

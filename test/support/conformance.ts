@@ -206,6 +206,11 @@ export function assertEvent(data: unknown): void {
   assertMatches({ $ref: "api#/components/schemas/StreamEvent" }, data, "StreamEvent");
 }
 
+/** The same of an event of a conversation's stream. */
+export function assertConversationEvent(data: unknown): void {
+  assertMatches({ $ref: "api#/components/schemas/ConversationEvent" }, data, "ConversationEvent");
+}
+
 function assertMatches(schema: unknown, value: unknown, name: string): void {
   const validator = validators.get(name) ?? ajv.compile(localized(schema) as object);
   validators.set(name, validator);

@@ -166,6 +166,25 @@ export const eventExamples = {
   },
 };
 
+/** The events of a conversation's stream, one of each type. */
+export const conversationEventExamples = {
+  conversation: { value: { type: "conversation", conversation } },
+  message: { value: { type: "message", message } },
+  progress: {
+    value: { type: "progress", messageId: message.id, progress: { stage: "sources", sources: [] } },
+  },
+  delta: { value: { type: "delta", messageId: message.id, content: "It computed " } },
+  complete: { value: { type: "complete", messageId: message.id, message } },
+  error: {
+    value: {
+      ...eventExamples.error.value,
+      messageId: message.id,
+      message: { ...message, status: "failed", finishReason: "error" },
+    },
+  },
+  deleted: { value: { type: "deleted" } },
+};
+
 const errorMessages: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Authorization and X-API-Key differ: send one of them.",
   invalid_json: "The body is not valid JSON.",
@@ -191,6 +210,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
     "This Idempotency-Key was used with other fields; send the same fields, or another key.",
   rate_limited: "The hourly limit of 500 requests is used up for now.",
   too_many_running: "10 replies are running already; wait until one has ended, or cancel one.",
+  too_many_streams: "You have 100 streams of conversations open; close one first.",
   headers_too_large: "The header section is longer than 32768 bytes.",
   internal_error: "Something went wrong on the server.",
   model_error: "The twin's model failed to reply.",

@@ -30,7 +30,7 @@ import {
   usageSchema,
   usageSumSchema,
 } from "../../wire/schemas.ts";
-import { errorExample, eventExamples, exampleOf } from "./examples.ts";
+import { conversationEventExamples, errorExample, eventExamples, exampleOf } from "./examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./headers.ts";
 
 const components: Readonly<Record<string, Schema>> = {
@@ -77,28 +77,49 @@ function errorObject(code: Schema): unknown {
   };
 }
 
+const progressSchema = {
+  type: "object",
+  description:
+    "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
+    "another process goes on from there, and its `attempt`. Other stages are the engine's.",
+  properties: {
+    stage: { type: "string" },
+    messageId: { type: "string" },
+    userMessageId: { type: "string" },
+  },
+  required: ["stage"],
+  additionalProperties: true,
+};
+const deltaContent = { type: "string", description: "Text to append." };
+const messageReference = { $ref: "#/components/schemas/Message" };
+const replyError = errorObject(failureSchema.properties.code);
+
 /** The data of a stream's events, by type. */
 const streamEventSchema = {
   description: "The JSON in an event's `data` line; its `id` line has the length of the reply so far.",
   oneOf: [
-    event("progress", {
-      progress: {
-        type: "object",
-        description:
-          "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
-          "another process goes on from there, and its `attempt`. Other stages are the engine's.",
-        properties: {
-          stage: { type: "string" },
-          messageId: { type: "string" },
-          userMessageId: { type: "string" },
-        },
-        required: ["stage"],
-        additionalProperties: true,
-      },
-    }),
-    event("delta", { content: { type: "string", description: "Text to append." } }),
-    event("complete", { message: { $ref: "#/components/schemas/Message" } }),
-    event("error", { error: errorObject(failureSchema.properties.code) }),
+    event("progress", { progress: progressSchema }),
+    event("delta", { content: deltaContent }),
+    event("complete", { message: messageReference }),
+    event("error", { error: replyError }),
+  ],
+};
+
+const messageId = { type: "string", description: "The reply's id." };
+
+/** The data of the events of a conversation's stream, by type. */
+const conversationEventSchema = {
+  description:
+    "The JSON in an event's `data` line. Its `id` line has the message's number in the conversation, a point, and how much " +
+    "of the message was sent; one more than its length for the end of a reply.",
+  oneOf: [
+    event("conversation", { conversation: { $ref: "#/components/schemas/Conversation" } }),
+    event("message", { message: messageReference }),
+    event("progress", { messageId, progress: progressSchema }),
+    event("delta", { messageId, content: deltaContent }),
+    event("complete", { messageId, message: messageReference }),
+    event("error", { messageId, error: replyError, message: messageReference }),
+    event("deleted", {}),
   ],
 };
 
@@ -151,6 +172,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     ...Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, forClients(schema)])),
     ErrorResponse: errorSchema,
     StreamEvent: streamEventSchema,
+    ConversationEvent: conversationEventSchema,
   };
   return {
     openapi: "3.1.0",
@@ -262,8 +284,10 @@ function contentOf({ status, schema, list, events, lines }: Success): ContentByM
   if (status === 204) return undefined;
   // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
   if (events) {
-    const schema = { $ref: "#/components/schemas/StreamEvent" };
-    return { "text/event-stream": { schema, examples: eventExamples } };
+    const isReply = events !== "conversation";
+    const schema = { $ref: `#/components/schemas/${isReply ? "StreamEvent" : "ConversationEvent"}` };
+    const examples = isReply ? eventExamples : conversationEventExamples;
+    return { "text/event-stream": { schema, examples } };
   }
   if (!schema) return documentItself;
   return lines ? { "application/x-ndjson": media(schema) } : { "application/json": envelope(schema, list) };

@@ -1,0 +1,349 @@
+/**
+ * A conversation as one event stream: the log of its messages, read on from any place, with the running reply at its end.
+ * An id `<n>.<m>` is the offset m in the message with the number n; m is the length and one more for who has a reply's end.
+ *
+ * @module
+ */
+
+import { longestTimerMs, type Repetition, repeat } from "../base/clock.ts";
+import type { ConversationRecord, MessageRecord } from "../store/records.ts";
+import type { Reach } from "../store/store.ts";
+import { ApiError, validationError } from "../wire/errors.ts";
+import { ConversationEvents } from "../wire/resources.ts";
+import type { EventPiece, EventStream } from "../wire/sse.ts";
+import type { ReplyContext } from "./context.ts";
+import { type ReplyFeed, splitsSurrogatePair } from "./feed.ts";
+import { followReply } from "./follower.ts";
+
+/** Options of {@link ConversationStreams.open}. */
+export interface ConversationFollow {
+  readonly reach: Reach;
+  readonly conversation: ConversationRecord;
+  /** The id of an event, or of a message, to begin behind. Undefined: from now on. */
+  readonly after: string | undefined;
+  /** The parameter or header field that names it. */
+  readonly path: string;
+  /** Whose streams count together. */
+  readonly caller: string;
+  /** The request that follows. */
+  readonly requestId: string;
+  /** Looks at the credential again. Rejects with an {@link ApiError} once it has ended. */
+  readonly recheck: (maxAgeMs: number) => Promise<unknown>;
+}
+
+/** How many messages are read at once. */
+const messagesAtOnce = 10;
+
+/** Pause between two looks at the log, in milliseconds, where another process may change it without a signal. */
+const pollMs = 1000;
+
+/** That pause if signals tell of changes: only lost signals wait for it. */
+const idlePollMs = 15_000;
+
+/** Pause between two looks at a credential, in milliseconds, and how old its record may be then: 5 seconds together. */
+const recheckMs = 4000;
+const recordMs = 900;
+
+/** How long a client that has too many streams is asked to wait, in seconds. */
+const retrySeconds = "5";
+
+/** Where a stream begins. */
+interface Start {
+  /** The id of its first event. Undefined: there is no message yet. */
+  readonly id: string | undefined;
+  /** The number of the next message to tell. */
+  readonly next: number;
+  /** The running reply to go on with, and from which offset. */
+  readonly within?: { readonly reply: MessageRecord; readonly from: number };
+}
+
+/** What a stream shares with the others of this process. */
+interface StreamContext extends Pick<ReplyContext, "store" | "clock" | "log" | "heartbeatMs" | "changes"> {
+  readonly find: (owner: string, reply: MessageRecord) => ReplyFeed;
+}
+
+/** The streams of conversations that are open in this process. */
+export class ConversationStreams {
+  readonly #context: StreamContext;
+  readonly #most: number;
+  readonly #open = new Set<ConversationStream>();
+  readonly #counts = new Map<string, number>();
+
+  /** `most`: how many a caller may have open. */
+  constructor(context: StreamContext, most: number) {
+    this.#context = context;
+    this.#most = most;
+  }
+
+  /**
+   * Follows a conversation.
+   *
+   * @throws {ApiError} `validation_error` for an id that the conversation does not have, `too_many_streams`.
+   */
+  async open(follow: ConversationFollow): Promise<EventStream> {
+    const { caller } = follow;
+    const count = this.#counts.get(caller) ?? 0;
+    if (count >= this.#most) {
+      throw new ApiError(
+        "too_many_streams",
+        `You have ${this.#most} streams of conversations open; close one first.`,
+        { headers: { "Retry-After": retrySeconds } },
+      );
+    }
+    this.#counts.set(caller, count + 1);
+    const release = () => {
+      const left = (this.#counts.get(caller) ?? 1) - 1;
+      if (left > 0) this.#counts.set(caller, left);
+      else this.#counts.delete(caller);
+    };
+    try {
+      const start = await findStart(this.#context, follow);
+      const stream = new ConversationStream(this.#context, follow, start, () => {
+        if (this.#open.delete(stream)) release();
+      });
+      this.#open.add(stream);
+      return stream;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Ends all streams, because this process stops. */
+  close(): void {
+    for (const stream of [...this.#open]) stream.end();
+  }
+}
+
+/** Finds where a stream begins. */
+async function findStart(context: StreamContext, follow: ConversationFollow): Promise<Start> {
+  const { reach, conversation, after, path } = follow;
+  const { id, owner, logLength } = conversation;
+  const refuse = (): never => {
+    const message = "must be the id of an event or a message of this conversation";
+    throw validationError([{ path, message }]);
+  };
+  if (after === undefined) {
+    const [before, last = before] = await readLog(context, reach, id, Math.max(0, logLength - 2), 2);
+    if (!last) return { id: undefined, next: 0 };
+    if (last.status !== "in_progress") return { id: endId(last), next: last.seq + 1 };
+    return { id: before && endId(before), next: last.seq };
+  }
+  const [, n, m] = /^(\d+)\.(\d+)$/.exec(after) ?? [];
+  if (n === undefined) {
+    const message = await context.store.getMessage(reach, after, { conversationId: id });
+    if (!message) return refuse();
+    const next = message.seq + 1;
+    if (message.status !== "in_progress") return { id: endId(message), next };
+    return { id: `${message.seq}.0`, next, within: { reply: message, from: 0 } };
+  }
+  const offset = Number(m);
+  const [message = refuse()] = await readLog(context, reach, id, Number(n), 1);
+  const { seq, role, content, status } = message;
+  if (status === "in_progress") {
+    if (!context.find(owner, message).reaches(offset)) refuse();
+    return { id: after, next: seq + 1, within: { reply: message, from: offset } };
+  }
+  const end = role === "user" ? content.length : content.length + 1;
+  // Text that was sent may have been lost: then the message is told again, as it has become.
+  const mayBeBeyond = message.continuedFrom !== null || message.error?.code === "interrupted";
+  if (!mayBeBeyond && (offset > end || splitsSurrogatePair(content, offset))) refuse();
+  return { id: after, next: offset === end ? seq + 1 : seq };
+}
+
+/** Messages in the order they were stored, from a number on. */
+async function readLog(
+  { store }: StreamContext,
+  reach: Reach,
+  id: string,
+  from: number,
+  limit: number,
+): Promise<readonly MessageRecord[]> {
+  const log = await store.listMessages(reach, id, { path: "all", order: "asc", offset: from, limit });
+  return log?.items ?? [];
+}
+
+/** The id of the event after which a client has all of a message. */
+function endId({ seq, role, content }: MessageRecord): string {
+  return `${seq}.${content.length + (role === "user" ? 0 : 1)}`;
+}
+
+/** One client that follows a conversation. It remembers its place in the log, and follows the running reply. */
+class ConversationStream implements EventStream {
+  readonly clock: StreamContext["clock"];
+  readonly heartbeatMs: number;
+  readonly #context: StreamContext;
+  readonly #follow: ConversationFollow;
+  readonly #events: ConversationEvents;
+  readonly #closed: () => void;
+  /** The conversation as the client knows it. */
+  #known: ConversationRecord;
+  /** The messages that were told since then. */
+  #told: readonly MessageRecord[] = [];
+  #next: number;
+  /** Events that wait to be taken. */
+  #text: string;
+  /** Whether the log may have more than was read. */
+  #hasMore = false;
+  /** The running reply. */
+  #reply: EventStream | undefined;
+  #ended = false;
+  #wake: ((urgent: boolean) => void) | undefined;
+  #looking: Repetition | undefined;
+  #checking: Repetition | undefined;
+  #stopWatching = () => {};
+  #failing = false;
+
+  constructor(context: StreamContext, follow: ConversationFollow, start: Start, closed: () => void) {
+    this.clock = context.clock;
+    this.heartbeatMs = context.heartbeatMs;
+    this.#context = context;
+    this.#follow = follow;
+    this.#closed = closed;
+    this.#known = follow.conversation;
+    this.#next = start.next;
+    this.#events = new ConversationEvents(follow.requestId, start.id);
+    this.#text = this.#events.conversation(this.#known);
+    if (start.within) this.#text += this.#followReply(start.within.reply, start.within.from);
+  }
+
+  wake(callback: (urgent: boolean) => void): void {
+    const { clock, store, changes } = this.#context;
+    this.#wake = callback;
+    const pauseMs = store.exclusive ? longestTimerMs : store.signals ? idlePollMs : pollMs;
+    this.#looking = repeat(
+      clock,
+      () => (this.#failing ? pollMs : pauseMs),
+      () => this.#look(),
+    );
+    this.#checking = repeat(
+      clock,
+      () => recheckMs,
+      () => this.#recheck(),
+    );
+    this.#stopWatching = changes.watch(this.#known.id, () => this.#looking?.hurry());
+    this.#reply?.wake(this.#replyWoke);
+    this.#looking.hurry(); // for what was stored since the start was found
+    callback(true);
+  }
+
+  readonly #replyWoke = (urgent: boolean): void => this.#wake?.(urgent);
+
+  next(): EventPiece | undefined {
+    if (this.#text !== "" || this.#ended) {
+      const text = this.#text;
+      this.#text = "";
+      if (this.#hasMore && !this.#ended) this.#looking?.hurry();
+      if (this.#reply) this.#wake?.(true);
+      return { text, last: this.#ended };
+    }
+    const piece = this.#reply?.next();
+    if (!piece) return undefined;
+    if (piece.last) {
+      this.#reply?.close();
+      this.#reply = undefined;
+      this.#ended ||= this.#events.released;
+      if (!this.#ended) this.#looking?.hurry();
+    }
+    return { text: piece.text, last: this.#ended };
+  }
+
+  /** Ends the stream without a last event. */
+  end(): void {
+    this.#ended = true;
+    this.#wake?.(true);
+  }
+
+  close(): void {
+    this.#ended = true;
+    this.#wake = undefined;
+    this.#stopWatching();
+    this.#looking?.stop();
+    this.#checking?.stop();
+    this.#reply?.close();
+    this.#reply = undefined;
+    this.#closed();
+  }
+
+  async #recheck(): Promise<void> {
+    try {
+      await this.#follow.recheck(recordMs);
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) this.end();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { log } = this.#context;
+    try {
+      await this.#readOn();
+      this.#failing = false;
+    } catch (error) {
+      const level = this.#failing ? "debug" : "warn"; // an outage would have every stream say the same again and again
+      log(level, "a conversation could not be looked up; it will be tried again", {
+        conversationId: this.#known.id,
+        error,
+      });
+      this.#failing = true;
+    }
+  }
+
+  /** Reads what has changed, once what was read before has been taken. */
+  async #readOn(): Promise<void> {
+    const { store } = this.#context;
+    const { reach } = this.#follow;
+    const { id } = this.#known;
+    if (this.#text !== "") {
+      this.#hasMore = true;
+      return;
+    }
+    const conversation = await store.getConversation(reach, id);
+    const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
+    const found =
+      conversation && !isFollowing ? await readLog(this.#context, reach, id, this.#next, messagesAtOnce) : [];
+    if (this.#ended) return;
+    let text = "";
+    if (!conversation) {
+      this.#ended = true;
+      text = this.#events.deleted();
+    } else {
+      for (const message of found) text += this.#tell(message);
+      this.#hasMore = found.length === messagesAtOnce;
+      if (!this.#hasMore) text += this.#changesIn(conversation, isFollowing);
+    }
+    if (text === "") return;
+    this.#text += text;
+    this.#wake?.(true);
+  }
+
+  #tell(message: MessageRecord): string {
+    this.#next = message.seq + 1;
+    this.#told = [...this.#told, message];
+    if (message.status !== "in_progress") return this.#events.message(message, endId(message));
+    const begun = this.#events.message({ ...message, content: "" }, `${message.seq}.0`);
+    return begun + this.#followReply(message, 0);
+  }
+
+  /** Follows the running reply; returns what is to be sent first. */
+  #followReply(reply: MessageRecord, from: number): string {
+    const feed = this.#context.find(this.#known.owner, reply);
+    const { clock, heartbeatMs } = this.#context;
+    const options = { from, events: this.#events.ofReply(reply), requestId: this.#follow.requestId };
+    const followed = followReply(feed, { clock, heartbeatMs, observe: {} }, options);
+    if (typeof followed === "string") return followed;
+    this.#reply = followed;
+    if (this.#wake) followed.wake(this.#replyWoke);
+    return "";
+  }
+
+  /** An event if the title, or the path otherwise than by a send, is not as the client knows it. */
+  #changesIn(conversation: ConversationRecord, isFollowing: boolean): string {
+    const { title, lastMessageId } = this.#known;
+    const isTitled = conversation.title !== title;
+    const isSent = this.#told.some(({ id }) => id === conversation.lastMessageId);
+    const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId && !isSent;
+    this.#known = isFollowing ? { ...this.#known, title: conversation.title } : conversation;
+    if (!isFollowing) this.#told = this.#told.filter(({ seq }) => seq >= conversation.logLength);
+    return isTitled || isMoved ? this.#events.conversation(conversation) : "";
+  }
+}

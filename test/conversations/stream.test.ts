@@ -1,0 +1,311 @@
+/**
+ * A conversation's stream: all that happens in it, from now on or from any event.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMemoryStore } from "../../core/store/mod.ts";
+import { openCutOff } from "../replies/cut-off.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
+import { inShort, readConversation } from "../support/event-reader.ts";
+import { assertRefusedField, dataOf, inProcess, overSocket } from "../support/harness.ts";
+
+const follow = async (chat: Chat, after?: string, key = chat.key) => {
+  const query = after === undefined ? "" : `?after=${after}`;
+  const path = `/conversations/${chat.conversationId}/stream${query}`;
+  return readConversation(await chat.fixture.call("GET", path, key));
+};
+
+/** Sends a message, and plays its reply. */
+async function talk(chat: Chat, question: string, reply: string) {
+  const { stream, messageId, run } = await chat.begin(question);
+  run.write(reply);
+  run.finish();
+  await stream.rest();
+  return messageId;
+}
+
+const whole = [
+  "1.0 message in_progress ",
+  "1.3 delta Hi!",
+  "1.4 complete completed Hi!",
+  "2.4 message completed And?",
+  "3.0 message in_progress ",
+  "3.5 delta Fine.",
+  "3.6 complete completed Fine.",
+];
+
+for (const [name, transport] of Object.entries({ inProcess, overSocket })) {
+  describe(`a conversation's stream (${name})`, () => {
+    test("tells all that happens, in order, with ids of message and offset", async () => {
+      await using chat = await openChat(transport);
+      const stream = await follow(chat);
+      assert.deepEqual(inShort([await stream.next()]), ["- conversation null"]);
+      await talk(chat, "Hello?", "Hi!");
+      const first = await stream.until("complete");
+      await talk(chat, "And?", "Fine.");
+      const events = [...first, ...(await stream.until("complete"))];
+      assert.deepEqual(inShort(events), ["0.6 message completed Hello?", ...whole]);
+      await stream.leave();
+    });
+
+    test("begins with what runs: the reply as it began, and all of its text", async () => {
+      await using chat = await openChat(transport);
+      const { run, stream } = await chat.begin();
+      run.write("So far");
+      await stream.next();
+      const late = await follow(chat);
+      const begun = [await late.next(), await late.next(), await late.next()];
+      assert.deepEqual(inShort(begun), [
+        "0.6 conversation null",
+        "1.0 message in_progress ",
+        "1.6 delta So far",
+      ]);
+      run.write(", so good");
+      run.finish();
+      assert.deepEqual(inShort(await late.until("complete")), [
+        "1.15 delta , so good",
+        "1.16 complete completed So far, so good",
+      ]);
+      await late.leave();
+      await stream.rest();
+    });
+
+    test("goes on behind any event, at any time: each of the others comes once", async () => {
+      await using chat = await openChat(transport);
+      await talk(chat, "Hello?", "Hi!");
+      const { run } = await chat.begin("And?");
+      run.write("Fine.");
+      await settle();
+      const expected: Readonly<Record<string, readonly string[]>> = {
+        "0.6": ["1.4 message completed Hi!", ...whole.slice(3)],
+        "1.0": ["1.4 message completed Hi!", ...whole.slice(3)],
+        "1.3": ["1.4 message completed Hi!", ...whole.slice(3)],
+        "1.4": whole.slice(3),
+        "2.4": whole.slice(4),
+        "3.0": whole.slice(5),
+        "3.2": ["3.5 delta ne.", ...whole.slice(6)],
+        "3.5": whole.slice(6),
+      };
+      const streams = await Promise.all(
+        Object.keys(expected).map(async (after) => [after, await follow(chat, after)] as const),
+      );
+      run.finish();
+      for (const [after, stream] of streams) {
+        const [first, ...rest] = await stream.until(after === "1.3" ? "complete" : "complete");
+        assert.deepEqual(inShort(first ? [first] : []), [`${after} conversation null`]);
+        assert.deepEqual(inShort(rest), expected[after], after);
+        await stream.leave();
+      }
+      const ended = await follow(chat, "3.2");
+      const events = [await ended.next(), await ended.next()];
+      assert.deepEqual(inShort(events), ["3.2 conversation null", "3.6 message completed Fine."]);
+      await ended.leave();
+    });
+
+    test("goes on behind a message; a running reply's text comes from its beginning", async () => {
+      await using chat = await openChat(transport);
+      const first = await talk(chat, "Hello?", "Hi!");
+      const { run, messageId } = await chat.begin("And?");
+      run.write("Fine.");
+      const behind = await follow(chat, first);
+      const within = await follow(chat, messageId);
+      run.finish();
+      assert.deepEqual(inShort(await behind.until("complete")), ["1.4 conversation null", ...whole.slice(3)]);
+      assert.deepEqual(inShort(await within.until("complete")), ["3.0 conversation null", ...whole.slice(5)]);
+      await behind.leave();
+      await within.leave();
+    });
+  });
+}
+
+describe("a conversation's stream", () => {
+  test("tells of another title, and ends after its deletion", async () => {
+    await using chat = await openChat(inProcess);
+    await talk(chat, "Hello?", "Hi!");
+    const stream = await follow(chat);
+    await stream.next();
+    await chat.fixture.call("PATCH", `/conversations/${chat.conversationId}`, chat.key, { title: "Ada" });
+    assert.deepEqual(inShort([await stream.next()]), ["1.4 conversation Ada"]);
+    await chat.remove();
+    assert.deepEqual(inShort(await stream.rest()), ["1.4 deleted"]);
+    assert.equal((await chat.get("/stream")).status, 404);
+  });
+
+  test("ends after an erasure while a reply runs", async () => {
+    await using chat = await openChat(inProcess);
+    const { data } = (await (
+      await chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted", endUser: "zoe" })
+    ).json()) as { data: { id: string } };
+    const path = `/conversations/${data.id}`;
+    const stream = readConversation(await chat.fixture.call("GET", `${path}/stream`, chat.key));
+    const sent = chat.fixture.call("POST", `${path}/messages`, chat.key, { content: "Hello?" });
+    await chat.engine.next();
+    await chat.fixture.call("DELETE", "/end-users/zoe", chat.key);
+    assert.equal((await stream.rest()).at(-1)?.data.type, "deleted");
+    await sent;
+  });
+
+  test("tells of a reply that failed, and goes on", async () => {
+    await using chat = await openChat(inProcess);
+    const stream = await follow(chat);
+    const { run } = await chat.begin();
+    run.write("So");
+    run.fail(new Error("secret"));
+    const events = await stream.until("error");
+    assert.deepEqual(inShort(events.slice(-1)), ["1.3 error failed So"]);
+    await talk(chat, "And?", "Fine.");
+    assert.deepEqual(inShort(await stream.until("complete")), whole.slice(3));
+    await stream.leave();
+  });
+
+  for (const after of [
+    "",
+    "4.0",
+    "0.7",
+    "1.5",
+    "1.2",
+    "2.0",
+    "x",
+    "1",
+    "1.",
+    "-1.0",
+    "msg_0",
+    "1.0&after=1.0",
+  ]) {
+    test(`refuses the id ${JSON.stringify(after)}`, async () => {
+      await using chat = await openChat(inProcess);
+      await talk(chat, "Hello?", "H😀");
+      await assertRefusedField(await chat.get(`/stream?after=${after}`), "after");
+    });
+  }
+
+  test("takes the header before the parameter, and no message's id there", async () => {
+    await using chat = await openChat(inProcess);
+    const messageId = await talk(chat, "Hello?", "Hi!");
+    const stream = readConversation(await chat.get("/stream?after=0.6", { "Last-Event-ID": "1.4" }));
+    assert.equal((await stream.next()).id, "1.4");
+    await stream.leave();
+    await assertRefusedField(await chat.get("/stream", { "Last-Event-ID": messageId }), "Last-Event-ID");
+    await assertRefusedField(await chat.get("/stream", { "Last-Event-ID": "9.0" }), "Last-Event-ID");
+  });
+
+  test("another conversation's message is none of this one's", async () => {
+    await using chat = await openChat(inProcess);
+    const messageId = await talk(chat, "Hello?", "Hi!");
+    const other = await chat.fixture.conversation(chat.key, "scripted");
+    const response = await chat.fixture.call(
+      "GET",
+      `/conversations/${other}/stream?after=${messageId}`,
+      chat.key,
+    );
+    await assertRefusedField(response, "after");
+  });
+
+  test("comes with keep-alives, and ends without a last event when the process stops", async () => {
+    await using chat = await openChat(inProcess);
+    const response = await chat.get("/stream");
+    const text = response.text();
+    await chat.clock.advance(5_000);
+    await chat.service.close({ graceMs: 0 });
+    assert.match(await text, /^data: \{"type":"conversation".*\n\n: keep-alive\n\n$/);
+  });
+
+  test("ends within 5 s after its key was revoked", async () => {
+    await using chat = await openChat(inProcess);
+    const { fixture } = chat;
+    const token = await fixture.token();
+    const [{ id } = { id: "" }] = await dataOf<{ id: string }[]>(
+      await fixture.call("GET", "/auth/api-keys", token),
+    );
+    const rest = (await follow(chat)).rest();
+    await chat.clock.advance(10_000);
+    await fixture.call("DELETE", `/auth/api-keys/${id}`, token);
+    await chat.clock.advance(5_000);
+    assert.deepEqual(inShort(await rest), ["- conversation null"]);
+  });
+
+  test("ends within 5 s after its client token has expired", async () => {
+    await using chat = await openChat(inProcess);
+    const { fixture } = chat;
+    const body = { endUser: "zoe", expiresInSeconds: 60 };
+    const { token } = await dataOf<{ token: string }>(
+      await fixture.call("POST", "/client-tokens", chat.key, body),
+    );
+    const made = await fixture.call("POST", "/conversations", token, { twinId: "scripted" });
+    const { id } = await dataOf<{ id: string }>(made);
+    const rest = readConversation(await fixture.call("GET", `/conversations/${id}/stream`, token)).rest();
+    await chat.clock.advance(65_000);
+    assert.deepEqual(inShort(await rest), ["- conversation null"]);
+  });
+
+  test("one more than a key may have open is refused, until one is closed", async () => {
+    await using chat = await openChat(inProcess, { maxConversationStreams: 2 });
+    const streams = [await follow(chat), await follow(chat)];
+    const refused = await chat.get("/stream");
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "5"]);
+    assert.equal(((await refused.json()) as { error: { code: string } }).error.code, "too_many_streams");
+    const otherKey = await chat.fixture.key();
+    await (await follow(chat, undefined, otherKey)).leave();
+    await streams[0]?.leave();
+    await (await follow(chat)).leave();
+    await streams[1]?.leave();
+  });
+
+  test("all tokens of an end user share what they may have open", async () => {
+    await using chat = await openChat(inProcess, { maxConversationStreams: 1 });
+    const { fixture } = chat;
+    const tokens = await Promise.all(
+      [1, 2].map(async () => {
+        const made = await fixture.call("POST", "/client-tokens", chat.key, { endUser: "zoe" });
+        return (await dataOf<{ token: string }>(made)).token;
+      }),
+    );
+    const [one = "", other = ""] = tokens;
+    const { id } = await dataOf<{ id: string }>(
+      await fixture.call("POST", "/conversations", one, { twinId: "scripted" }),
+    );
+    const open = (token: string) => fixture.call("GET", `/conversations/${id}/stream`, token);
+    const stream = readConversation(await open(one));
+    assert.equal((await open(other)).status, 429);
+    await stream.leave();
+  });
+
+  test("comes from another process within 2 s, without signals", async () => {
+    const store = { ...createMemoryStore(), exclusive: false };
+    await using chat = await openChat(inProcess, { store });
+    await using other = await chat.another();
+    const stream = await follow(other);
+    await stream.next();
+    const { run } = await chat.begin();
+    run.write("Hi!");
+    await chat.clock.advance(2_000);
+    const told = [await stream.next(), await stream.next(), await stream.next()];
+    assert.deepEqual(inShort(told), ["0.6 message completed Hello?", ...whole.slice(0, 2)]);
+    run.finish();
+    await chat.clock.advance(2_000);
+    assert.deepEqual(inShort(await stream.until("complete")), whole.slice(2, 3));
+    await stream.leave();
+  });
+
+  test("tells of a take-over, and goes on within the reply that was taken over", async () => {
+    await using cutOff = await openCutOff({ continues: "partial", saved: "Once" });
+    await using other = await cutOff.another();
+    const stream = await follow(other);
+    cutOff.cutOff();
+    await cutOff.expire();
+    const run = await cutOff.engine.next();
+    run.write(" again");
+    run.finish();
+    await cutOff.clock.advance(3_000);
+    const events = await stream.until("complete");
+    const stages = events.flatMap(({ data }) => (data.type === "progress" ? data.progress.stage : []));
+    assert.deepEqual(stages, ["continued"]);
+    const again = await follow(other, "1.999");
+    assert.equal((await again.until("message")).at(-1)?.data.type, "message");
+    await again.leave();
+    await stream.leave();
+    cutOff.reconnect();
+  });
+});
