@@ -6,6 +6,7 @@
 
 import { defaultMessageCharacters, messageCharactersRange } from "../adapters/openai-clients/mod.ts";
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
+import { addressesOf } from "../adapters/postgres/hosts.ts";
 import { parseRedisAddress, redisAddresses } from "../adapters/redis/address.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
@@ -81,7 +82,7 @@ export const settings = {
     about: "where keys and conversations are stored; a SQLite file belongs to one process",
     expected:
       "sqlite:<path> (sqlite:x.db, sqlite:/var/x.db; no ~, no ?, no trailing white space), memory: or " +
-      "postgres://<user>:<password>@<host>/<database> (special characters percent-encoded)",
+      "postgres://<user>:<password>@<host>/<database> (special characters percent-encoded); several hosts with commas",
     parse: parseDatabase,
     accepts: (database) => database !== undefined,
     secret: true,
@@ -341,7 +342,7 @@ function parseDatabase(text: string): DatabaseChoice | undefined {
   // A plain path, without what shells, SQLite or other programs give another meaning.
   const isPlain = path && !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
   if (path) return isPlain ? { kind: "sqlite", path } : undefined;
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? { kind: "postgres", url: text } : undefined;
+  return addressesOf(text) ? { kind: "postgres", url: text } : undefined;
 }
 
 function asHeaderName(text: string): string | undefined {

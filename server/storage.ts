@@ -6,6 +6,7 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { addressesOf } from "../adapters/postgres/hosts.ts";
 import { readLongTextsInTurn } from "../adapters/sql/fair-reads.ts";
 import type { Sqlite } from "../adapters/sqlite/mod.ts";
 import type { Log } from "../core/base/log.ts";
@@ -142,8 +143,9 @@ function placeOf(database: DatabaseChoice): string {
 
 /** The location in a database's address. */
 export function withoutCredentials(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
+  const places = (addressesOf(url) ?? [url]).map((address) => new URL(address));
+  const [{ protocol = "", pathname = "" } = {}] = places;
+  return `${protocol}//${places.map(({ host }) => host).join(",")}${pathname}`;
 }
 
 /** The message of an error's root cause. */

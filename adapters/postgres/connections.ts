@@ -9,6 +9,7 @@ import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import { migrationsFrom, postgresDialect, schemaVersion } from "../sql/schema.ts";
 import { wasGivenUp } from "./driver.ts";
+import { addressesOf, Primary } from "./hosts.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
 
 /** Ways to connect to one database. */
@@ -39,7 +40,6 @@ export async function openConnections(url: string, options: ConnectionsOptions):
   const { default: pg } = await importPg();
   const sockets = createSockets();
   const config: PoolConfig = {
-    connectionString: url,
     stream: sockets.open,
     application_name: "twin-service",
     connectionTimeoutMillis: 2000, // also for waiting for a free connection of the pool
@@ -49,25 +49,36 @@ export async function openConnections(url: string, options: ConnectionsOptions):
     keepAlive: true,
     pipeline: true,
   };
+  const clientOf = (connectionString: string) =>
+    new pg.Client({ ...config, connectionString, pipeline: false }); // so that its end does not wait for a query that hangs
+  const primary = new Primary(addressesOf(url) ?? [url], clientOf, log);
   try {
     requireKnownParameters(url);
-    const client = new pg.Client({ ...config, pipeline: false }); // so that its end does not wait for a query that hangs
-    await migrate(client, { log, signal, sockets });
+    await primary.find();
+    await migrate(clientOf(primary.address), { log, signal, sockets });
   } catch (error) {
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
+  const pools: Pool[] = [];
+  primary.watch(() => {
+    for (const pool of pools) pool.options.connectionString = primary.address; // of new connections
+  });
   return {
     createPool(max, idleTimeoutMillis) {
-      const pool = new pg.Pool({ ...config, max, idleTimeoutMillis });
+      const pool = new pg.Pool({ ...config, connectionString: primary.address, max, idleTimeoutMillis });
       setUp(pool, log);
+      pools.push(pool);
       return pool;
     },
     createClient() {
-      const client = new pg.Client(config);
+      const client = new pg.Client({ ...config, connectionString: primary.address });
       client.once("connect", () => setKeepAlives(client, log));
       return client;
     },
-    close: sockets.close,
+    close() {
+      primary.stop();
+      return sockets.close();
+    },
   };
 }
 
@@ -84,13 +95,16 @@ const parameters = [
   ["sslmode", "sslrootcert", "sslcert", "sslkey", "sslnegotiation", "ssl", "uselibpqcompat"],
   ["host", "port", "user", "password", "options", "client_encoding"],
   ["application_name", "fallback_application_name", "statement_timeout", "lock_timeout"],
-  ["idle_in_transaction_session_timeout", "query_timeout"],
+  ["idle_in_transaction_session_timeout", "query_timeout", "target_session_attrs"],
 ].flat();
 
 /** What pg does not read would be ignored, such as a `schema`: the tables would be made in another one. */
 function requireKnownParameters(url: string): void {
   const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
-  const unknown = [...new URLSearchParams(query).keys()].find((name) => !parameters.includes(name));
+  const given = new URLSearchParams(query);
+  if ((given.get("target_session_attrs") ?? "read-write") !== "read-write")
+    throw new Error("target_session_attrs must be read-write: the server writes.");
+  const unknown = [...given.keys()].find((name) => !parameters.includes(name));
   if (unknown === undefined) return;
   const shown = query.includes("@") ? "" : ` ${unknown}`; // it may be the rest of a password that has a "?"
   throw new Error(

@@ -5,6 +5,7 @@
  */
 
 import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers";
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { InFlight } from "../../core/base/clock.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
@@ -115,11 +116,40 @@ async function connectPatiently(pool: Pool, attempts = busyAttempts): Promise<Po
   try {
     return await pool.connect();
   } catch (error) {
+    if (isServerError(error) && error.code === tooManyConnections && shrink(pool))
+      return connectPatiently(pool);
     const isBusy = performance.eventLoopUtilization(before).utilization > busyShare;
     if (attempts > 1 && isBusy && cameTooLate(error)) return connectPatiently(pool, attempts - 1);
     throw error;
   }
 }
+
+/** PostgreSQL has as many connections as it, the database or the role may have. */
+const tooManyConnections = "53300";
+
+/** How long a pool stays smaller, in milliseconds. */
+const shrunkMs = 60_000;
+
+/**
+ * Has requests wait for the connections that a pool has, as they would if it were no larger. False: it has none, so that
+ * there is nothing to wait for.
+ */
+function shrink(pool: Pool): boolean {
+  const { options, totalCount } = pool;
+  if (totalCount < 1) return false;
+  if (!shrunk.has(pool)) {
+    const { max } = options;
+    shrunk.add(pool);
+    setTimeout(() => {
+      options.max = max;
+      shrunk.delete(pool);
+    }, shrunkMs).unref();
+  }
+  options.max = Math.min(options.max, totalCount);
+  return true;
+}
+
+const shrunk = new WeakSet<Pool>();
 
 /** Whether a connection was not made, or none became free, within `connectionTimeoutMillis`. */
 function cameTooLate(error: unknown): boolean {
@@ -212,8 +242,17 @@ function lostAgainstAnother(error: unknown): boolean {
  */
 const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|25P04|40001|40P01)/;
 
+/** A prepared statement exists already, or does not exist. */
+const lostStatement: readonly string[] = ["42P05", "26000"];
+
 /** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {
+  if (isServerError(error) && lostStatement.includes(error.code))
+    return new Error(
+      "A pooler in front of PostgreSQL mixes up prepared statements: in transaction mode, PgBouncer needs version 1.21 " +
+        "and max_prepared_statements = 200.",
+      { cause: error },
+    );
   if (isServerError(error) && !passing.test(error.code)) return error;
   return new StoreUnavailable("The database cannot be reached right now.", { cause: error });
 }

@@ -44,7 +44,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
   "adapters/openai-models": ["mod", "continuation", "node-transport", "probe"],
-  "adapters/postgres": ["mod", "connections", "driver"],
+  "adapters/postgres": ["mod", "connections", "driver", "hosts"],
   "adapters/redis": ["mod", "address"],
   "adapters/sqlite": ["mod", "file"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
