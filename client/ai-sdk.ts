@@ -15,6 +15,7 @@ import type { ReplyStream } from "./reply/reply-stream.ts";
 
 /** The parts of the AI SDK's `UIMessage` that are read. */
 export interface ChatMessage {
+  readonly id: string;
   readonly role: string;
   readonly parts: readonly { readonly type: string }[];
 }
@@ -25,15 +26,26 @@ export type ChatChunk =
   | { type: "text-start"; id: string }
   | { type: "text-delta"; id: string; delta: string }
   | { type: "text-end"; id: string }
+  | SourcePart
   | { type: "finish"; finishReason: "stop" | "length" | "content-filter" | "other" }
   | { type: "error"; errorText: string };
+
+/** A section that a reply was made of. */
+export interface SourcePart {
+  type: "source-document";
+  sourceId: string;
+  mediaType: string;
+  title: string;
+}
 
 /** A `ChatTransport` of the AI SDK. */
 export interface TwinChatTransport {
   /** A reply that is followed again comes from its beginning. */
   readonly resumeStreamIsReplay: true;
   sendMessages(options: {
+    trigger: "submit-message" | "regenerate-message";
     chatId: string;
+    messageId: string | undefined;
     messages: ChatMessage[];
     abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<ChatChunk>>;
@@ -59,9 +71,9 @@ export interface ChatTransportOptions {
  * Creates a transport for `useChat`. A chat's id is its conversation's id. A chat with an id of its own making gets a
  * conversation with its first message; the same id finds it again for 24 hours.
  *
- * The newest message alone is sent: the service has the others. Into a conversation that is busy, from another window for
- * instance, it is sent once the running reply has ended. Stopping a chat cancels the reply. Regenerating sends the last
- * message again.
+ * The newest question alone is sent: the service has the others. Into a conversation that is busy, from another window for
+ * instance, it is sent once the running reply has ended. A question that is edited, or asked again to regenerate its reply,
+ * begins another branch of the conversation. Stopping a chat cancels the reply. Files are refused.
  *
  * @example
  * ```ts
@@ -74,9 +86,25 @@ export interface ChatTransportOptions {
  * ```
  */
 export function createChatTransport(client: TwinClient, { twinId }: ChatTransportOptions): TwinChatTransport {
+  /** The conversations of chats with ids of their own making. */
+  const begun = new Map<string, Promise<string>>();
+
   async function conversationOf(chatId: string): Promise<string> {
-    if (chatId.startsWith("conv_")) return chatId;
-    return (await client.conversations.create({ twinId }, { idempotencyKey: `chat ${chatId}` })).id;
+    if (isStored(chatId, "conv")) return chatId;
+    const known = begun.get(chatId);
+    if (known) return known;
+    const beginning = client.conversations.create({ twinId }, { idempotencyKey: `chat ${chatId}` });
+    const id = beginning.then((conversation) => conversation.id);
+    begun.set(chatId, id);
+    id.catch(() => begun.delete(chatId));
+    return id;
+  }
+
+  /** The reply that a question follows which was asked before, in these words or others. Null: it was the first. */
+  async function afterOf(conversationId: string, messages: readonly ChatMessage[]): Promise<string | null> {
+    const id = messages.at(-1)?.id ?? "";
+    if (isStored(id, "msg")) return (await client.messages.get(conversationId, id)).after;
+    return messages.findLast(({ id, role }) => role === "assistant" && isStored(id, "msg"))?.id ?? null;
   }
 
   /** How often each chat was followed again. */
@@ -84,23 +112,27 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
 
   return {
     resumeStreamIsReplay: true,
-    async sendMessages({ chatId, messages, abortSignal }) {
+    async sendMessages({ trigger, chatId, messageId, messages, abortSignal }) {
+      const content = questionOf(messages.at(-1));
       const conversationId = await conversationOf(chatId);
+      const isAnother = trigger === "regenerate-message" || messageId !== undefined;
+      const after = isAnother ? await afterOf(conversationId, messages) : undefined;
       abortSignal?.throwIfAborted();
-      const content = textOf(messages.at(-1));
       const broken = new AbortController();
       const options = { signal: broken.signal, onBusy: "wait" } as const; // another question's answer is none to this one
-      const reply = client.messages.stream(conversationId, { content }, options);
+      const body = { content, ...(after !== undefined && { after }) };
+      const reply = client.messages.stream(conversationId, body, options);
       return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true });
     },
     async reconnectToStream({ chatId, abortSignal }) {
-      if (!chatId.startsWith("conv_")) return null;
+      const conversationId = isStored(chatId, "conv") ? chatId : await begun.get(chatId);
+      if (conversationId === undefined) return null;
       const time = (followed.get(chatId) ?? 0) + 1;
       followed.set(chatId, time);
-      const running = await runningReply(client, chatId);
+      const running = await runningReply(client, conversationId);
       if (!running) return null;
       const broken = new AbortController();
-      const reply = client.messages.resume(chatId, running.id, { signal: broken.signal });
+      const reply = client.messages.resume(conversationId, running.id, { signal: broken.signal });
       const mayStop = async () => {
         await sleep(remountMs);
         return followed.get(chatId) === time;
@@ -123,15 +155,35 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
  */
 export function toUIMessages(
   messages: readonly MessageResource[],
-): { id: string; role: "user" | "assistant"; parts: { type: "text"; text: string }[] }[] {
+): { id: string; role: "user" | "assistant"; parts: ({ type: "text"; text: string } | SourcePart)[] }[] {
   return messages
     .filter(({ status }) => status !== "in_progress")
-    .map(({ id, role, content }) => ({ id, role, parts: [{ type: "text", text: content }] }));
+    .map((message) => {
+      const { id, role, content } = message;
+      return { id, role, parts: [{ type: "text", text: content }, ...sourcesOf(message)] };
+    });
 }
 
-function textOf(message: ChatMessage | undefined): string {
-  const texts = message?.parts.map((part) => (isText(part) ? part.text : "")) ?? [];
-  return texts.join("");
+/** The sections that a reply was made of. */
+function sourcesOf({ id, sources }: MessageResource): SourcePart[] {
+  const parts = sources?.map(({ heading: title }, at) => {
+    return { type: "source-document", sourceId: `${id}-${at}`, mediaType: "text/markdown", title } as const;
+  });
+  return parts ?? [];
+}
+
+/** Whether an id is one of the service's. */
+function isStored(id: string, kind: "conv" | "msg"): boolean {
+  return id.startsWith(`${kind}_`);
+}
+
+/** The words of a person. What cannot be sent is refused, as it would seem to be read. */
+function questionOf(message: ChatMessage | undefined): string {
+  if (message?.role !== "user")
+    throw new Error("The last message is not the user's: send one, or regenerate the reply.");
+  if (message.parts.some(({ type }) => type === "file"))
+    throw new Error("Files and pictures cannot be sent to a twin.");
+  return message.parts.map((part) => (isText(part) ? part.text : "")).join("");
 }
 
 function isText(part: { readonly type: string }): part is { readonly type: "text"; readonly text: string } {
@@ -199,6 +251,7 @@ async function* toChunks(reply: ReplyStream): AsyncGenerator<ChatChunk, undefine
     const message = await reply.final();
     if (!isStarted) yield* [start(reply), { type: "text-start", id } as const];
     yield { type: "text-end", id };
+    yield* sourcesOf(message);
     yield { type: "finish", finishReason: finishReasonOf(message) };
   } catch (error) {
     yield { type: "error", errorText: error instanceof Error ? error.message : String(error) };

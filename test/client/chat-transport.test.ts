@@ -4,15 +4,18 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type ChatChunk, createChatTransport } from "../../client/ai-sdk.ts";
+import { type ChatChunk, createChatTransport, toUIMessages } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
+import { createTwinList } from "../../core/mod.ts";
+import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
-import { overSocket } from "../support/harness.ts";
+import { openFixture, overSocket } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
 
-const messages = [{ role: "user", parts: [{ type: "text", text: "Hello?" }] }];
+const messages = [{ id: "u1", role: "user", parts: [{ type: "text", text: "Hello?" }] }];
+const submit = { trigger: "submit-message", messageId: undefined } as const;
 
 describe("a message of a chat whose conversation is busy", () => {
   test("is sent after the running reply, and answered by its own, though the client is set to follow", async () => {
@@ -27,6 +30,7 @@ describe("a message of a chat whose conversation is busy", () => {
     const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key, onBusy: "follow", fetch });
     const transport = createChatTransport(client, { twinId: "scripted" });
     const chunks = await transport.sendMessages({
+      ...submit,
       chatId: chat.conversationId,
       messages,
       abortSignal: undefined,
@@ -45,6 +49,145 @@ describe("a message of a chat whose conversation is busy", () => {
   });
 });
 
+/** A chat with an id of its own making, whose replies the test writes. */
+async function openOwnChat() {
+  const chat = await openChat(overSocket);
+  const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key });
+  const transport = createChatTransport(client, { twinId: "scripted" });
+  const user = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
+  type Options = Partial<Parameters<typeof transport.sendMessages>[0]>;
+  /** Sends what the chat shows, and has it answered. Resolves with the reply, as the chat shows it. */
+  async function ask(shown: (typeof messages)[number][], says: string, options: Options = {}) {
+    const sending = { ...submit, chatId: "my chat", messages: shown, abortSignal: undefined, ...options };
+    const chunks = await transport.sendMessages(sending);
+    const run = await chat.engine.next();
+    run.write(says);
+    run.finish();
+    let id = "";
+    for await (const chunk of chunks) if (chunk.type === "start") id = chunk.messageId;
+    return { id, role: "assistant", parts: [{ type: "text", text: says }] };
+  }
+  /** The words on the conversation's current path. */
+  async function path() {
+    const [conversation] = (await client.conversations.list()).data;
+    return (await client.messages.list(String(conversation?.id))).data.map(({ content }) => content);
+  }
+  return {
+    chat,
+    client,
+    transport,
+    user,
+    ask,
+    path,
+    [Symbol.asyncDispose]: () => chat[Symbol.asyncDispose](),
+  };
+}
+
+describe("a chat that thinks again", () => {
+  test("regenerates a reply without asking twice, wherever it is", async () => {
+    await using opened = await openOwnChat();
+    const { user, ask, path } = opened;
+    const [first, second] = [user("u1", "One?"), user("u2", "Two?")];
+    const one = await ask([first], "One.");
+    await ask([first, one, second], "Two.");
+    const regenerate = { trigger: "regenerate-message" } as const;
+    const again = await ask([first, one, second], "Two!", regenerate);
+    assert.deepEqual(await path(), ["One?", "One.", "Two?", "Two!"]);
+    await ask([first], "One!", { ...regenerate, messageId: one.id });
+    assert.deepEqual(await path(), ["One?", "One!"]);
+    assert.notEqual(again.id, one.id);
+  });
+
+  test("goes on from before a message that is edited, also one that was read from the service", async () => {
+    await using opened = await openOwnChat();
+    const { client, user, ask, path } = opened;
+    const first = user("u1", "One?");
+    const one = await ask([first], "One.");
+    await ask([first, one, user("u2", "Two?")], "Two.");
+    await ask([first, one, user("u2", "Three?")], "Three.", { messageId: "u2" });
+    assert.deepEqual(await path(), ["One?", "One.", "Three?", "Three."]);
+    const [conversation] = (await client.conversations.list()).data;
+    const history = toUIMessages((await client.messages.list(String(conversation?.id))).data);
+    const stored = history[2]?.id ?? "";
+    await ask([user(stored, "Four?")], "Four.", { messageId: stored });
+    assert.deepEqual(await path(), ["One?", "One.", "Four?", "Four."]);
+  });
+
+  test("goes on at the end with another message, also where the chat has not seen that", async () => {
+    await using opened = await openOwnChat();
+    const { user, ask, path } = opened;
+    const one = await ask([user("u1", "One?")], "One.");
+    await ask([user("u1", "One?"), one, user("u2", "Two?")], "Two.");
+    await ask([user("u1", "One?"), one, user("u3", "Three?")], "Three.");
+    assert.deepEqual(await path(), ["One?", "One.", "Two?", "Two.", "Three?", "Three."]);
+  });
+});
+
+describe("a chat with an id of its own making", () => {
+  test("finds its running reply again", async () => {
+    await using opened = await openOwnChat();
+    const { chat, transport, user } = opened;
+    assert.equal(await transport.reconnectToStream({ chatId: "my chat" }), null);
+    const shown = [user("u1", "One?")];
+    await transport.sendMessages({ ...submit, chatId: "my chat", messages: shown, abortSignal: undefined });
+    const run = await chat.engine.next();
+    const again = await transport.reconnectToStream({ chatId: "my chat" });
+    run.write("One.");
+    run.finish();
+    let text = "";
+    for await (const chunk of again ?? []) if (chunk.type === "text-delta") text += chunk.delta;
+    assert.equal(text, "One.");
+  });
+});
+
+describe("what a chat cannot send", () => {
+  const words = (text: string) => ({ type: "text", text });
+  const picture = { type: "file", mediaType: "image/png", url: "data:image/png;base64," };
+  for (const [what, shown, says] of [
+    [
+      "pictures",
+      { id: "u1", role: "user", parts: [...(messages[0]?.parts ?? []), picture] },
+      /pictures cannot/,
+    ],
+    ["a twin's words", { id: "a1", role: "assistant", parts: [words("Hel")] }, /not the user's/],
+  ] as const) {
+    test(`is refused: ${what}`, async () => {
+      await using opened = await openOwnChat();
+      const { client, transport } = opened;
+      const sending = { ...submit, chatId: "my chat", messages: [shown], abortSignal: undefined };
+      await assert.rejects(
+        transport.sendMessages({ ...sending, messages: [{ ...shown, parts: [...shown.parts] }] }),
+        says,
+      );
+      assert.equal((await client.conversations.list()).data.length, 1); // the one that the test began with
+    });
+  }
+});
+
+describe("the sources of a reply", () => {
+  test("are parts of its message, as it is written and after a reload", async () => {
+    await using fixture = await openFixture(overSocket, {
+      twins: createTwinList([
+        { id: "shop", name: "Shop", engine: "knowledge", instructions: "## Opening hours\n\nWe open at 9." },
+      ]),
+      engines: { knowledge: createKnowledgeEngine() },
+    });
+    const client = new TwinClient({ baseUrl: fixture.url, apiKey: await fixture.key() });
+    const transport = createChatTransport(client, { twinId: "shop" });
+    const { id: chatId } = await client.conversations.create({ twinId: "shop" });
+    const question = { id: "u1", role: "user", parts: [{ type: "text", text: "When do you open?" }] };
+    const sending = { ...submit, chatId, messages: [question], abortSignal: undefined };
+    const parts: unknown[] = [];
+    for await (const chunk of await transport.sendMessages(sending)) {
+      if (chunk.type === "source-document") parts.push(chunk);
+    }
+    const [, reply] = toUIMessages((await client.messages.list(chatId)).data);
+    const expected = { type: "source-document", mediaType: "text/markdown", title: "Opening hours" };
+    assert.deepEqual(parts, [{ ...expected, sourceId: `${reply?.id}-0` }]);
+    assert.deepEqual(reply?.parts.slice(1), parts);
+  });
+});
+
 describe("a chat that is stopped", () => {
   test("says why its reply could not be cancelled", async () => {
     await using chat = await openChat(overSocket);
@@ -57,6 +200,7 @@ describe("a chat that is stopped", () => {
     const transport = createChatTransport(client, { twinId: "scripted" });
     const stopping = new AbortController();
     const chunks = await transport.sendMessages({
+      ...submit,
       chatId: chat.conversationId,
       messages,
       abortSignal: stopping.signal,
@@ -106,7 +250,7 @@ describe("a chat that is stopped", () => {
     const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key });
     const transport = createChatTransport(client, { twinId: "scripted" });
     const abortSignal = AbortSignal.abort();
-    const sending = transport.sendMessages({ chatId: chat.conversationId, messages, abortSignal });
+    const sending = transport.sendMessages({ ...submit, chatId: chat.conversationId, messages, abortSignal });
     await assert.rejects(sending, { name: "AbortError" });
     assert.equal((await client.messages.list(chat.conversationId)).data.length, 0);
   });
