@@ -109,6 +109,8 @@ export class Dispatcher {
     } catch (thrown) {
       const error = this.#toError(thrown, requestId);
       exchange.code = error.code;
+      // A credential that ended while its request was answered has no bucket to tell of.
+      if (error.status === 401) exchange.headers = commonHeaders(requestId);
       return this.#finish(exchange, errorAnswer(error, requestId, this.#extensionOf(request.url)?.errorBody));
     }
   }
